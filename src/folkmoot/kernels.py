@@ -1,0 +1,100 @@
+"""How kernels are compiled and run: without the GIL, kept on disk, over blocks of rows in a few threads.
+
+A sum over rows is cut into blocks that depend on the data alone, and the blocks are added in their
+order. So a result does not depend on how many threads worked on it.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Generic, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import DTypeLike
+
+from folkmoot.sets import AnyArray, Ids
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
+
+ENTRIES_PER_BLOCK = 1 << 17
+MOST_BLOCKS = 8
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first use, keep the machine code on disk, release the GIL.
+
+    Arithmetic stays strict (no fastmath): fixed-point terms must round alike in every kernel.
+    """
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+def thread_count() -> int:
+    """Threads that kernels use: FOLKMOOT_THREADS, or every core this process may run on."""
+    wanted = os.environ.get("FOLKMOOT_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):  # Linux knows which cores are ours
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _pool(owner: tuple[int, int]) -> ThreadPoolExecutor:
+    """One pool a process (a forked child must not wait for its parent's threads) and number of threads."""
+    return ThreadPoolExecutor(owner[1], thread_name_prefix="folkmoot")
+
+
+def blocks(row_start: Ids) -> list[tuple[int, int]]:
+    """Cut rows into at most MOST_BLOCKS runs of about equally many entries."""
+    rows, entries = len(row_start) - 1, int(row_start[-1] - row_start[0])
+    count = max(1, min(MOST_BLOCKS, entries // ENTRIES_PER_BLOCK, rows))
+    goals = row_start[0] + entries * np.arange(1, count) // count
+    cuts = [0, *np.searchsorted(row_start, goals).tolist(), rows]
+    return [(lo, hi) for lo, hi in pairwise(cuts) if lo < hi]
+
+
+def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> list[T]:
+    """work(lo, hi) for every block, in threads; the results in the order of the blocks."""
+    threads = min(thread_count(), len(cuts))
+    if threads == 1:
+        return [work(lo, hi) for lo, hi in cuts]
+    share = Share(work, cuts)
+    helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(threads - 1)]
+    share.take_all()  # this thread works too
+    for helper in helpers:
+        helper.result()
+    return share.results
+
+
+class Share(Generic[T]):
+    """Blocks waiting to be taken by whichever thread is free."""
+
+    def __init__(self, work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> None:
+        self.work, self.cuts = work, cuts
+        self.waiting: Iterator[int] = iter(range(len(cuts)))  # next() on a range iterator is atomic
+        self.results: list[T] = [cast(T, None)] * len(cuts)
+
+    def take_all(self) -> None:
+        for block in self.waiting:
+            self.results[block] = self.work(*self.cuts[block])
+
+
+def summed(
+    work: Callable[[int, int, AnyArray], None], row_start: Ids, size: int, dtype: DTypeLike = np.float64
+) -> AnyArray:
+    """Add up what work(lo, hi, into) puts into a zeroed vector, block by block."""
+
+    def one(lo: int, hi: int) -> AnyArray:
+        into = cast(AnyArray, np.zeros(size, dtype=dtype))
+        work(lo, hi, into)
+        return into
+
+    parts = on_threads(one, blocks(row_start))
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total

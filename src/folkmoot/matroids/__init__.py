@@ -1,0 +1,24 @@
+"""The constraints a server may set, one file a kind."""
+
+from folkmoot.matroids.derived import Oracle, Truncation
+from folkmoot.matroids.graphic import Graphic
+from folkmoot.matroids.laminar import Laminar
+from folkmoot.matroids.linear import Linear
+from folkmoot.matroids.matroid import Blocks, Matroid, Validity
+from folkmoot.matroids.simple import Free, Partition, Uniform
+from folkmoot.matroids.transversal import Transversal
+
+__all__ = [
+    "Blocks",
+    "Free",
+    "Graphic",
+    "Laminar",
+    "Linear",
+    "Matroid",
+    "Oracle",
+    "Partition",
+    "Transversal",
+    "Truncation",
+    "Uniform",
+    "Validity",
+]

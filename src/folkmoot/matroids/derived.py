@@ -1,0 +1,66 @@
+"""Matroids made from others, or from a question put to the user."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.matroids.matroid import Blocks, Matroid
+from folkmoot.sets import Ids, Mask
+
+
+class Truncation(Matroid):
+    """The sets of another matroid with at most k items."""
+
+    def __init__(self, matroid: Matroid, k: int) -> None:
+        self.matroid, self.k = matroid, as_count(k, "k")
+        self.n_items = matroid.n_items
+        if self.k > self.n_items:
+            raise InputError(f"k: {k} items cannot be chosen from {self.n_items}; give k between 1 and {self.n_items}")
+
+    @cached_property
+    def rank(self) -> int:
+        return min(self.k, self.matroid.rank)
+
+    @property
+    def blocks(self) -> Blocks | None:
+        return self.matroid.blocks if self.k >= self.matroid.rank else None
+
+    def _independent(self, members: Mask) -> bool:
+        return int(members.sum()) <= self.k and self.matroid._independent(members)
+
+    def _addable(self, members: Mask) -> Mask:
+        if int(members.sum()) >= self.k:
+            return np.zeros(self.n_items, dtype=bool)
+        return self.matroid._addable(members)
+
+    def _first_base(self, order: Ids) -> Ids:
+        """Greedy is greedy: the first k that it takes."""
+        place = np.empty(self.n_items, dtype=np.int64)
+        place[order] = np.arange(self.n_items)
+        base = self.matroid._first_base(order)
+        return np.sort(base[np.argsort(place[base])[: self.k]])
+
+    def __repr__(self) -> str:
+        return f"Truncation({self.matroid!r}, {self.k})"
+
+
+class Oracle(Matroid):
+    """Whatever the function `independent` (a frozenset of item ids to true or false) allows.
+
+    Nothing is checked on the way; `is_valid()` looks for sets that break the axioms.
+    """
+
+    def __init__(self, n_items: int, independent: Callable[[frozenset[int]], bool]) -> None:
+        self.n_items = as_count(n_items, "n_items")
+        if not callable(independent):
+            raise InputError(f"independent: {independent!r} cannot be called")
+        self.function = independent
+
+    def _independent(self, members: Mask) -> bool:
+        return bool(self.function(frozenset(np.flatnonzero(members).tolist())))
+
+    def __repr__(self) -> str:
+        return f"Oracle({self.n_items} items)"

@@ -1,0 +1,67 @@
+"""Graphic matroids: edges without a cycle."""
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+from scipy.sparse import coo_array, csgraph
+
+from folkmoot.errors import InputError
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.sets import Ids, Mask
+
+
+class Graphic(Matroid):
+    """Items are the edges of a graph; a set is allowed when its edges form no cycle.
+
+    `edges`: one pair of vertices an item, vertices of any hashable kind. A loop is never allowed;
+    parallel edges exclude each other.
+    """
+
+    def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
+        pairs = [tuple(edge) for edge in edges]
+        if not pairs:
+            raise InputError("edges: there are no items; give one pair of vertices an item")
+        for item, pair in enumerate(pairs):
+            if len(pair) != 2:
+                raise InputError(f"edges: item {item} has {len(pair)} vertices; an edge joins two")
+        number: dict[Hashable, int] = {}
+        self.ends = np.array([[number.setdefault(vertex, len(number)) for vertex in pair] for pair in pairs])
+        self.n_items, self.n_vertices = len(pairs), len(number)
+
+    def _trees(self, members: Mask) -> Ids:
+        """The connected component of each vertex."""
+        one, two = self.ends[members].T
+        graph = coo_array((np.ones(len(one)), (one, two)), shape=(self.n_vertices, self.n_vertices))
+        return np.asarray(csgraph.connected_components(graph, directed=False)[1])
+
+    def _independent(self, members: Mask) -> bool:
+        """Union-find: the edges of a small set are joined sooner than a graph of it is built."""
+        parent: dict[int, int] = {}
+        for one, two in self.ends[members].tolist():
+            while one in parent:
+                one = parent[one]
+            while two in parent:
+                two = parent[two]
+            if one == two:
+                return False
+            parent[one] = two
+        return True
+
+    def _addable(self, members: Mask) -> Mask:
+        trees = self._trees(members)
+        return np.asarray(trees[self.ends[:, 0]] != trees[self.ends[:, 1]])
+
+    def _first_base(self, order: Ids) -> Ids:
+        """Kruskal: a minimum spanning forest with the place in the order for a weight."""
+        place = np.empty(self.n_items)
+        place[order] = np.arange(1, self.n_items + 1)
+        low, high = self.ends.min(axis=1), self.ends.max(axis=1)
+        first = order[low[order] != high[order]]
+        _, once = np.unique(low[first] * self.n_vertices + high[first], return_index=True)
+        first = first[once]  # of parallel edges the one that comes first
+        shape = (self.n_vertices, self.n_vertices)
+        forest = csgraph.minimum_spanning_tree(coo_array((place[first], (low[first], high[first])), shape=shape))
+        return np.sort(order[forest.data.astype(np.int64) - 1])
+
+    def __repr__(self) -> str:
+        return f"Graphic({self.n_items} edges, {self.n_vertices} vertices, rank {self.rank})"

@@ -1,0 +1,54 @@
+"""Laminar matroids: limits on groups that are nested or apart."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.sets import Ids, ItemSet, Mask, as_members
+
+
+class Laminar(Matroid):
+    """At most `capacity` items of each of several sets, any two of which are nested or disjoint.
+
+    For example at most two clinics a city and five a region. Items in no set are free.
+    """
+
+    def __init__(self, n_items: int, limits: Sequence[tuple[ItemSet | Iterable[int], int]]) -> None:
+        self.n_items = as_count(n_items, "n_items")
+        sets = [as_members(self.n_items, items, f"limits: set {at}") for at, (items, _) in enumerate(limits)]
+        capacities = [as_count(c, f"limits: capacity of set {at}", least=0) for at, (_, c) in enumerate(limits)]
+        order = sorted(range(len(sets)), key=lambda at: int(sets[at].sum()))  # inner sets before outer ones
+        inner = np.full(self.n_items, -1)  # the outermost set around each item met so far
+        for at in order:
+            for other in np.unique(inner[sets[at]]):
+                if other >= 0 and (sets[other] & ~sets[at]).any():
+                    raise InputError(f"limits: sets {other} and {at} overlap, but neither holds the other")
+            inner[sets[at]] = at
+        self.capacity = np.array([capacities[at] for at in order], dtype=np.int64)
+        self.holds = csr_array(np.array([sets[at] for at in order], dtype=np.int64).reshape(len(sets), self.n_items))
+
+    def _independent(self, members: Mask) -> bool:
+        return bool((self.holds @ members <= self.capacity).all())
+
+    def _addable(self, members: Mask) -> Mask:
+        full = self.holds @ members >= self.capacity
+        return np.asarray(self.holds.T @ full == 0) & ~members
+
+    def _first_base(self, order: Ids) -> Ids:
+        """Inner sets first: each keeps the earliest of what its own inner sets have left."""
+        place = np.empty(self.n_items, dtype=np.int64)
+        place[order] = np.arange(self.n_items)
+        kept = np.ones(self.n_items, dtype=bool)
+        for at, capacity in enumerate(self.capacity):
+            left = self.holds.indices[self.holds.indptr[at] : self.holds.indptr[at + 1]]
+            left = left[kept[left]]
+            if len(left) > capacity:
+                kept[left[np.argsort(place[left])[capacity:]]] = False
+        return np.flatnonzero(kept)
+
+    def __repr__(self) -> str:
+        return f"Laminar({self.n_items} items, {len(self.capacity)} limits, rank {self.rank})"

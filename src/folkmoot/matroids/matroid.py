@@ -1,0 +1,167 @@
+"""What a constraint is: the sets it allows, and everything that follows from that.
+
+A matroid says which sets are independent. Rank, addable items, the best base and the axioms themselves
+follow from that one question; each type brings faster ways where it has them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from folkmoot.errors import InputError
+from folkmoot.sets import Array, Ids, ItemSet, Mask, as_members, indicator
+
+SMALL = 10  # up to this many items the axioms are checked on all sets
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether the axioms hold; if not, sets that break one. True and false like a bool."""
+
+    holds: bool
+    certificate: str
+    exhaustive: bool
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A direct sum of uniform matroids: every item in one group, at most capacity[group] of a group."""
+
+    group: Ids
+    capacity: Ids
+
+
+class Matroid(ABC):
+    """A family of independent sets over the items 0..n−1."""
+
+    n_items: int
+
+    @abstractmethod
+    def _independent(self, members: Mask) -> bool: ...
+
+    def _addable(self, members: Mask) -> Mask:
+        """Items e outside an independent S with S + e independent."""
+        grown, addable = members.copy(), np.zeros(self.n_items, dtype=bool)
+        for item in np.flatnonzero(~members):
+            grown[item] = True
+            addable[item] = self._independent(grown)
+            grown[item] = False
+        return addable
+
+    def _first_base(self, order: Ids) -> Ids:
+        """The base that greedy builds when it meets the items in this order."""
+        members = np.zeros(self.n_items, dtype=bool)
+        for item in order:
+            members[item] = True
+            members[item] = self._independent(members)
+        return np.flatnonzero(members)
+
+    @cached_property
+    def rank(self) -> int:
+        """The size of every base."""
+        return len(self._first_base(np.arange(self.n_items)))
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """This matroid as groups with capacities, if it is of that kind."""
+        return None
+
+    def independent(self, members: ItemSet) -> bool:
+        """Whether the set is allowed."""
+        return self._independent(as_members(self.n_items, members))
+
+    def addable(self, members: ItemSet) -> Mask:
+        """The items that can still join an allowed set."""
+        mask = as_members(self.n_items, members)
+        if not self._independent(mask):
+            raise InputError(f"members: {np.flatnonzero(mask).tolist()} is not an independent set")
+        return self._addable(mask)
+
+    def best_base(self, weights: ArrayLike) -> Ids:
+        """The base of the largest total weight, as sorted ids; among equal weights the lower id comes first."""
+        return self._first_base(np.argsort(-self._checked(weights), kind="stable"))
+
+    def completed(self, members: Mask, weights: Array) -> Ids:
+        """A base around an independent set, its new items by weight."""
+        order = np.lexsort((-weights, ~members))
+        return self._first_base(order)
+
+    def _checked(self, weights: ArrayLike) -> Array:
+        given = np.asarray(weights)
+        if given.dtype.kind not in "biuf" or given.shape != (self.n_items,):
+            raise InputError(f"weights: needs one number an item ({self.n_items}), got shape {given.shape}")
+        if not np.isfinite(given).all():
+            item = int(np.flatnonzero(~np.isfinite(given))[0])
+            raise InputError(f"weights: item {item} has {given[item]}; weights must be finite")
+        return given.astype(np.float64, copy=False)
+
+    def is_valid(self, *, trials: int = 2000, seed: int = 0) -> Validity:
+        """Check the axioms: on all sets when there are few items, else on random ones.
+
+        A matroid holds the empty set, all subsets of a set it holds, and lets a smaller independent set
+        always take an item from a larger one. `certificate` names the sets that break one of these.
+        """
+        if not self._independent(np.zeros(self.n_items, dtype=bool)):
+            return Validity(False, "the empty set is not independent", True)
+        if self.n_items <= SMALL:
+            sets = [indicator(self.n_items, list(c)) for k in range(self.n_items + 1) for c in _choose(self.n_items, k)]
+            allowed = [members for members in sets if self._independent(members)]
+            pairs = ((small, large) for small in allowed for large in allowed)
+            broken = self._broken_subset(allowed) or self._broken_exchange(pairs)
+            return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
+        rng = np.random.default_rng(seed)
+        for _ in range(trials):
+            small, large = self._random_independent(rng), self._random_independent(rng)
+            broken = self._broken_subset([large]) or self._broken_exchange([(small, large), (large, small)])
+            if broken:
+                return Validity(False, broken, False)
+        return Validity(True, f"{trials} random pairs of sets keep the axioms", False)
+
+    def _random_independent(self, rng: np.random.Generator) -> Mask:
+        """A random set if it is independent as it stands; else what greedy keeps of it."""
+        drawn = rng.permutation(self.n_items)[: rng.integers(1, self.n_items + 1)]
+        members = indicator(self.n_items, drawn)
+        if self._independent(members):
+            return members
+        members[:] = False
+        for item in drawn:
+            members[item] = True
+            members[item] = self._independent(members)
+        return members
+
+    def _broken_subset(self, allowed: list[Mask]) -> str:
+        for members in allowed:
+            for item in np.flatnonzero(members):
+                fewer = members.copy()
+                fewer[item] = False
+                if not self._independent(fewer):
+                    return f"{_shown(members)} is independent, its subset {_shown(fewer)} is not"
+        return ""
+
+    def _broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
+        for small, large in pairs:
+            if small.sum() < large.sum():
+                for item in np.flatnonzero(large & ~small):
+                    grown = small.copy()
+                    grown[item] = True
+                    if self._independent(grown):
+                        break
+                else:
+                    return f"no item of {_shown(large)} can join the smaller {_shown(small)}"
+        return ""
+
+
+def _choose(n: int, k: int) -> list[tuple[int, ...]]:
+    return list(combinations(range(n), k))
+
+
+def _shown(members: Mask) -> str:
+    return "{" + ", ".join(str(item) for item in np.flatnonzero(members)) + "}"

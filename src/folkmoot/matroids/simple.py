@@ -1,0 +1,117 @@
+"""Matroids that only count: free, uniform, partition."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.matroids.matroid import Blocks, Matroid
+from folkmoot.sets import Ids, Mask
+
+
+class Counting(Matroid):
+    """At most so many of each group: all its answers come from counting."""
+
+    _blocks: Blocks
+
+    @property
+    def blocks(self) -> Blocks:
+        return self._blocks
+
+    @cached_property
+    def rank(self) -> int:
+        sizes = np.bincount(self._blocks.group, minlength=len(self._blocks.capacity))
+        return int(np.minimum(sizes, self._blocks.capacity).sum())
+
+    def _counts(self, members: Mask) -> Ids:
+        return np.bincount(self._blocks.group[members], minlength=len(self._blocks.capacity))
+
+    def _independent(self, members: Mask) -> bool:
+        return bool((self._counts(members) <= self._blocks.capacity).all())
+
+    def _addable(self, members: Mask) -> Mask:
+        room = self._counts(members) < self._blocks.capacity
+        return room[self._blocks.group] & ~members
+
+    def _first_base(self, order: Ids) -> Ids:
+        group = self._blocks.group[order]
+        by_group = np.argsort(group, kind="stable")  # keeps the order within a group
+        group = group[by_group]
+        place = np.arange(len(order)) - np.searchsorted(group, group)
+        return np.sort(order[by_group[place < self._blocks.capacity[group]]])
+
+
+class Free(Counting):
+    """Every set is allowed."""
+
+    def __init__(self, n_items: int) -> None:
+        self.n_items = as_count(n_items, "n_items")
+        self._blocks = Blocks(np.zeros(self.n_items, dtype=np.int64), np.array([self.n_items]))
+
+    def __repr__(self) -> str:
+        return f"Free({self.n_items})"
+
+
+class Uniform(Counting):
+    """At most k items."""
+
+    def __init__(self, n_items: int, k: int) -> None:
+        self.n_items = as_count(n_items, "n_items")
+        self.k = as_count(k, "k")
+        if self.k > self.n_items:
+            raise InputError(f"k: {k} items cannot be chosen from {n_items}; give k between 1 and {n_items}")
+        self._blocks = Blocks(np.zeros(self.n_items, dtype=np.int64), np.array([self.k]))
+
+    def _addable(self, members: Mask) -> Mask:
+        return ~members if np.count_nonzero(members) < self.k else np.zeros(self.n_items, dtype=bool)
+
+    def _first_base(self, order: Ids) -> Ids:
+        return np.sort(order[: self.k])
+
+    def best_base(self, weights: ArrayLike) -> Ids:
+        given = self._checked(weights)
+        if self.k == self.n_items:
+            return np.arange(self.n_items)
+        least = np.partition(given, self.n_items - self.k)[self.n_items - self.k]  # the k-th largest
+        above, equal = np.flatnonzero(given > least), np.flatnonzero(given == least)
+        return np.sort(np.concatenate((above, equal[: self.k - len(above)])))
+
+    def __repr__(self) -> str:
+        return f"Uniform({self.n_items}, {self.k})"
+
+
+class Partition(Counting):
+    """At most `capacities` items of each group.
+
+    `groups`: the group of each item (numbers or names). `capacities`: one number for all groups, a mapping
+    from group to number, or a list for groups numbered 0, 1, ….
+    """
+
+    def __init__(
+        self, groups: Sequence[Hashable] | Ids, capacities: int | Mapping[Any, int] | Sequence[int] | Ids
+    ) -> None:
+        labels = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
+        if not labels:
+            raise InputError("groups: there are no items; give the group of each item")
+        self.n_items = len(labels)
+        if isinstance(capacities, int | np.integer):
+            names = list(dict.fromkeys(labels))
+            numbers = [capacities] * len(names)
+        elif isinstance(capacities, Mapping):
+            names, numbers = list(capacities), list(capacities.values())
+        else:
+            names, numbers = list(range(len(capacities))), list(capacities)
+        index = {name: position for position, name in enumerate(names)}
+        for item, label in enumerate(labels):
+            if label not in index:
+                raise InputError(f"capacities: none is given for group {label!r} (item {item})")
+        capacity = [as_count(c, f"capacities: group {name!r}", least=0) for name, c in zip(names, numbers, strict=True)]
+        self.names = tuple(names)
+        self._blocks = Blocks(np.array([index[label] for label in labels]), np.array(capacity, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"Partition({self.n_items} items, {len(self._blocks.capacity)} groups, rank {self.rank})"

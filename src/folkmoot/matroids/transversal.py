@@ -1,0 +1,82 @@
+"""Transversal matroids: items that can be matched to different sets."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from folkmoot.inputs import as_count
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.sets import Ids, Mask, as_members
+
+
+class Transversal(Matroid):
+    """A set is allowed when each of its items can be given a set that holds it, no two the same.
+
+    For example one expert a duty, where `sets` lists for each duty who can take it.
+    """
+
+    def __init__(self, n_items: int, sets: Sequence[Iterable[int]]) -> None:
+        self.n_items = as_count(n_items, "n_items")
+        self.n_sets = len(sets)
+        members = [np.flatnonzero(as_members(self.n_items, s, f"sets: set {at}")) for at, s in enumerate(sets)]
+        self.sets_of: list[list[int]] = [[] for _ in range(self.n_items)]
+        for at, items in enumerate(members):
+            for item in items:
+                self.sets_of[item].append(at)
+
+    def _matching(self, order: Ids) -> tuple[Ids, list[int]]:
+        """Match items in this order as far as they go: who was matched, and the item of each set.
+
+        Sets that a failed search reached can never come free again, so they are left out from then on.
+        """
+        item_of, closed = [-1] * self.n_sets, [False] * self.n_sets
+        matched = []
+        for item in order.tolist():
+            came_from: dict[int, int] = {}  # set -> the item that asked for it
+            asking, free = [item], -1
+            while asking and free < 0:
+                asker = asking.pop()
+                for s in self.sets_of[asker]:
+                    if s in came_from or closed[s]:
+                        continue
+                    came_from[s] = asker
+                    if item_of[s] < 0:
+                        free = s
+                        break
+                    asking.append(item_of[s])
+            if free < 0:
+                for s in came_from:
+                    closed[s] = True
+                continue
+            matched.append(item)
+            while True:  # shift the matching along the path
+                asker = came_from[free]
+                held = next((s for s in self.sets_of[asker] if item_of[s] == asker), -1)
+                item_of[free] = asker
+                if asker == item:
+                    break
+                free = held
+        return np.array(sorted(matched), dtype=np.int64), item_of
+
+    def _independent(self, members: Mask) -> bool:
+        items = np.flatnonzero(members)
+        return len(items) <= self.n_sets and len(self._matching(items)[0]) == len(items)
+
+    def _addable(self, members: Mask) -> Mask:
+        """Items from whose sets an alternating path leads to a free set: search back from the free sets."""
+        item_of = self._matching(np.flatnonzero(members))[1]
+        leads = [held < 0 for held in item_of]
+        grew = True
+        while grew:  # a set leads on when the item that holds it also fits a set that leads on
+            grew = False
+            for s, held in enumerate(item_of):
+                if not leads[s] and any(leads[other] for other in self.sets_of[held]):
+                    leads[s] = grew = True
+        can = [any(leads[s] for s in sets) for sets in self.sets_of]
+        return np.array(can, dtype=bool) & ~members
+
+    def _first_base(self, order: Ids) -> Ids:
+        return self._matching(order)[0]
+
+    def __repr__(self) -> str:
+        return f"Transversal({self.n_items} items, {self.n_sets} sets, rank {self.rank})"

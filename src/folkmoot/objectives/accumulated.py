@@ -1,0 +1,192 @@
+"""Rows whose value depends on one number that grows with the set: the ground of two families.
+
+A row starts at a state, each of its items in S moves the state by the item's score, and the value is
+read off the state. Probabilistic coverage keeps the chance that nothing has worked; a concave function
+over a modular sum keeps the sum.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import kernel, summed
+from folkmoot.objectives.sparse import Scored, SparseRows, fixed
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+MISSES, SQRT, LOG1P, CAP = range(4)
+
+
+class Accumulated(SparseRows):
+    """A sparse family described by how its state grows (`_kind`) and a number (`_cap`)."""
+
+    layout: Scored
+    _kind: int
+    _cap: float = 0.0
+
+    def _arranged(self, rows: Rows) -> Scored:
+        return Scored.of(rows)
+
+    def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
+        out = np.empty((hi - lo, count))
+        values_of_sets(self.layout, self._kind, self._cap, words, lo, hi, out)
+        return out
+
+    def _row_gains(self, members: Mask) -> Array:
+        out = np.empty(len(self.layout.items))
+        gains_of_entries(self.layout, self._kind, self._cap, members, out)
+        return out
+
+    @cached_property
+    def _largest_terms(self) -> Array:
+        start, scores = self.layout.row_start, self.layout.scores
+        out = np.zeros(len(start) - 1)
+        some = start[:-1] < start[1:]
+        if some.any():
+            out[some] = np.maximum.reduceat(scores, start[:-1][some])
+        return singletons(self._kind, self._cap, out)
+
+    def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
+        state = np.empty(len(weight))
+        sums: Ids = summed(
+            lambda lo, hi, into: start_walk(
+                self.layout, self._kind, self._cap, members, weight, scale, lo, hi, state, into
+            ),
+            self.layout.row_start,
+            self.n_items,
+            np.int64,
+        )
+        return state, sums
+
+    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        grow_walk(self.layout, self._kind, self._cap, entries, rows, weight, scale, state, sums)
+
+
+@kernel
+def start_of(kind: int) -> float:
+    return 1.0 if kind == MISSES else 0.0
+
+
+@kernel
+def moved(kind: int, state: float, score: float) -> float:
+    """The state after an item of this score."""
+    return state * (1.0 - score) if kind == MISSES else state + score
+
+
+@kernel
+def value_of(kind: int, cap: float, state: float) -> float:
+    if kind == MISSES:
+        return 1.0 - state
+    if kind == SQRT:
+        return float(np.sqrt(state))
+    if kind == LOG1P:
+        return float(np.log1p(state))
+    return min(state, cap)
+
+
+@kernel
+def gain_of(kind: int, cap: float, state: float, score: float) -> float:
+    """What an item of this score adds, in a form that keeps its digits when it is small."""
+    if kind == MISSES:
+        return state * score
+    if kind == SQRT:
+        return float(score / (np.sqrt(state + score) + np.sqrt(state)))
+    if kind == LOG1P:
+        return float(np.log1p(score / (1.0 + state)))
+    return min(score, max(cap - state, 0.0))
+
+
+@kernel
+def singletons(kind: int, cap: float, scores: Array) -> Array:
+    out = np.zeros(len(scores))
+    for at in range(len(scores)):
+        if scores[at] > 0.0:
+            out[at] = gain_of(kind, cap, start_of(kind), scores[at])
+    return out
+
+
+@kernel
+def state_at(rows: Scored, kind: int, members: Mask, row: int) -> float:
+    state = start_of(kind)
+    for at in range(rows.row_start[row], rows.row_start[row + 1]):
+        if members[rows.items[at]]:
+            state = moved(kind, state, rows.scores[at])
+    return state
+
+
+@kernel
+def values_of_sets(
+    rows: Scored,
+    kind: int,
+    cap: float,
+    words: NDArray[np.uint64],
+    lo: int,
+    hi: int,
+    out: Array,
+) -> None:
+    """The value of each row for up to 64 sets, one bit a set."""
+    count = out.shape[1]
+    for row in range(lo, hi):
+        mine = out[row - lo]
+        mine[:] = start_of(kind)
+        for at in range(rows.row_start[row], rows.row_start[row + 1]):
+            word = words[rows.items[at]]
+            if word != 0:
+                for s in range(count):
+                    if (word >> np.uint64(s)) & np.uint64(1):
+                        mine[s] = moved(kind, mine[s], rows.scores[at])
+        for s in range(count):
+            mine[s] = value_of(kind, cap, mine[s])
+
+
+@kernel
+def gains_of_entries(rows: Scored, kind: int, cap: float, members: Mask, out: Array) -> None:
+    for row in range(len(rows.row_start) - 1):
+        state = state_at(rows, kind, members, row)
+        for at in range(rows.row_start[row], rows.row_start[row + 1]):
+            out[at] = 0.0 if members[rows.items[at]] else gain_of(kind, cap, state, rows.scores[at])
+
+
+@kernel
+def start_walk(
+    rows: Scored,
+    kind: int,
+    cap: float,
+    members: Mask,
+    weight: Array,
+    scale: float,
+    lo: int,
+    hi: int,
+    state: Array,
+    sums: Ids,
+) -> None:
+    for row in range(lo, hi):
+        state[row] = state_at(rows, kind, members, row)
+        for at in range(rows.row_start[row], rows.row_start[row + 1]):
+            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, state[row], rows.scores[at]), scale)
+
+
+@kernel
+def grow_walk(
+    rows: Scored,
+    kind: int,
+    cap: float,
+    entries: Ids,
+    holding: Ids,
+    weight: Array,
+    scale: float,
+    state: Array,
+    sums: Ids,
+) -> None:
+    """Add an item: each row that holds it takes its old terms out of the sums and puts the new ones in."""
+    for k in range(len(holding)):
+        row = holding[k]
+        first, last = rows.row_start[row], rows.row_start[row + 1]
+        before = state[row]
+        after = moved(kind, before, rows.scores[entries[k]])
+        state[row] = after
+        for at in range(first, last):
+            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, after, rows.scores[at]), scale) - fixed(
+                weight[row] * gain_of(kind, cap, before, rows.scores[at]), scale
+            )

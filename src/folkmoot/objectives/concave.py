@@ -1,0 +1,26 @@
+"""A concave function of a modular sum: more of the same counts for less."""
+
+from typing import Any
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_number
+from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT, Accumulated
+
+
+class ConcaveOverModular(Accumulated):
+    """f_i(S) = φ(Σ_{e∈S} s_ie): monotone and submodular for φ concave and rising from φ(0) = 0.
+
+    `scores` is rows × items, none negative. `concave` is "sqrt", "log1p", or a number c for min(·, c).
+    """
+
+    _argument = "scores"
+
+    def __init__(self, scores: Any, concave: str | float = "sqrt", **options: Any) -> None:
+        if isinstance(concave, str):
+            kinds = {"sqrt": SQRT, "log1p": LOG1P}
+            if concave not in kinds:
+                raise InputError(f'concave: needs "sqrt", "log1p" or a number (a cap), got {concave!r}')
+            self._kind = kinds[concave]
+        else:
+            self._kind, self._cap = CAP, as_number(concave, "concave", above=True)
+        super().__init__(scores, **options)

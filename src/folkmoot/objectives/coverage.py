@@ -1,0 +1,82 @@
+"""Coverage: a row is content as soon as one of its items is in the set."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import kernel
+from folkmoot.objectives.facility import FacilityLocation
+from folkmoot.objectives.runs import Runs
+from folkmoot.objectives.sparse import fixed, item_type
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+
+class Coverage(FacilityLocation):
+    """f_i(S) = 1 if S holds one of the client's items, else 0: facility location with equal benefits.
+
+    `membership` is rows × items, true or 1 where the item serves the row.
+    """
+
+    _argument = "membership"
+    _least = _most = 1.0
+
+    def _arranged(self, rows: Rows) -> Runs:
+        starts = rows.indptr.astype(np.int64)
+        counts = np.diff(starts)
+        some = counts > 0
+        return Runs(
+            rows.indices.astype(item_type(rows.shape[1])),
+            starts,
+            counts[some].astype(np.int32),
+            np.ones(np.count_nonzero(some)),
+            np.concatenate(([0], np.cumsum(some))),
+        )
+
+    @cached_property
+    def _largest_terms(self) -> Array:
+        return np.diff(self.layout.row_runs).astype(np.float64)
+
+    def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
+        """At the empty set, and all rows weighing the same, the sums are counts, which are known."""
+        if members.any() or (weight != weight[0]).any():
+            return super()._start(members, weight, scale)
+        better = np.diff(self.layout.row_runs).astype(np.int32)
+        return better, self._columns.counts.sum(axis=0) * fixed(weight[0], scale)
+
+    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        cover(self.layout.items, self.layout.row_start, rows, weight, scale, state, sums)
+
+
+@kernel
+def cover(
+    items: NDArray[Any],
+    row_start: Ids,
+    rows: Ids,
+    weight: Array,
+    scale: float,
+    better: NDArray[np.int32],
+    sums: Ids,
+) -> int:
+    """Rows that are served for the first time take their term out of the sums of all their items.
+
+    Rows lie all over the memory. Short plain loops look everything up first, so that the cache misses of
+    many rows overlap; one loop doing all the work waits for each in turn, and takes three times as long.
+    """
+    count, touched = 0, 0
+    served = np.empty(len(rows), np.int64)
+    for at in range(len(rows)):
+        served[count] = rows[at]
+        count += better[rows[at]] > 0
+    start, end, term = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    for k in range(count):
+        start[k], end[k] = row_start[served[k]], row_start[served[k] + 1]
+        term[k] = fixed(weight[served[k]], scale)
+    for k in range(count):
+        touched += items[start[k]] + items[end[k] - 1]
+    for k in range(count):
+        better[served[k]] = 0
+        for at in range(start[k], end[k]):
+            sums[items[at]] -= term[k]
+    return touched

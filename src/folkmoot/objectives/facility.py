@@ -1,0 +1,307 @@
+"""Facility location: a row is as happy as its best item in the set makes it.
+
+f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs lie best first. With Q the chance that no
+item of a run is in R ~ x, one pass from the worst run to the best gives the expected best of the rest,
+tail ← c − Q·(c − tail), and for an item of that run
+
+    ∂f̂/∂x_e = Π_{better runs} Q · Q/(1 − x_e) · (c − tail).
+
+So the two passes over a row multiply and add one number a run; the division by 1 − x_e is done once an
+item. Cost: the row's own items, whatever n is.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import kernel, summed
+from folkmoot.objectives.runs import Runs, sorted_runs
+from folkmoot.objectives.sparse import SparseRows, fixed
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+# 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
+# 2^-50 of a benefit.
+LEAST_MISS = 2.0**-50
+
+
+class FacilityLocation(SparseRows):
+    """f_i(S) = max_{e∈S} c_ie: monotone, submodular, gradient in closed form.
+
+    `benefits` is rows × items (sparse or dense, none negative). A row is a client unless `owners` says
+    which client owns each row; a client's function is then the sum of its rows' (times `row_weights`).
+    """
+
+    closed_form = True
+    layout: Runs
+    _argument = "benefits"
+
+    def _arranged(self, rows: Rows) -> Runs:
+        return sorted_runs(rows)
+
+    def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
+        out = np.zeros((hi - lo, count))
+        best_of_sets(self.layout, words, np.uint64(2**count - 1), lo, hi, out)
+        return out
+
+    def _row_gains(self, members: Mask) -> Array:
+        out = np.zeros(len(self.layout.items))
+        gains_of_entries(self.layout, members, out)
+        return out
+
+    @cached_property
+    def _largest_terms(self) -> Array:
+        runs = self.layout.row_runs
+        out = np.zeros(len(runs) - 1)
+        some = runs[:-1] < runs[1:]
+        out[some] = self.layout.run_value[runs[:-1][some]]
+        return out
+
+    @property
+    def ceiling(self) -> float:
+        return float(self._mean_weight @ self._largest_terms / self.client_weights.sum())
+
+    def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
+        better = np.zeros(len(weight), dtype=np.int32)
+        sums: Ids = summed(
+            lambda lo, hi, into: start_walk(self.layout, members, weight, scale, lo, hi, better, into),
+            self.layout.row_start,
+            self.n_items,
+            np.int64,
+        )
+        return better, sums
+
+    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        grow_walk(self.layout, entries, rows, weight, scale, state, sums)
+
+    def _extension(self, x: Array) -> Array:
+        out = np.empty(len(self.row_weight))
+        expected_best(self.layout, 1.0 - x, out)
+        return self._by_client(out)
+
+    def _gradients(self, x: Array) -> Rows:
+        layout, miss = self.layout, np.maximum(1.0 - x, LEAST_MISS)
+        out = np.empty(len(layout.items))
+        rows = len(self.row_weight)
+        gradient(layout, np.ones(rows), 0, rows, miss, out, True)
+        return self._entries_by_client(out / miss[layout.items])
+
+    def _mean_gradient(self, x: Array) -> Array:
+        layout, weight, miss = self.layout, self._mean_weight, np.maximum(1.0 - x, LEAST_MISS)
+        total: Array = summed(
+            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, into, False),
+            layout.row_start,
+            self.n_items,
+        )
+        mean: Array = total / (miss * self.client_weights.sum())
+        return mean
+
+
+@kernel
+def best_of_sets(
+    rows: Runs,
+    words: NDArray[np.uint64],
+    everything: np.uint64,
+    lo: int,
+    hi: int,
+    out: Array,
+) -> None:
+    """Walk a row best first and give each set the first benefit it meets; stop when all have one."""
+    for row in range(lo, hi):
+        missing = everything
+        entry = rows.row_start[row]
+        for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
+            end = rows.row_start[row] + rows.run_end[run]
+            while entry < end and missing != 0:
+                found = words[rows.items[entry]] & missing
+                if found != 0:
+                    missing &= ~found
+                    for s in range(out.shape[1]):
+                        if (found >> np.uint64(s)) & np.uint64(1):
+                            out[row - lo, s] = rows.run_value[run]
+                entry += 1
+            if missing == 0:
+                break
+
+
+@kernel
+def better_runs(
+    rows: Runs,
+    members: Mask,
+    row: int,
+) -> int:
+    """How many runs of the row are better than all of its members."""
+    entry = rows.row_start[row]
+    first, last = rows.row_runs[row], rows.row_runs[row + 1]
+    for run in range(first, last):
+        end = rows.row_start[row] + rows.run_end[run]
+        while entry < end:
+            if members[rows.items[entry]]:
+                return int(run - first)
+            entry += 1
+    return int(last - first)
+
+
+@kernel
+def gains_of_entries(
+    rows: Runs,
+    members: Mask,
+    out: Array,
+) -> None:
+    """c − best for the entries in runs better than the best member; out is zero elsewhere."""
+    for row in range(len(rows.row_start) - 1):
+        first = rows.row_runs[row]
+        last = first + better_runs(rows, members, row)
+        best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
+        entry = rows.row_start[row]
+        for run in range(first, last):
+            end = rows.row_start[row] + rows.run_end[run]
+            out[entry:end] = rows.run_value[run] - best
+            entry = end
+
+
+@kernel
+def start_walk(
+    rows: Runs,
+    members: Mask,
+    weight: Array,
+    scale: float,
+    lo: int,
+    hi: int,
+    better: NDArray[np.int32],
+    sums: Ids,
+) -> None:
+    """The number of runs better than S in each row, and the sums of w·(c − best) over the rows."""
+    somebody = members.any()
+    for row in range(lo, hi):
+        first, last = rows.row_runs[row], rows.row_runs[row + 1]
+        if somebody:
+            last = first + better_runs(rows, members, row)
+        better[row] = last - first
+        best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
+        entry = rows.row_start[row]
+        for run in range(first, last):
+            end = rows.row_start[row] + rows.run_end[run]
+            term = fixed(weight[row] * (rows.run_value[run] - best), scale)
+            for at in range(entry, end):
+                sums[rows.items[at]] += term
+            entry = end
+
+
+@kernel
+def grow_walk(
+    rows: Runs,
+    entries: Ids,
+    holding: Ids,
+    weight: Array,
+    scale: float,
+    better: NDArray[np.int32],
+    sums: Ids,
+) -> float:
+    """Add an item: each row it improves takes its old terms out of the sums and puts the new ones in.
+
+    Which rows, and where they lie, is looked up in short loops first, whose cache misses overlap.
+    """
+    improved, touched = 0, 0.0
+    which = np.empty(len(holding), np.int64)
+    for k in range(len(holding)):
+        which[improved] = k
+        row = holding[k]
+        last = rows.row_runs[row] + better[row]
+        improved += better[row] > 0 and entries[k] < rows.row_start[row] + rows.run_end[last - 1]
+    for k in which[:improved]:
+        touched += (
+            rows.items[rows.row_start[holding[k]]] + rows.run_value[rows.row_runs[holding[k]]] + weight[holding[k]]
+        )
+    for k in which[:improved]:
+        row = holding[k]
+        first, start = rows.row_runs[row], rows.row_start[row]
+        last = first + better[row]
+        best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
+        run = first
+        while start + rows.run_end[run] <= entries[k]:
+            run += 1
+        better[row] = run - first
+        entry = start
+        for other in range(first, last):
+            end = start + rows.run_end[other]
+            lost = fixed(weight[row] * (rows.run_value[other] - best), scale)
+            if other < run:
+                lost -= fixed(weight[row] * (rows.run_value[other] - rows.run_value[run]), scale)
+            for at in range(entry, end):
+                sums[rows.items[at]] -= lost
+            entry = end
+    return touched
+
+
+@kernel
+def expected_best(
+    rows: Runs,
+    miss: Array,
+    out: Array,
+) -> None:
+    """f̂(x) = Σ over the runs of benefit · P[this run has the first item of R]."""
+    for row in range(len(rows.row_start) - 1):
+        entry, unseen, value = rows.row_start[row], 1.0, 0.0
+        for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
+            none = 1.0
+            end = rows.row_start[row] + rows.run_end[run]
+            for at in range(entry, end):
+                none *= miss[rows.items[at]]
+            value += unseen * (1.0 - none) * rows.run_value[run]
+            unseen *= none
+            entry = end
+        out[row] = value
+
+
+@kernel
+def gradient(
+    rows: Runs,
+    weight: Array,
+    lo: int,
+    hi: int,
+    miss: Array,
+    out: Array,
+    by_entry: bool,
+) -> None:
+    """(1 − x_e) · ∂f̂/∂x_e: added up over the rows an item, or written down by entry."""
+    none = np.empty(64)
+    unseen = np.empty(64)
+    for row in range(lo, hi):
+        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+        mine = rows.items[rows.row_start[row] : rows.row_start[row + 1]]
+        if runs > len(none):
+            none = np.empty(2 * runs)
+            unseen = np.empty(2 * runs)
+        chance = weight[row]
+        start = 0
+        for run in range(runs):
+            end = rows.run_end[first + run]
+            one = two = three = four = 1.0  # four chains: a single one waits for its own last product
+            quads = start + (end - start) // 4 * 4
+            for at in range(start, quads, 4):
+                one *= miss[mine[at]]
+                two *= miss[mine[at + 1]]
+                three *= miss[mine[at + 2]]
+                four *= miss[mine[at + 3]]
+            for at in range(quads, end):
+                one *= miss[mine[at]]
+            none[run] = (one * two) * (three * four)
+            unseen[run] = chance
+            chance *= none[run]
+            start = end
+        tail = 0.0
+        end = len(mine)
+        for run in range(runs - 1, -1, -1):
+            better = none[run] * (rows.run_value[first + run] - tail)
+            tail = rows.run_value[first + run] - better
+            start = rows.run_end[first + run - 1] if run > 0 else 0
+            term = unseen[run] * better
+            if by_entry:
+                for at in range(start, end):
+                    out[rows.row_start[row] + at] = term
+            else:
+                for at in range(start, end):
+                    out[mine[at]] += term
+            end = start

@@ -1,0 +1,68 @@
+"""Any Python set function."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.objectives.objective import Objective
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+SetFunction = Callable[[frozenset[int]], float]
+
+
+class Functions(Objective):
+    """One callable a client, from a frozenset of item ids to a number.
+
+    The callables are trusted to be monotone and submodular; `check_submodular` looks for a counterexample.
+    """
+
+    def __init__(
+        self,
+        callables: SetFunction | Sequence[SetFunction],
+        n_items: int,
+        *,
+        weights: ArrayLike | None = None,
+        item_names: Any = None,
+        client_names: Any = None,
+    ) -> None:
+        self.callables = (callables,) if callable(callables) else tuple(callables)
+        if not self.callables:
+            raise InputError("callables: there are no clients (no function was given)")
+        for client, function in enumerate(self.callables):
+            if not callable(function):
+                raise InputError(f"callables: client {client} has {function!r}, which cannot be called")
+        self._describe(as_count(n_items, "n_items"), len(self.callables), weights, item_names, client_names)
+
+    def _keep(self, clients: Ids) -> None:
+        self.callables = tuple(self.callables[client] for client in clients)
+
+    def _values(self, sets: Mask) -> Array:
+        asked = [frozenset(np.flatnonzero(members).tolist()) for members in sets]
+        return np.array([[self._value(client, items) for items in asked] for client in range(self.n_clients)])
+
+    def _value(self, client: int, items: frozenset[int]) -> float:
+        answer = self.callables[client](items)
+        try:
+            value = float(answer)
+        except (TypeError, ValueError):
+            value = np.nan
+        if not np.isfinite(value):
+            raise InputError(
+                f"callables: client {client} answered {answer!r} for the set {sorted(items)}; "
+                "a set function must answer every set with a finite number"
+            )
+        return value
+
+    def _gains(self, members: Mask) -> Rows:
+        outside = np.flatnonzero(~members)
+        sets = np.repeat(members[None, :], len(outside) + 1, axis=0)
+        sets[np.arange(len(outside)), outside] = True
+        values = self._values(sets)
+        out = np.zeros((self.n_clients, self.n_items))
+        out[:, outside] = values[:, :-1] - values[:, -1:]
+        return csr_array(out)

@@ -1,0 +1,234 @@
+"""Mutual information between chosen features and a label, from each client's own table.
+
+Features are taken as independent given the label (naive Bayes), estimated at each client from its own
+rows. Under that model
+
+    f_i(S) = I(X_S; Y) = H(X_S) − Σ_{e∈S} H(X_e | Y)
+
+is monotone and submodular (Krause and Guestrin 2005). It is computed exactly over the joint states of
+S, whose number is the product of the features' numbers of values. In bits.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_number
+from folkmoot.kernels import ENTRIES_PER_BLOCK, blocks, kernel, on_threads
+from folkmoot.objectives.objective import Objective
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+MOST_STATES = 1 << 20
+
+
+class Information(Objective):
+    """I(X_S; Y) of discrete features with a class label, features independent given the label.
+
+    `tables`: one table a client, data points × features, of numbers or text; every different value of a
+    column is a category. `target`: the column that holds the label (the same in every table; it is then
+    no item), or one array of labels a client. `smoothing` is added to every count.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[Any],
+        target: int | Sequence[Any],
+        *,
+        smoothing: float = 0.0,
+        weights: ArrayLike | None = None,
+        item_names: Any = None,
+        client_names: Any = None,
+    ) -> None:
+        extra = as_number(smoothing, "smoothing")
+        features, labels = _split(tables, target)
+        self._describe(features[0].shape[1], len(features), weights, item_names, client_names)
+        # One flat store: a client's P(y), then for each of its features the table P(value | y).
+        self.arity = np.empty((self.n_clients, self.n_items), dtype=np.int64)
+        self.offset = np.empty((self.n_clients, self.n_items), dtype=np.int64)
+        self.classes = np.empty(self.n_clients, dtype=np.int64)
+        self.prior_offset = np.empty(self.n_clients, dtype=np.int64)
+        store: list[Array] = []
+        used = 0
+        for client, (table, label) in enumerate(zip(features, labels, strict=True)):
+            y, classes = _codes(label)
+            prior = np.bincount(y) + extra
+            store.append(prior / prior.sum())
+            self.classes[client], self.prior_offset[client] = classes, used
+            used += classes
+            for item in range(self.n_items):
+                x, values = _codes(table[:, item])
+                counts = np.bincount(x * classes + y, minlength=values * classes).reshape(values, classes) + extra
+                store.append((counts / counts.sum(axis=0)).ravel())
+                self.arity[client, item], self.offset[client, item] = values, used
+                used += values * classes
+        self.store = np.concatenate(store)
+
+    def _keep(self, clients: Ids) -> None:
+        self.arity, self.offset = self.arity[clients], self.offset[clients]
+        self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
+
+    def _values(self, sets: Mask) -> Array:
+        out = np.zeros((self.n_clients, len(sets)))
+        for s, members in enumerate(sets):
+            inside = np.flatnonzero(members)
+            self._run(information, inside, out[:, s])
+        return out
+
+    def _gains(self, members: Mask) -> Rows:
+        outside = np.flatnonzero(~members)
+        out = np.zeros((self.n_clients, self.n_items))
+        out[:, outside] = self._gains_of(members, outside)
+        return csr_array(out)
+
+    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+        return np.where(members[items], 0.0, self.weights @ self._gains_of(members, items))
+
+    def _gains_of(self, members: Mask, items: Ids) -> Array:
+        out = np.zeros((self.n_clients, len(items)))
+        self._run(information_gains, np.flatnonzero(members), items, out)
+        return out
+
+    def _run(self, work: Any, inside: Ids, *rest: Any) -> None:
+        states = np.exp2(np.log2(self.arity[:, inside]).sum(axis=1))
+        if states.max(initial=1) > MOST_STATES:
+            client = int(states.argmax())
+            raise InputError(
+                f"tables: the {inside.size} chosen features of client {client} have {states[client]:.3g} joint "
+                f"states, more than {MOST_STATES}; choose fewer features or merge their rare values"
+            )
+        args = self.store, self.classes, self.prior_offset, self.arity, self.offset
+
+        def some(lo: int, hi: int) -> None:
+            for client in range(lo, hi):
+                work(*args, inside, client, *rest)
+
+        on_threads(some, blocks(ENTRIES_PER_BLOCK * np.arange(self.n_clients + 1)))
+
+
+def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """Features and labels of each client, checked."""
+    given = [np.asarray(table) for table in tables]
+    if not given:
+        raise InputError("tables: there are no clients (no table was given)")
+    for client, table in enumerate(given):
+        if table.ndim != 2 or table.shape[0] == 0:
+            raise InputError(f"tables: client {client} needs a table of data points × features, got {table.shape}")
+        if table.shape[1] != given[0].shape[1]:
+            raise InputError(f"tables: client {client} has {table.shape[1]} columns, client 0 has {given[0].shape[1]}")
+        _refuse_missing(table, client)
+    if isinstance(target, int | np.integer):
+        columns = given[0].shape[1]
+        if not 0 <= target < columns:
+            raise InputError(f"target: column {target} is not one of the columns 0..{columns - 1}")
+        labels = [table[:, target] for table in given]
+        given = [np.delete(table, target, axis=1) for table in given]
+    else:
+        labels = [np.asarray(label) for label in target]
+        if len(labels) != len(given):
+            raise InputError(f"target: {len(labels)} arrays of labels for {len(given)} tables")
+        for client, (label, table) in enumerate(zip(labels, given, strict=True)):
+            if label.shape != (len(table),):
+                raise InputError(f"target: client {client} needs {len(table)} labels, got shape {label.shape}")
+            _refuse_missing(label[:, None], client, "target")
+    if given[0].shape[1] == 0:
+        raise InputError("tables: there are no items (no feature besides the label)")
+    return given, labels
+
+
+def _refuse_missing(table: NDArray[Any], client: int, name: str = "tables") -> None:
+    if table.dtype.kind == "O":
+        missing = np.vectorize(lambda value: value is None or value != value, otypes=[bool])(table)
+    else:
+        missing = table != table
+    if missing.any():
+        row, column = (int(at) for at in np.argwhere(missing)[0])
+        raise InputError(
+            f"{name}: client {client}, row {row}, column {column} is missing; "
+            "drop the row or give missing values a category of their own"
+        )
+
+
+def _codes(column: NDArray[Any]) -> tuple[Ids, int]:
+    values, codes = np.unique(column.astype(str) if column.dtype.kind == "O" else column, return_inverse=True)
+    return codes.reshape(-1).astype(np.int64), len(values)
+
+
+@kernel
+def joint(store: Array, classes: Ids, prior_offset: Ids, arity: Ids, offset: Ids, inside: Ids, client: int) -> Array:
+    """P(x_S, y) over the joint states of S: states × classes."""
+    n_classes = classes[client]
+    now = store[prior_offset[client] : prior_offset[client] + n_classes].copy().reshape((1, n_classes))
+    for item in inside:
+        values, at = arity[client, item], offset[client, item]
+        then = np.empty((len(now) * values, n_classes))
+        for state in range(len(now)):
+            for value in range(values):
+                for y in range(n_classes):
+                    then[state * values + value, y] = now[state, y] * store[at + value * n_classes + y]
+        now = then
+    return now
+
+
+@kernel
+def information(
+    store: Array,
+    classes: Ids,
+    prior_offset: Ids,
+    arity: Ids,
+    offset: Ids,
+    inside: Ids,
+    client: int,
+    out: Array,
+) -> None:
+    """I(X_S; Y) = Σ P(s, y) log2 P(s, y) / (P(s) P(y))."""
+    states = joint(store, classes, prior_offset, arity, offset, inside, client)
+    prior = prior_offset[client]
+    total = 0.0
+    for state in range(len(states)):
+        p = 0.0
+        for y in range(states.shape[1]):
+            p += states[state, y]
+        for y in range(states.shape[1]):
+            both = states[state, y]
+            if both > 0.0:
+                total += both * np.log2(both / (p * store[prior + y]))
+    out[client] = max(total, 0.0)
+
+
+@kernel
+def information_gains(
+    store: Array,
+    classes: Ids,
+    prior_offset: Ids,
+    arity: Ids,
+    offset: Ids,
+    inside: Ids,
+    client: int,
+    items: Ids,
+    out: Array,
+) -> None:
+    """I(X_e; Y | X_S) = Σ P(s, v, y) log2 P(v | y) / P(v | s)."""
+    states = joint(store, classes, prior_offset, arity, offset, inside, client)
+    n_classes = states.shape[1]
+    for k in range(len(items)):
+        values, at = arity[client, items[k]], offset[client, items[k]]
+        total = 0.0
+        for state in range(len(states)):
+            p = 0.0
+            for y in range(n_classes):
+                p += states[state, y]
+            if p == 0.0:
+                continue
+            for value in range(values):
+                both = 0.0
+                for y in range(n_classes):
+                    both += states[state, y] * store[at + value * n_classes + y]
+                for y in range(n_classes):
+                    chance = store[at + value * n_classes + y]
+                    if chance > 0.0 and states[state, y] > 0.0:
+                        total += states[state, y] * chance * np.log2(chance * p / both)
+        out[client, k] = max(total, 0.0)

@@ -1,0 +1,99 @@
+"""A weighted sum of objectives over the same clients and items."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_weights
+from folkmoot.objectives.objective import Objective, Walk
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+
+class Mixture(Objective):
+    """f_i(S) = Σ_m a_m f_i^m(S), a_m ≥ 0: monotone and submodular when its parts are.
+
+    `coefficients` are the a_m, taken as they are. Weights and names come from the first part unless given.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Objective],
+        coefficients: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        item_names: Any = None,
+        client_names: Any = None,
+    ) -> None:
+        self.parts = tuple(parts)
+        if not self.parts:
+            raise InputError("parts: a mixture needs at least one objective")
+        first = self.parts[0]
+        for position, part in enumerate(self.parts):
+            if (part.n_clients, part.n_items) != (first.n_clients, first.n_items):
+                raise InputError(
+                    f"parts: part {position} has {part.n_clients} clients and {part.n_items} items, "
+                    f"part 0 has {first.n_clients} and {first.n_items}"
+                )
+        self.coefficients = as_weights(coefficients, len(self.parts), "coefficients", of="part")
+        self._describe(
+            first.n_items,
+            first.n_clients,
+            first.client_weights if weights is None else weights,
+            first.item_names if item_names is None else item_names,
+            first.client_names if client_names is None else client_names,
+        )
+        self.parts = tuple(part.reweighted(self.client_weights) for part in self.parts)
+        self.closed_form = all(part.closed_form for part in self.parts)
+
+    def reweighted(self, weights: ArrayLike) -> "Mixture":
+        other = super().reweighted(weights)
+        other.parts = tuple(part.reweighted(weights) for part in self.parts)
+        return other
+
+    def _keep(self, clients: Ids) -> None:
+        self.parts = tuple(part[clients] for part in self.parts)
+
+    def _values(self, sets: Mask) -> Array:
+        return cast(Array, sum(a * part._values(sets) for a, part in self._terms()))
+
+    def _gains(self, members: Mask) -> Rows:
+        return cast(Rows, sum(a * part._gains(members) for a, part in self._terms()))
+
+    def _mean_values(self, sets: Mask) -> Array:
+        return cast(Array, sum(a * part._mean_values(sets) for a, part in self._terms()))
+
+    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+        return cast(Array, sum(a * part._mean_gains(members, items) for a, part in self._terms()))
+
+    def _extension(self, x: Array) -> Array:
+        return cast(Array, sum(a * part._extension(x) for a, part in self._terms()))
+
+    def _gradients(self, x: Array) -> Rows:
+        return cast(Rows, sum(a * part._gradients(x) for a, part in self._terms()))
+
+    def _mean_gradient(self, x: Array) -> Array:
+        return cast(Array, sum(a * part._mean_gradient(x) for a, part in self._terms()))
+
+    def _walk(self, members: Mask) -> "MixedWalk":
+        return MixedWalk(self.coefficients, [part._walk(members.copy()) for part in self.parts])
+
+    def _terms(self) -> list[tuple[np.float64, Objective]]:
+        return list(zip(self.coefficients, self.parts, strict=True))
+
+
+class MixedWalk:
+    """The walks of the parts, side by side."""
+
+    def __init__(self, coefficients: Array, walks: list[Walk]) -> None:
+        self.coefficients, self.walks = coefficients, walks
+        self.current = all(walk.current for walk in walks)
+
+    def gains(self, items: Ids | None = None) -> Array:
+        return cast(Array, sum(a * walk.gains(items) for a, walk in zip(self.coefficients, self.walks, strict=True)))
+
+    def add(self, item: int) -> None:
+        for walk in self.walks:
+            walk.add(item)

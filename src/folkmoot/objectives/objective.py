@@ -1,0 +1,210 @@
+"""What every private function offers: a batch of clients, each with a monotone submodular f_i.
+
+F(S) = Σ p_i f_i(S) is the weighted mean over the batch. The plural methods answer client by client,
+the ones called `mean_…` answer for F and never build a row a client.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import Names, as_names, as_weights
+from folkmoot.objectives import sampling
+from folkmoot.sets import Array, Ids, ItemSet, Mask, Rows, as_items, as_members, as_point, as_sets, frozen
+
+ClientIds = int | slice | Sequence[int] | Ids | Mask
+
+
+class Walk(Protocol):
+    """A set that grows item by item, and the mean gain of what it has not got."""
+
+    current: bool  # True: all gains are kept up to date; False: each one asked for costs work
+
+    def gains(self, items: Ids | None = None) -> Array:
+        """Of these items, or of all; a member gains nothing."""
+        ...
+
+    def add(self, item: int) -> None: ...
+
+
+class Objective(ABC):
+    """A batch of clients with their private functions over the same public items."""
+
+    closed_form: bool = False  # is the gradient of the multilinear extension exact?
+
+    n_items: int
+    n_clients: int
+    item_names: Names
+    client_names: Names
+    client_weights: Array  # as given; `weights` are the same, normalised
+
+    def _describe(
+        self, n_items: int, n_clients: int, weights: ArrayLike | None, item_names: Any, client_names: Any
+    ) -> None:
+        """Everything a batch knows besides its functions."""
+        self.n_items, self.n_clients = n_items, n_clients
+        self.client_weights = frozen(as_weights(weights, n_clients))
+        self.item_names = as_names(item_names, n_items, "item_names")
+        self.client_names = as_names(client_names, n_clients, "client_names")
+
+    @property
+    def weights(self) -> Array:
+        """p: non-negative, sums to one."""
+        p: Array = self.client_weights / self.client_weights.sum()
+        return p
+
+    def reweighted(self, weights: ArrayLike) -> Self:
+        """The same clients under other weights; nothing is copied."""
+        other = self._copy()
+        other.client_weights = frozen(as_weights(weights, self.n_clients))
+        return other
+
+    def __len__(self) -> int:
+        return self.n_clients
+
+    def __getitem__(self, clients: ClientIds) -> Self:
+        """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Weights go along."""
+        ids = self._client_ids(clients)
+        batch = self._copy()
+        batch.n_clients = len(ids)
+        batch.client_weights = frozen(self.client_weights[ids])
+        if self.client_names is not None:
+            batch.client_names = tuple(self.client_names[i] for i in ids)
+        batch._keep(ids)
+        return batch
+
+    def _copy(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _client_ids(self, clients: ClientIds) -> Ids:
+        everyone = np.arange(self.n_clients)
+        if isinstance(clients, int | np.integer):
+            clients = [int(clients)]
+        given = np.asarray(clients) if not isinstance(clients, slice) else everyone[clients]
+        if given.size == 0:
+            raise InputError("clients: the batch would be empty; choose at least one client")
+        if given.dtype == bool and given.shape == (self.n_clients,):
+            return self._client_ids(np.flatnonzero(given))
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise InputError("clients: give client ids, a slice, or a mask over the clients")
+        outside = (given < 0) | (given >= self.n_clients)
+        if outside.any():
+            raise InputError(f"clients: {given[outside][0]} is not one of the clients 0..{self.n_clients - 1}")
+        return given.astype(np.int64)
+
+    # What a family must bring.
+
+    @abstractmethod
+    def _keep(self, clients: Ids) -> None:
+        """Reduce this (fresh) copy to some clients."""
+
+    @abstractmethod
+    def _values(self, sets: Mask) -> Array:
+        """f_i(S): clients × sets."""
+
+    @abstractmethod
+    def _gains(self, members: Mask) -> Rows:
+        """f_i(S + e) − f_i(S): clients × items, zero on members."""
+
+    # What it may bring, when it can do better.
+
+    def _mean_values(self, sets: Mask) -> Array:
+        return self.weights @ self._values(sets)
+
+    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+        """Mean gains of some items, by definition: values of the sets with each item added."""
+        sets = np.repeat(members[None, :], len(items) + 1, axis=0)
+        sets[np.arange(len(items)), items] = True
+        values = self._mean_values(sets)
+        gains: Array = values[:-1] - values[-1]
+        return gains
+
+    def _extension(self, x: Array) -> Array:
+        """f̂_i(x), in families with a closed form."""
+        return sampling.extension(self, x, None, 0)
+
+    def _gradients(self, x: Array) -> Rows:
+        """∂f̂_i/∂x_e, in families with a closed form."""
+        return sampling.gradients(self, x, None, 0)
+
+    def _mean_gradient(self, x: Array) -> Array:
+        return np.asarray(self._gradients(x).T @ self.weights)
+
+    def _walk(self, members: Mask) -> Walk:
+        return PlainWalk(self, members)
+
+    # What people call.
+
+    def values(self, sets: ItemSet) -> Array:
+        """f_i(S) for each client; with a boolean matrix of sets, clients × sets."""
+        masks, alone = as_sets(self.n_items, sets)
+        values = self._values(masks)
+        return values[:, 0] if alone else values
+
+    def gains(self, members: ItemSet) -> Rows:
+        """f_i(S + e) − f_i(S) for each client, on the items that still add something to it."""
+        return self._gains(as_members(self.n_items, members))
+
+    def extension(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
+        """f̂_i(x) = E f_i(R), R holding item e with probability x_e independently, for each client.
+
+        Exact where there is a closed form; else, or when `samples` is given, the mean over sampled sets.
+        """
+        point = as_point(self.n_items, x)
+        return self._extension(point) if self._exact(samples) else sampling.extension(self, point, samples, seed)
+
+    def gradients(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Rows:
+        """∂f̂_i/∂x_e for each client. Exact where there is a closed form, sampled otherwise."""
+        point = as_point(self.n_items, x)
+        return self._gradients(point) if self._exact(samples) else sampling.gradients(self, point, samples, seed)
+
+    def mean_values(self, sets: ItemSet) -> Any:
+        """F(S); with a boolean matrix of sets, one value a set."""
+        masks, alone = as_sets(self.n_items, sets)
+        values = self._mean_values(masks)
+        return float(values[0]) if alone else values
+
+    def mean_gains(self, members: ItemSet, items: ArrayLike | None = None) -> Array:
+        """F(S + e) − F(S) for the items named, in their order, or for all."""
+        mask = as_members(self.n_items, members)
+        return self._mean_gains(mask, as_items(self.n_items, items))
+
+    def mean_gradient(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
+        """∇F̂(x), dense over the items, without a row a client."""
+        point = as_point(self.n_items, x)
+        if self._exact(samples):
+            return self._mean_gradient(point)
+        return sampling.mean_gradient(self, point, samples, seed)
+
+    def _exact(self, samples: int | None) -> bool:
+        return samples is None and self.closed_form
+
+    @property
+    def ceiling(self) -> float:
+        """F of all items together: no set is worth more."""
+        return float(self._mean_values(np.ones((1, self.n_items), dtype=bool))[0])
+
+    def walk(self, members: ItemSet = ()) -> Walk:
+        """Grow a set from here, item by item: what greedy algorithms need."""
+        return self._walk(as_members(self.n_items, members).copy())
+
+
+class PlainWalk:
+    """A walk for any objective: every gain is worked out when it is asked for."""
+
+    current = False
+
+    def __init__(self, objective: Objective, members: Mask) -> None:
+        self.objective, self.members = objective, members
+
+    def gains(self, items: Ids | None = None) -> Array:
+        return self.objective.mean_gains(self.members, items)
+
+    def add(self, item: int) -> None:
+        self.members[item] = True

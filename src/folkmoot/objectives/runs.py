@@ -1,0 +1,136 @@
+"""Rows laid out best first, items of equal benefit in one run: the layout of facility location.
+
+Ratings have a handful of levels, so a row of hundreds of items is a handful of runs. What a kernel works
+out once a run it need not work out again an item, and the benefits themselves are stored once a run.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import blocks, kernel, on_threads
+from folkmoot.objectives.sparse import item_type, ranges
+from folkmoot.sets import Array, Ids, Rows
+
+MOST_LEVELS = 32  # more different benefits in one row are sorted the general way
+
+
+class Runs(NamedTuple):
+    """Rows best first: run_end counts entries from the row's start, row_runs points at its first run."""
+
+    items: NDArray[Any]
+    row_start: Ids
+    run_end: NDArray[np.int32]
+    run_value: Array
+    row_runs: Ids
+
+    def take(self, rows: Ids) -> "Runs":
+        counts, runs = np.diff(self.row_start)[rows], np.diff(self.row_runs)[rows]
+        entries, of_rows = ranges(self.row_start[rows], counts), ranges(self.row_runs[rows], runs)
+        return Runs(
+            self.items[entries],
+            np.concatenate(([0], np.cumsum(counts))),
+            self.run_end[of_rows],
+            self.run_value[of_rows],
+            np.concatenate(([0], np.cumsum(runs))),
+        )
+
+    def relabelled(self, items: NDArray[Any]) -> "Runs":
+        return Runs(items, self.row_start, self.run_end, self.run_value, self.row_runs)
+
+
+def sorted_runs(rows: Rows) -> Runs:
+    """Each row best first, equal benefits together. Rows with few levels take one counting sort."""
+    starts = rows.indptr.astype(np.int64)
+    entries = int(starts[-1])
+    items = np.empty(entries, dtype=item_type(rows.shape[1]))
+    run_end = np.empty(entries, dtype=np.int32)  # room for a run an entry; untouched pages cost nothing
+    run_value = np.empty(entries)
+    row_runs = np.zeros(len(starts), dtype=np.int64)
+    longest = int(np.diff(starts).max())
+
+    def one(lo: int, hi: int) -> int:
+        first, last = starts[lo], starts[hi]
+        ids = rows.indices[first:last].astype(np.int32, copy=False)
+        values = rows.data[first:last].astype(np.float64, copy=False)
+        out = items[first:last], run_end[first:last], run_value[first:last]
+        code = np.empty(longest, dtype=np.uint8)
+        if few_levels(starts, ids, values, lo, hi, code, *out, row_runs):
+            return 0
+        owner = np.repeat(np.arange(lo, hi), np.diff(starts[lo : hi + 1]))
+        order = np.lexsort((-values, owner))
+        out[0][:] = ids[order]
+        values = values[order]  # a row keeps its entries, so `owner` is still right
+        last_of_run = np.append((values[1:] != values[:-1]) | (owner[1:] != owner[:-1]), True)
+        ends = np.flatnonzero(last_of_run)
+        out[1][: ends.size] = ends + 1 + first - starts[owner[ends]]
+        out[2][: ends.size] = values[ends]
+        row_runs[lo + 1 : hi + 1] = np.bincount(owner[ends] - lo, minlength=hi - lo)
+        return 0
+
+    cuts = blocks(starts)
+    on_threads(one, cuts)
+    np.cumsum(row_runs, out=row_runs)
+    for lo, hi in cuts:  # close the gaps between the blocks
+        used, at, first = int(row_runs[hi] - row_runs[lo]), int(row_runs[lo]), int(starts[lo])
+        run_end[at : at + used] = run_end[first : first + used]
+        run_value[at : at + used] = run_value[first : first + used]
+    runs = int(row_runs[-1])
+    if runs < 0.9 * entries:
+        run_end, run_value = run_end[:runs].copy(), run_value[:runs].copy()
+    return Runs(items, starts, run_end[:runs], run_value[:runs], row_runs)
+
+
+@kernel
+def few_levels(
+    starts: Ids,
+    ids: NDArray[np.int32],
+    values: Array,
+    lo: int,
+    hi: int,
+    code: NDArray[np.uint8],
+    items: NDArray[Any],
+    run_end: NDArray[np.int32],
+    run_value: Array,
+    row_runs: Ids,
+) -> bool:
+    """Counting sort of each row by its few different benefits; False when a row has too many."""
+    level = np.empty(MOST_LEVELS)
+    count = np.empty(MOST_LEVELS, np.int64)
+    place = np.empty(MOST_LEVELS, np.int64)
+    runs = 0
+    base = starts[lo]
+    for row in range(lo, hi):
+        first, last = starts[row] - base, starts[row + 1] - base
+        levels = 0
+        for at in range(first, last):
+            k = 0
+            while k < levels and level[k] != values[at]:
+                k += 1
+            if k == levels:
+                if levels == MOST_LEVELS:
+                    return False
+                level[k] = values[at]
+                count[k] = 0
+                levels += 1
+            count[k] += 1
+            code[at - first] = k
+        end = 0
+        for _ in range(levels):  # the levels, best first
+            best = -1
+            for k in range(levels):
+                if count[k] > 0 and (best < 0 or level[k] > level[best]):
+                    best = k
+            place[best] = first + end
+            end += count[best]
+            run_end[runs] = end
+            run_value[runs] = level[best]
+            count[best] = 0
+            runs += 1
+        for at in range(first, last):
+            k = code[at - first]
+            items[place[k]] = ids[at]
+            place[k] += 1
+        row_runs[row + 1] = levels
+    return True

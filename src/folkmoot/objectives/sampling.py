@@ -1,0 +1,71 @@
+"""The multilinear extension from sampled sets, for functions without a closed form.
+
+f̂(x) = E f(R) with R ~ x, and ∂f̂/∂x_e = E[f(R + e) − f(R − e)]. Where x has few fractional items, all
+sets that can occur are listed with their probabilities instead, and the result is exact.
+"""
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.inputs import as_count
+from folkmoot.sets import Array, Mask, Rows
+
+if TYPE_CHECKING:
+    from folkmoot.objectives.objective import Objective
+
+DEFAULT_SAMPLES = 64
+
+
+def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
+    """Sets R ~ x and the weight of each: every possible set if there are no more than `samples`."""
+    count = DEFAULT_SAMPLES if samples is None else as_count(samples, "samples")
+    fractional = np.flatnonzero((x > 0) & (x < 1))
+    if fractional.size < 63 and 1 << fractional.size <= count:
+        sets = np.repeat((x >= 1)[None, :], 1 << fractional.size, axis=0)
+        sets[:, fractional] = np.arange(len(sets))[:, None] >> np.arange(fractional.size) & 1
+        chances = np.where(sets[:, fractional], x[fractional], 1 - x[fractional]).prod(axis=1)
+        return sets, chances
+    rng = np.random.default_rng(seed)
+    sets = np.repeat((x >= 1)[None, :], count, axis=0)
+    sets[:, fractional] = rng.random((count, fractional.size)) < x[fractional]
+    return sets, np.full(count, 1 / count)
+
+
+def extension(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
+    sets, chances = lottery(x, samples, seed)
+    return objective._values(sets) @ chances
+
+
+def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) -> Rows:
+    """Mean over R of f(R + e) − f(R) outside R, and f(R) − f(R − e) inside."""
+    total: Rows = sparse.csr_array((objective.n_clients, objective.n_items))
+    for members, chance in zip(*lottery(x, samples, seed), strict=True):
+        outside = objective._gains(members)
+        inside = np.flatnonzero(members)
+        values = objective._values(_without_each(members))
+        lost = sparse.coo_array(values[:, -1:] - values[:, :-1])
+        lost = sparse.coo_array((lost.data, (lost.row, inside[lost.col])), shape=total.shape)
+        total = cast(Rows, total + chance * (outside + lost.tocsr()))
+    return total
+
+
+def mean_gradient(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
+    """The same for F, without a row a client."""
+    total = np.zeros(objective.n_items)
+    everything = np.arange(objective.n_items)
+    for members, chance in zip(*lottery(x, samples, seed), strict=True):
+        values = objective._mean_values(_without_each(members))
+        gains = objective._mean_gains(members, everything)
+        gains[members] = values[-1] - values[:-1]
+        total += chance * gains
+    return total
+
+
+def _without_each(members: Mask) -> Mask:
+    """R − e for each e in R, then R itself."""
+    inside = np.flatnonzero(members)
+    sets = np.repeat(members[None, :], inside.size + 1, axis=0)
+    sets[np.arange(inside.size), inside] = False
+    return sets

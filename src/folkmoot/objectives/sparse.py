@@ -1,0 +1,279 @@
+"""Clients who own rows, rows that hold a few items: the ground that the sparse families share.
+
+clients → rows → entries. Rows lie in the order of their owners, so a client is a run of rows. A family
+arranges a row's entries as suits it (its `layout`) and brings kernels; owning, weighing, slicing and
+summing are here.
+
+Gains of F are kept in fixed point: each row's term is rounded to a 64-bit integer, and a set that grows
+takes the old terms out and puts the new ones in. Sums of integers depend on no order and never drift, so
+equal gains compare equal however they were reached, and a gain of nothing is exactly 0.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from folkmoot.inputs import as_matrix, as_owners, as_weights
+from folkmoot.kernels import blocks, kernel, on_threads
+from folkmoot.objectives.columns import Columns
+from folkmoot.objectives.objective import Objective
+from folkmoot.sets import Array, Ids, Mask, Rows, frozen
+
+SETS_A_WORD = 64
+LayoutT = TypeVar("LayoutT", bound="Layout")
+
+
+class Layout(Protocol):
+    """How the entries of the rows lie in memory: a tuple of arrays."""
+
+    def __iter__(self) -> Iterator[NDArray[Any]]: ...
+
+    @property
+    def items(self) -> NDArray[Any]: ...
+    @property
+    def row_start(self) -> Ids: ...
+    def take(self, rows: Ids) -> Self: ...
+    def relabelled(self, items: NDArray[Any]) -> Self: ...
+
+
+class SparseRows(Objective):
+    """A client's function is the weighted sum of the functions of its rows."""
+
+    layout: Layout
+    row_weight: Array  # of a row within its client
+    client_rows: Ids | None  # first row of each client and the end; None: one row each
+
+    def __init__(
+        self,
+        matrix: Any,
+        *,
+        weights: ArrayLike | None = None,
+        owners: ArrayLike | None = None,
+        row_weights: ArrayLike | None = None,
+        keep_empty: bool = False,
+        item_names: Any = None,
+        client_names: Any = None,
+    ) -> None:
+        rows = as_matrix(matrix, self._argument, least=self._least, most=self._most, keep_empty=keep_empty)
+        self.row_weight = as_weights(row_weights, rows.shape[0], "row_weights", of="row")
+        owner = as_owners(owners, rows.shape[0])
+        if owner is not None:
+            order = np.argsort(owner, kind="stable")
+            if np.any(owner[1:] < owner[:-1]):
+                rows, self.row_weight = rows[order], self.row_weight[order]
+            self.client_rows = np.searchsorted(owner[order], np.arange(owner.max() + 2))
+            n_clients = int(owner.max()) + 1
+        else:
+            self.client_rows = None
+            n_clients = rows.shape[0]
+        self._describe(rows.shape[1], n_clients, weights, item_names, client_names)
+        frozen(self.row_weight)
+        self.layout = sealed(self._arranged(rows))
+
+    # What a family brings: its argument, the range of an entry, its layout and its kernels.
+
+    _argument: str
+    _least: float = 0.0
+    _most: float = np.inf
+
+    @abstractmethod
+    def _arranged(self, rows: Rows) -> Layout: ...
+
+    @abstractmethod
+    def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
+        """f_row(S) for rows lo..hi and up to 64 sets; bit s of words[e] says that set s holds item e."""
+
+    @abstractmethod
+    def _row_gains(self, members: Mask) -> Array:
+        """f_row(S + e) − f_row(S) for each entry of the layout."""
+
+    @property
+    @abstractmethod
+    def _largest_terms(self) -> Array:
+        """The largest singleton value of each row."""
+
+    @abstractmethod
+    def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
+        """The state of every row at S, and the fixed-point sums of the gains."""
+
+    @abstractmethod
+    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        """Put an item into S, given its entries and their rows: mend the rows' state, and the sums."""
+
+    # Owning and weighing.
+
+    @cached_property
+    def _mean_weight(self) -> Array:
+        """The weight of each row in Σ p_i f_i, before division by the sum of the client weights."""
+        if self.client_rows is None:
+            return self.row_weight * self.client_weights
+        return self.row_weight * np.repeat(self.client_weights, np.diff(self.client_rows))
+
+    def reweighted(self, weights: ArrayLike) -> Self:
+        other = super().reweighted(weights)
+        other.__dict__.pop("_mean_weight", None)
+        return other
+
+    def _keep(self, clients: Ids) -> None:
+        for cached in ("_mean_weight", "_largest_terms", "_columns"):
+            self.__dict__.pop(cached, None)
+        rows = clients
+        if self.client_rows is not None:
+            counts = np.diff(self.client_rows)[clients]
+            rows = ranges(self.client_rows[clients], counts)
+            self.client_rows = np.concatenate(([0], np.cumsum(counts)))
+        self.row_weight = frozen(self.row_weight[rows])
+        self.layout = sealed(self.layout.take(rows))
+
+    def _by_client(self, by_row: Array) -> Array:
+        """From one number (or one row of numbers) a row to one a client."""
+        weighted = by_row * self.row_weight.reshape(-1, *[1] * (by_row.ndim - 1))
+        return weighted if self.client_rows is None else np.add.reduceat(weighted, self.client_rows[:-1], axis=0)
+
+    def _entries_by_client(self, by_entry: Array) -> Rows:
+        """From one number an entry to sparse rows, one a client."""
+        starts = self.layout.row_start
+        rows = sparse.csr_array(
+            (by_entry, self.layout.items.astype(np.int32), starts.copy()), shape=(len(starts) - 1, self.n_items)
+        )
+        rows.eliminate_zeros()
+        if self.client_rows is None:
+            rows.data *= np.repeat(self.row_weight, np.diff(rows.indptr))
+        else:
+            owning = sparse.csr_array(
+                (self.row_weight, np.arange(len(self.row_weight)), self.client_rows),
+                shape=(self.n_clients, len(self.row_weight)),
+            )
+            rows = cast(Rows, owning @ rows)
+        rows.sort_indices()
+        return rows
+
+    # Answers.
+
+    def _values(self, sets: Mask) -> Array:
+        rows = len(self.layout.row_start) - 1
+        parts = [self._row_values(word, count, 0, rows) for word, count in words_of(sets)]
+        return self._by_client(np.concatenate(parts, axis=1))
+
+    def _mean_values(self, sets: Mask) -> Array:
+        words = words_of(sets)
+
+        def one(lo: int, hi: int) -> Array:
+            values = [self._row_values(word, count, lo, hi) for word, count in words]
+            return np.asarray(self._mean_weight[lo:hi] @ np.concatenate(values, axis=1))
+
+        parts = on_threads(one, blocks(self.layout.row_start))
+        return np.asarray(np.sum(parts, axis=0) / self.client_weights.sum())
+
+    def _gains(self, members: Mask) -> Rows:
+        return self._entries_by_client(self._row_gains(members))
+
+    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+        return SparseWalk(self, members).gains(items)
+
+    def _walk(self, members: Mask) -> "SparseWalk":
+        return SparseWalk(self, members)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(self.layout.items, self.layout.row_start, self.n_items)
+
+    def _lifted(self) -> Self:
+        """The same clients over (item, client) pairs: client i sees item e as pair e·N + i."""
+        owner = np.arange(self.n_clients)
+        if self.client_rows is not None:
+            owner = np.repeat(owner, np.diff(self.client_rows))
+        of_entry = np.repeat(owner, np.diff(self.layout.row_start))
+        pairs = self.layout.items.astype(np.int64) * self.n_clients + of_entry
+        lifted = self._copy()
+        lifted.__dict__.pop("_columns", None)
+        lifted.n_items = self.n_items * self.n_clients
+        lifted.layout = sealed(self.layout.relabelled(pairs.astype(item_type(lifted.n_items))))
+        return lifted
+
+
+class SparseWalk:
+    """A growing set with every gain kept up to date, in fixed point."""
+
+    current = True
+
+    def __init__(self, objective: SparseRows, members: Mask) -> None:
+        self.objective, self.members = objective, members
+        self.weight = objective._mean_weight
+        # No item gains more than every row's largest term together: that must fit into 62 bits.
+        most = float(self.weight @ objective._largest_terms)
+        self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
+        self.unit = 1 / self.scale / float(objective.client_weights.sum())
+        self.state, self.sums = objective._start(members, self.weight, self.scale)
+
+    def gains(self, items: Ids | None = None) -> Array:
+        gains = self.sums * self.unit
+        gains[self.members] = 0.0
+        return gains if items is None else gains[items]
+
+    def add(self, item: int) -> None:
+        if self.members[item]:
+            return
+        self.members[item] = True
+        entries, rows = self.objective._columns.entries_of(item, self.sums)
+        self.objective._grow(entries, rows, self.weight, self.scale, self.state, self.sums)
+
+
+class Scored(NamedTuple):
+    """A row as a list of items with a score each, in the order they came."""
+
+    items: NDArray[Any]
+    row_start: Ids
+    scores: Array
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Scored":
+        items = rows.indices.astype(item_type(rows.shape[1]))
+        return cls(items, rows.indptr.astype(np.int64), rows.data.astype(np.float64))
+
+    def take(self, rows: Ids) -> "Scored":
+        counts = np.diff(self.row_start)[rows]
+        entries = ranges(self.row_start[rows], counts)
+        return Scored(self.items[entries], np.concatenate(([0], np.cumsum(counts))), self.scores[entries])
+
+    def relabelled(self, items: NDArray[Any]) -> "Scored":
+        return Scored(items, self.row_start, self.scores)
+
+
+def sealed(layout: LayoutT) -> LayoutT:
+    """The same layout, read-only: kernels see one kind of array, in memory or mapped from a file."""
+    for array in layout:
+        frozen(array)
+    return layout
+
+
+def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
+    """Two bytes an entry where they are enough: the hot kernels are bound by memory."""
+    return np.uint16 if n_items <= 1 << 16 else np.int32
+
+
+def ranges(starts: Ids, counts: Ids) -> Ids:
+    """start, start + 1, …, start + count − 1 for each pair, one after the other."""
+    ends = np.cumsum(counts)
+    return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
+
+
+def words_of(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
+    """Sets in groups of 64: a word an item, a bit a set."""
+    words = []
+    for first in range(0, len(sets), SETS_A_WORD):
+        group = sets[first : first + SETS_A_WORD]
+        bits = np.left_shift(np.uint64(1), np.arange(len(group), dtype=np.uint64))
+        words.append((np.where(group, bits[:, None], np.uint64(0)).sum(axis=0, dtype=np.uint64), len(group)))
+    return words
+
+
+@kernel
+def fixed(value: float, scale: float) -> int:
+    """Fixed point, rounded to the nearest."""
+    return int(np.floor(value * scale + 0.5))

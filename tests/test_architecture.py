@@ -1,0 +1,72 @@
+"""Imports point one way: solvers to constraints and functions, never back; the rooms do not know each other."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import folkmoot
+
+ROOT = Path(folkmoot.__file__).parent
+# Each room, and the rooms it may open a door to.
+MAY_IMPORT = {
+    "errors": set(),
+    "sets": {"errors"},
+    "kernels": {"sets"},
+    "inputs": {"errors", "sets", "kernels"},
+    "objectives": {"errors", "sets", "kernels", "inputs"},
+    "matroids": {"errors", "sets", "inputs"},
+    "multilinear": {"errors", "sets", "inputs", "objectives"},
+    "rounding": {"errors", "sets", "inputs", "matroids"},
+    "certificate": {"sets", "objectives", "matroids"},
+    "welfare": {"objectives", "matroids"},
+    "checks": {"errors", "sets", "inputs", "objectives"},
+    "result": {"errors", "sets"},
+    "algorithms": {"errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"},
+    "front": {"errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"},
+}
+OUTSIDE = {"numpy", "scipy", "numba"}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in MAY_IMPORT)
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are written out in full"
+            if node.module == "folkmoot":
+                found |= {f"folkmoot.{alias.name}" for alias in node.names}
+            else:
+                found.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    for name in imported(path):
+        if name.startswith("folkmoot."):
+            other = name.split(".")[1]
+            assert other == room or other in MAY_IMPORT[room], f"{room} may not know {other}"
+
+
+def test_every_room_is_listed() -> None:
+    rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")}
+    assert rooms - set(MAY_IMPORT) == {"__init__", "demo"}
+
+
+def test_public_names_exist_and_are_sorted() -> None:
+    assert folkmoot.__all__ == sorted(folkmoot.__all__)
+    for name in folkmoot.__all__:
+        assert getattr(folkmoot, name) is not None
+
+
+def test_no_numba_outside_kernels() -> None:
+    for path in ROOT.rglob("*.py"):
+        if path.stem != "kernels":
+            assert not any(name.split(".")[0] == "numba" for name in imported(path)), path

@@ -1,0 +1,138 @@
+"""Rounding lands on bases, keeps E[x] and never loses value in expectation, for every matroid.
+
+Statistical bounds are Hoeffding's with a union over the items, each at a failure probability of 1e-9.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from folkmoot import (
+    FacilityLocation,
+    Graphic,
+    InputError,
+    Linear,
+    Matroid,
+    Oracle,
+    Partition,
+    Uniform,
+    multilinear,
+    rounding,
+)
+from folkmoot.sets import Array, Mask
+from tests.matroids.kinds import KINDS, N
+
+DRAWS = 1500
+WAYS: dict[str, Callable[..., Mask]] = {"pipage": rounding.pipage, "swap": rounding.swap}
+
+
+@pytest.fixture(params=list(KINDS))
+def matroid(request: pytest.FixtureRequest) -> Matroid:
+    return KINDS[request.param].matroid
+
+
+@pytest.fixture(params=list(WAYS))
+def way(request: pytest.FixtureRequest) -> Callable[..., Mask]:
+    return WAYS[request.param]
+
+
+def mixture(matroid: Matroid, count: int, seed: int = 0) -> Array:
+    """A random point of the base polytope."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(count))
+    x = np.zeros(matroid.n_items)
+    for share in shares:
+        x[matroid.best_base(rng.random(matroid.n_items))] += share
+    return np.minimum(x, 1.0)
+
+
+def error(n: int, scale: float = 1.0) -> float:
+    return scale * float(np.sqrt(np.log(2 * n / 1e-9) / (2 * DRAWS)))
+
+
+def assert_bases(matroid: Matroid, sets: Mask) -> None:
+    for members in np.unique(sets, axis=0):
+        assert members.sum() == matroid.rank
+        assert matroid.independent(members)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 12])
+def test_expectation_is_kept(matroid: Matroid, way: Callable[..., Mask], parts: int) -> None:
+    x = mixture(matroid, parts)
+    sets = way(matroid, x, draws=DRAWS, seed=5)
+    assert_bases(matroid, sets)
+    assert np.abs(sets.mean(axis=0) - x).max() <= (error(N) if parts > 1 else 1e-9)
+
+
+def test_short_points_are_filled_up(matroid: Matroid, way: Callable[..., Mask]) -> None:
+    x = mixture(matroid, 4) * 0.6
+    sets = way(matroid, x, draws=DRAWS, seed=6)
+    assert_bases(matroid, sets)
+    assert (sets.mean(axis=0) >= x - error(N)).all()
+    assert_bases(matroid, way(matroid, np.zeros(N), draws=3))
+
+
+def test_filling_follows_the_weights() -> None:
+    fill = np.arange(8.0)
+    for matroid in (Uniform(8, 3), Partition([0, 0, 0, 0, 1, 1, 1, 1], [1, 2]), Oracle(8, lambda s: len(s) <= 3)):
+        expected = matroid.best_base(fill)
+        for way in WAYS.values():
+            assert np.flatnonzero(way(matroid, np.zeros(8), fill=fill)[0]).tolist() == expected.tolist()
+        assert np.flatnonzero(rounding.top_of_base(matroid, np.zeros(8), fill=fill)).tolist() == expected.tolist()
+
+
+def test_no_value_is_lost_in_expectation(matroid: Matroid, way: Callable[..., Mask]) -> None:
+    rng = np.random.default_rng(8)
+    objective = FacilityLocation(rng.random((20, N)) * (rng.random((20, N)) < 0.5), keep_empty=True)
+    x = mixture(matroid, 6, seed=3)
+    values = objective.mean_values(way(matroid, x, draws=DRAWS, seed=7))
+    assert values.mean() >= multilinear.value(objective, x) - error(1, objective.ceiling)
+
+
+def test_draws_differ_and_seeds_repeat(way: Callable[..., Mask]) -> None:
+    matroid = Graphic([(a, b) for a in range(5) for b in range(a)])
+    x = mixture(matroid, 6)
+    sets = way(matroid, x, draws=20, seed=1)
+    assert len(np.unique(sets, axis=0)) > 1
+    np.testing.assert_array_equal(sets, way(matroid, x, draws=20, seed=1))
+    np.testing.assert_array_equal(sets[:5], way(matroid, x, draws=5, seed=1))
+    assert (sets != way(matroid, x, draws=20, seed=2)).any()
+
+
+def test_decomposition_adds_up(matroid: Matroid) -> None:
+    for parts in (1, 3, 20):
+        x = mixture(matroid, parts, seed=parts)
+        found = rounding.decompose(matroid, x)
+        assert_bases(matroid, found.bases)
+        assert found.shares.sum() == pytest.approx(1.0, abs=1e-12)
+        assert (found.shares > 0).all()
+        np.testing.assert_allclose(found.point, x, atol=1e-8)
+
+
+def test_decomposition_of_larger_points() -> None:
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 25, (150, 2)).tolist()
+    for matroid in (Graphic(edges), Linear(rng.normal(size=(12, 80))), Partition(rng.integers(0, 9, 200), 3)):
+        x = mixture(matroid, 30)
+        np.testing.assert_allclose(rounding.decompose(matroid, x).point, x, atol=1e-8)
+        assert_bases(matroid, rounding.pipage(matroid, x, draws=3))
+
+
+def test_top_of_base_is_the_best_base_by_x(matroid: Matroid) -> None:
+    x = mixture(matroid, 5)
+    top = rounding.top_of_base(matroid, x)
+    assert np.flatnonzero(top).tolist() == matroid.best_base(x).tolist()
+
+
+def test_points_outside_the_polytope_are_refused() -> None:
+    with pytest.raises(InputError, match="x: sums to 4 over group 0, which holds 3"):
+        rounding.pipage(Uniform(8, 3), np.full(8, 0.5))
+    triangle = Graphic([(0, 1), (1, 2), (2, 0), (2, 3)])
+    for way in WAYS.values():
+        with pytest.raises(InputError, match="outside the matroid polytope"):
+            way(triangle, np.array([0.9, 0.9, 0.9, 0.1]))
+    with pytest.raises(InputError, match=r"x: item 1 has 1\.5"):
+        rounding.top_of_base(Uniform(2, 1), [0, 1.5])
+    with pytest.raises(InputError, match="draws"):
+        rounding.swap(Uniform(2, 1), [0, 1], draws=0)
