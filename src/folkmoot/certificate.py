@@ -1,8 +1,12 @@
 """How close to the best possible an answer provably is."""
 
+from math import inf
+
+import numpy as np
+
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective, Walk
-from folkmoot.sets import Array, ItemSet, as_members
+from folkmoot.sets import Array, ItemSet, as_members, indicator
 
 LOOKS = 4  # how often the bound is looked at while S is grown
 
@@ -40,3 +44,28 @@ def bound_along(walk: Walk, value: float, matroid: Matroid) -> float:
 def bound_from_gains(value: float, gains: Array, matroid: Matroid) -> float:
     """The bound from a value and all gains at the same set."""
     return value + float(gains[matroid.best_base(gains)].sum())
+
+
+def bound_at_point(objective: Objective, matroid: Matroid, x: Array, gradient: Array) -> float:
+    """No independent set is worth more than F̂(x) + the largest Σ_{e∈base} (1 − x_e)·∂F̂/∂x_e.
+
+    For any independent O, F(O) ≤ F̂(x ∨ 1_O) by monotonicity, and F̂ is concave on the way up from x to
+    x ∨ 1_O, which moves each e in O by 1 − x_e. At a whole x this is the bound above; in between it is often
+    much tighter. The gradient must be exact.
+    """
+    value = float(objective.weights @ objective.extension(x))
+    return bound_from_gains(value, (1.0 - x) * gradient, matroid)
+
+
+def bound_beyond(objective: Objective, matroid: Matroid, x: Array, *, step: float = 0.1, most: int = 20) -> float:
+    """The bound at x, and further up for as long as it falls: x need not lie in the polytope."""
+    bound = inf
+    for _ in range(most):
+        gradient = objective.mean_gradient(x)
+        further = bound_at_point(objective, matroid, x, gradient)
+        if further >= bound:
+            break
+        bound = further
+        base = matroid.best_base((1.0 - x) * gradient)
+        x = np.minimum(x + step * indicator(matroid.n_items, base), 1.0)
+    return bound

@@ -14,6 +14,8 @@ from folkmoot.matroids.simple import Uniform
 from folkmoot.objectives.objective import Objective
 from folkmoot.result import Result
 
+ROUNDING = 1e-12
+
 
 def solve(
     objective: Objective, matroid: Matroid | int | np.integer[Any], method: Method | None = None, *, seed: int = 0
@@ -44,17 +46,19 @@ def solve(
     choice = chosen_method.choose(objective, matroid, seed)
     exact = choice.gains is not None and choice.walk is not None and choice.walk.current
     value = sum(choice.gains or ()) if exact else float(objective.mean_values(choice.members))
-    bound = value
-    if not choice.optimal:
+    bound = choice.bound
+    if bound <= value * (1 + ROUNDING):
+        bound = value  # the same sum in another order may end a last digit apart
+    else:
         walk = choice.walk or objective.walk(choice.members)
-        bound = min(objective.ceiling, bound_along(walk, value, matroid))
+        bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
     selected = tuple(np.flatnonzero(choice.members).tolist())
     return Result(
         method=repr(chosen_method),
         n_items=objective.n_items,
         selected=selected,
         value=value,
-        upper_bound=max(bound, value),  # the same sums in another order may end a last digit apart
+        upper_bound=max(bound, value),
         seconds=perf_counter() - start,
         seed=seed,
         order=choice.order,

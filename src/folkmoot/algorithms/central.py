@@ -5,12 +5,13 @@ A method is a frozen description; `choose` runs it and returns a `Choice`.
 
 from dataclasses import dataclass
 from itertools import combinations, islice
-from math import ceil, comb, log
+from math import ceil, comb, inf, log
 from typing import Literal, Protocol
 
 import numpy as np
 
 from folkmoot import rounding
+from folkmoot.certificate import bound_at_point, bound_beyond
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
@@ -24,7 +25,7 @@ TINIEST = 1e-300
 class Choice:
     """What a method found: a set, how it got there, and a walk that stands at the set where it has one.
 
-    `optimal` says that no allowed set is worth more.
+    `bound` is an upper bound on what any allowed set is worth, if one was met on the way.
     """
 
     members: Mask
@@ -32,7 +33,7 @@ class Choice:
     gains: tuple[float, ...] | None = None
     fractional: Array | None = None
     walk: Walk | None = None
-    optimal: bool = False
+    bound: float = inf
 
 
 class Method(Protocol):
@@ -129,7 +130,7 @@ class ContinuousGreedy:
 
     At least 1 − 1/e of the optimum under every matroid as steps grow (Calinescu et al. 2011). The set is
     the best of the top of x and `roundings` draws of randomised pipage. `samples` sets a gradient, where
-    the objective has no closed form.
+    the objective has no closed form; where it has one, the way of x also yields a tight upper bound.
     """
 
     steps: int = 50
@@ -139,17 +140,22 @@ class ContinuousGreedy:
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
         steps = as_count(self.steps, "steps")
         draws = as_count(self.roundings, "roundings", least=0)
-        x = np.zeros(objective.n_items)
-        gradient = x
+        exact = objective.closed_form and self.samples is None
+        x = gradient = np.zeros(objective.n_items)
+        bound = inf
         for step in range(steps):
-            gradient = objective.mean_gradient(np.minimum(x, 1.0), samples=self.samples, seed=seed + step)
+            gradient = objective.mean_gradient(x, samples=self.samples, seed=seed + step)
+            if exact:
+                bound = min(bound, bound_at_point(objective, matroid, x, gradient))
             x = x + indicator(matroid.n_items, matroid.best_base(gradient)) / steps
-        x = np.minimum(x, 1.0)  # 1/steps added up may pass 1 in the last digit
+            x = np.minimum(x, 1.0)  # 1/steps added up may pass 1 in the last digit
+        if exact:
+            bound = min(bound, bound_beyond(objective, matroid, x))
         sets = rounding.top_of_base(matroid, x, fill=gradient)[None, :]
         if draws:
             sets = np.vstack((sets, rounding.pipage(matroid, x, draws=draws, seed=seed, fill=gradient)))
         values = objective.mean_values(sets)
-        return Choice(sets[int(values.argmax())], fractional=x)
+        return Choice(sets[int(values.argmax())], fractional=x, bound=bound)
 
 
 @dataclass(frozen=True)
@@ -190,4 +196,4 @@ class Exhaustive:
                 values = objective.mean_values(sets)
                 if values.max() > best:
                     best, found = float(values.max()), sets[int(values.argmax())]
-        return Choice(found, optimal=True)
+        return Choice(found, bound=best)
