@@ -169,7 +169,7 @@ def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
         fault, at = check_entries(here, ids, values, least, most, np.full(rows.shape[1], -1))
         return fault, int(first + at)
 
-    faults = on_threads(one, blocks(starts))
+    faults = on_threads(one, blocks(starts, most=len(starts)))
     serious = [fault for fault in faults if fault[0] not in (FINE, HAS_ZEROS)]
     return serious[0] if serious else max(faults)
 

@@ -20,7 +20,7 @@ from folkmoot.sets import AnyArray, Ids
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")
 
-ENTRIES_PER_BLOCK = 1 << 17
+ENTRIES_PER_BLOCK = 250_000
 MOST_BLOCKS = 8
 
 
@@ -48,10 +48,12 @@ def _pool(owner: tuple[int, int]) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(owner[1], thread_name_prefix="folkmoot")
 
 
-def blocks(row_start: Ids) -> list[tuple[int, int]]:
-    """Cut rows into at most MOST_BLOCKS runs of about equally many entries."""
+def blocks(row_start: Ids, *, most: int = MOST_BLOCKS) -> list[tuple[int, int]]:
+    """Cut rows into runs of about equally many entries: few where each block brings a sum of its own, many
+    where each needs room to work in.
+    """
     rows, entries = len(row_start) - 1, int(row_start[-1] - row_start[0])
-    count = max(1, min(MOST_BLOCKS, entries // ENTRIES_PER_BLOCK, rows))
+    count = max(1, min(most, entries // ENTRIES_PER_BLOCK, rows))
     goals = row_start[0] + entries * np.arange(1, count) // count
     cuts = [0, *np.searchsorted(row_start, goals).tolist(), rows]
     return [(lo, hi) for lo, hi in pairwise(cuts) if lo < hi]

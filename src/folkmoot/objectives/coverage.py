@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel
 from folkmoot.objectives.facility import FacilityLocation
-from folkmoot.objectives.runs import Runs
-from folkmoot.objectives.sparse import fixed, item_type
+from folkmoot.objectives.runs import Runs, item_type
+from folkmoot.objectives.sparse import fixed
 from folkmoot.sets import Array, Ids, Mask, Rows
 
 

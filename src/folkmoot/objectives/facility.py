@@ -24,6 +24,7 @@ from folkmoot.sets import Array, Ids, Mask, Rows
 # 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
 # 2^-50 of a benefit.
 LEAST_MISS = 2.0**-50
+ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
 
 
 class FacilityLocation(SparseRows):
@@ -265,43 +266,48 @@ def gradient(
     out: Array,
     by_entry: bool,
 ) -> None:
-    """(1 − x_e) · ∂f̂/∂x_e: added up over the rows an item, or written down by entry."""
+    """(1 − x_e) · ∂f̂/∂x_e: added up over the rows an item, or written down by entry.
+
+    Entries are counted by unsigned numbers: a signed index is tested for its sign at every use.
+    """
+    items = rows.items
     none = np.empty(64)
     unseen = np.empty(64)
     for row in range(lo, hi):
         first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
-        mine = rows.items[rows.row_start[row] : rows.row_start[row + 1]]
         if runs > len(none):
             none = np.empty(2 * runs)
             unseen = np.empty(2 * runs)
+        row_start = np.uint64(rows.row_start[row])
         chance = weight[row]
-        start = 0
+        at = row_start
         for run in range(runs):
-            end = rows.run_end[first + run]
+            end = row_start + np.uint64(rows.run_end[first + run])
             one = two = three = four = 1.0  # four chains: a single one waits for its own last product
-            quads = start + (end - start) // 4 * 4
-            for at in range(start, quads, 4):
-                one *= miss[mine[at]]
-                two *= miss[mine[at + 1]]
-                three *= miss[mine[at + 2]]
-                four *= miss[mine[at + 3]]
-            for at in range(quads, end):
-                one *= miss[mine[at]]
+            while at + THREE < end:
+                one *= miss[items[at]]
+                two *= miss[items[at + ONE]]
+                three *= miss[items[at + TWO]]
+                four *= miss[items[at + THREE]]
+                at += FOUR
+            while at < end:
+                one *= miss[items[at]]
+                at += ONE
             none[run] = (one * two) * (three * four)
             unseen[run] = chance
             chance *= none[run]
-            start = end
         tail = 0.0
-        end = len(mine)
+        end = at
         for run in range(runs - 1, -1, -1):
             better = none[run] * (rows.run_value[first + run] - tail)
             tail = rows.run_value[first + run] - better
-            start = rows.run_end[first + run - 1] if run > 0 else 0
             term = unseen[run] * better
+            start = row_start + np.uint64(rows.run_end[first + run - 1]) if run > 0 else row_start
+            at = start
             if by_entry:
-                for at in range(start, end):
-                    out[rows.row_start[row] + at] = term
+                out[start:end] = term
             else:
-                for at in range(start, end):
-                    out[mine[at]] += term
+                while at < end:
+                    out[items[at]] += term
+                    at += ONE
             end = start

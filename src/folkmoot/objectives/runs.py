@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import blocks, kernel, on_threads
-from folkmoot.objectives.sparse import item_type, ranges
+from folkmoot.objectives.sparse import ranges
 from folkmoot.sets import Array, Ids, Rows
 
 MOST_LEVELS = 32  # more different benefits in one row are sorted the general way
@@ -36,8 +36,13 @@ class Runs(NamedTuple):
             np.concatenate(([0], np.cumsum(runs))),
         )
 
-    def relabelled(self, items: NDArray[Any]) -> "Runs":
-        return Runs(items, self.row_start, self.run_end, self.run_value, self.row_runs)
+    def relabelled(self, items: Ids, n_items: int) -> "Runs":
+        return self._replace(items=items.astype(item_type(n_items)))
+
+
+def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
+    """Two bytes an entry where they are enough: the hot kernels are bound by memory."""
+    return np.uint16 if n_items <= 1 << 16 else np.int32
 
 
 def sorted_runs(rows: Rows) -> Runs:
@@ -69,7 +74,7 @@ def sorted_runs(rows: Rows) -> Runs:
         row_runs[lo + 1 : hi + 1] = np.bincount(owner[ends] - lo, minlength=hi - lo)
         return 0
 
-    cuts = blocks(starts)
+    cuts = blocks(starts, most=len(starts))
     on_threads(one, cuts)
     np.cumsum(row_runs, out=row_runs)
     for lo, hi in cuts:  # close the gaps between the blocks

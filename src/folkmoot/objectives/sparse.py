@@ -38,7 +38,7 @@ class Layout(Protocol):
     @property
     def row_start(self) -> Ids: ...
     def take(self, rows: Ids) -> Self: ...
-    def relabelled(self, items: NDArray[Any]) -> Self: ...
+    def relabelled(self, items: Ids, n_items: int) -> Self: ...
 
 
 class SparseRows(Objective):
@@ -193,7 +193,7 @@ class SparseRows(Objective):
         lifted = self._copy()
         lifted.__dict__.pop("_columns", None)
         lifted.n_items = self.n_items * self.n_clients
-        lifted.layout = sealed(self.layout.relabelled(pairs.astype(item_type(lifted.n_items))))
+        lifted.layout = sealed(self.layout.relabelled(pairs, lifted.n_items))
         return lifted
 
 
@@ -233,16 +233,15 @@ class Scored(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows) -> "Scored":
-        items = rows.indices.astype(item_type(rows.shape[1]))
-        return cls(items, rows.indptr.astype(np.int64), rows.data.astype(np.float64))
+        return cls(rows.indices.astype(np.int32), rows.indptr.astype(np.int64), rows.data.astype(np.float64))
 
     def take(self, rows: Ids) -> "Scored":
         counts = np.diff(self.row_start)[rows]
         entries = ranges(self.row_start[rows], counts)
         return Scored(self.items[entries], np.concatenate(([0], np.cumsum(counts))), self.scores[entries])
 
-    def relabelled(self, items: NDArray[Any]) -> "Scored":
-        return Scored(items, self.row_start, self.scores)
+    def relabelled(self, items: Ids, n_items: int) -> "Scored":
+        return self._replace(items=items.astype(np.int32))
 
 
 def sealed(layout: LayoutT) -> LayoutT:
@@ -250,11 +249,6 @@ def sealed(layout: LayoutT) -> LayoutT:
     for array in layout:
         frozen(array)
     return layout
-
-
-def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
-    """Two bytes an entry where they are enough: the hot kernels are bound by memory."""
-    return np.uint16 if n_items <= 1 << 16 else np.int32
 
 
 def ranges(starts: Ids, counts: Ids) -> Ids:
