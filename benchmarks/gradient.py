@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import folkmoot as fm
-from benchmarks.instances import Missing, movielens_1m, ratings
+from benchmarks.instances import Matrix, Missing, movielens_1m, ratings
 from benchmarks.table import Floor, show
 from folkmoot.kernels import kernel, on_threads
 
@@ -46,6 +46,17 @@ def words_of(arrays: Iterable[NDArray[Any]]) -> NDArray[np.uint64]:
     return np.frombuffer(raw[: len(raw) // 8 * 8], dtype=np.uint64)
 
 
+def measured(matrix: Matrix) -> tuple[int, float, float, float]:
+    """Bytes of the objective; seconds to read them from cache and from memory, and for the gradient."""
+    objective = fm.FacilityLocation(matrix)
+    data = words_of(objective.layout)
+    many = np.tile(data, COPIES)  # larger than any cache, so that a read of it comes from memory
+    x = np.zeros(objective.n_items)
+    x[np.random.default_rng(0).choice(objective.n_items, 200, replace=False)] = 0.1
+    memory = fastest(lambda: read(many), 15) / COPIES
+    return data.nbytes, fastest(lambda: total(data)), memory, fastest(lambda: objective.mean_gradient(x))
+
+
 def main() -> list[Floor]:
     floors, rows = [], []
     try:
@@ -55,18 +66,9 @@ def main() -> list[Floor]:
         cases = []
     cases.append(("(a)", ratings()))
     for name, matrix in cases:
-        objective = fm.FacilityLocation(matrix)
-        data = words_of(objective.layout)
-        many = np.tile(data, COPIES)  # larger than any cache, so that a read of it comes from memory
-        x = np.zeros(objective.n_items)
-        x[np.random.default_rng(0).choice(objective.n_items, 200, replace=False)] = 0.1
-        cached = fastest(lambda data=data: total(data))
-        memory = fastest(lambda many=many: read(many), 15) / COPIES
-        gradient = fastest(lambda f=objective, x=x: f.mean_gradient(x))
+        size, cached, memory, gradient = measured(matrix)
         seconds = [f"{1e3 * s:.3f}" for s in (cached, memory, gradient)]
-        rows.append(
-            [name, f"{data.nbytes / 1e6:.1f}", *seconds, f"{gradient / cached:.0f}", f"{gradient / memory:.1f}"]
-        )
+        rows.append([name, f"{size / 1e6:.1f}", *seconds, f"{gradient / cached:.0f}", f"{gradient / memory:.1f}"])
         floors.append(Floor(f"{name}: exact gradient / one read from memory, 2 threads", gradient / memory, at_most=25))
     show(
         "Full exact gradient of facility location",

@@ -24,6 +24,7 @@ PEERS = [
     ("submodlib", "NaiveGreedy"),
     ("submodlib", "LazyGreedy"),
 ]
+OURS = [fm.Greedy("lowest"), fm.Greedy("highest"), fm.Greedy("both")]
 CORRECT = 0.999  # of our value, with no item twice: worse than ties can make it is wrong
 
 
@@ -57,15 +58,17 @@ def value(matrix: Matrix, items: list[int]) -> float:
     return float(best.sum())
 
 
-def ours(instance: Instance, ties: Literal["lowest", "highest", "both"], repeats: int) -> Row:
+def ours(instance: Instance, method: fm.Greedy, repeats: int) -> Row:
     family = fm.FacilityLocation if instance.kind == "facility" else fm.Coverage
     seconds = []
     for _ in range(repeats + 1):
         start = perf_counter()
-        result = fm.solve(family(instance.matrix), K, fm.Greedy(ties))
+        result = fm.solve(family(instance.matrix), K, method)
         seconds.append(perf_counter() - start)
     items = list(result.order or ())
-    return Row(f"folkmoot Greedy({ties!r})", min(seconds[1:]), value(instance.matrix, items), len(set(items)) == K)
+    return Row(
+        f"folkmoot Greedy({method.ties!r})", min(seconds[1:]), value(instance.matrix, items), len(set(items)) == K
+    )
 
 
 def peer(instance: Instance, path: Path, name: str, optimizer: str, repeats: int) -> Row | None:
@@ -87,13 +90,13 @@ def main(repeats: int = 3) -> list[Floor]:
             matrix = instance.matrix
             np.savez(path, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr, shape=matrix.shape)
             rows: list[Row] = []
-            mine = {ties: [ours(instance, ties, 10)] for ties in ("lowest", "highest", "both")}
+            mine = {method: [ours(instance, method, 10)] for method in OURS}
             for name, optimizer in PEERS:  # ours again between theirs: all see the same weather
                 row = peer(instance, path, name, optimizer, repeats)
                 if row is not None:
                     rows.append(row)
-                for ties, seen in mine.items():
-                    seen.append(ours(instance, ties, 10))
+                for method, seen in mine.items():
+                    seen.append(ours(instance, method, 10))
         best = [min(seen, key=lambda row: row.seconds) for seen in mine.values()]
         top = max(row.value for row in best)
         correct = [row for row in rows if row.distinct and row.value >= CORRECT * top]

@@ -10,6 +10,7 @@ import json
 import sys
 import warnings
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,16 +18,17 @@ from scipy import sparse
 warnings.simplefilter("ignore")
 
 
-def apricot(matrix, kind: str, k: int, optimizer: str) -> list[int]:
+def apricot(matrix: Any, kind: str, k: int, optimizer: str) -> list[int]:
     from apricot import FacilityLocationSelection, MaxCoverageSelection
 
     if kind == "facility":  # a rectangular similarity is passed as it is, items × clients
         model = FacilityLocationSelection(k, metric="ignore", optimizer=optimizer)
-        return model.fit(matrix.T.toarray()).ranking.tolist()
-    return MaxCoverageSelection(k, optimizer=optimizer).fit(sparse.csr_matrix(matrix.T)).ranking.tolist()
+        return list(map(int, model.fit(matrix.T.toarray()).ranking))
+    model = MaxCoverageSelection(k, optimizer=optimizer)
+    return list(map(int, model.fit(sparse.csr_matrix(matrix.T)).ranking))
 
 
-def submodlib(matrix, kind: str, k: int, optimizer: str) -> list[int]:
+def submodlib(matrix: Any, kind: str, k: int, optimizer: str) -> list[int]:
     from submodlib import FacilityLocationFunction, SetCoverFunction
 
     clients, items = matrix.shape

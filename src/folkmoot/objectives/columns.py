@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from folkmoot.kernels import blocks, kernel, on_threads
 from folkmoot.sets import Ids
 
-FIRST_BATCH, SECOND_BATCH = 256, 16
+FIRST_SHARE, SECOND_SHARE = 1 / 3, 1 / 32  # of all entries, gathered at once; doubling from the second on
 STRETCH = 4096
 COARSE = 5  # the row of every 32nd entry is kept; the row of any other is a step or two away
 
@@ -31,7 +31,7 @@ class Columns:
         self.counts = np.array(on_threads(lambda lo, hi: count_items(items[lo:hi], n_items), self.cuts))
         self.coarse = coarse_rows(row_start)
         self.known: dict[int, Ids] = {}
-        self.batches = chain([FIRST_BATCH], (SECOND_BATCH << k for k in count()))
+        self.shares = chain([FIRST_SHARE], (SECOND_SHARE * 2**k for k in count()))
         self.lock = Lock()
 
     def entries_of(self, item: int, promise: Ids) -> tuple[Ids, Ids]:
@@ -43,11 +43,10 @@ class Columns:
         return entries, rows_of_entries(entries, self.row_start, self.coarse)
 
     def _gather(self, item: int, promise: Ids) -> None:
-        ranked = np.array(promise)
-        ranked[list(self.known)] = -1
-        size = min(next(self.batches), len(ranked))
-        wanted = np.argpartition(ranked, len(ranked) - size)[len(ranked) - size :]
-        wanted = np.union1d(wanted[ranked[wanted] >= 0], [item])
+        promising = np.argsort(-promise)  # in which order ties come decides nothing
+        promising = promising[~np.isin(promising, list(self.known))]
+        held = np.cumsum(self.counts[:, promising].sum(axis=0))
+        wanted = np.union1d(promising[held <= next(self.shares) * len(self.items)], [item])
         counts = self.counts[:, wanted]
         start = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
         place = (start[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.uint64)  # unsigned: no sign to test

@@ -13,7 +13,9 @@ from folkmoot.kernels import blocks, kernel, on_threads
 from folkmoot.objectives.sparse import ranges
 from folkmoot.sets import Array, Ids, Rows
 
-MOST_LEVELS = 32  # more different benefits in one row are sorted the general way
+MOST_LEVELS = 64  # more different benefits in one block are sorted the general way
+SLOTS, SHIFT, SPREAD = 1024, np.uint64(54), np.uint64(0x9E3779B97F4A7C15)  # of the table that numbers them
+ONE = np.uint64(1)
 
 
 class Runs(NamedTuple):
@@ -46,23 +48,28 @@ def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
 
 
 def sorted_runs(rows: Rows) -> Runs:
-    """Each row best first, equal benefits together. Rows with few levels take one counting sort."""
+    """Each row best first, equal benefits together: a counting sort where the levels are few."""
     starts = rows.indptr.astype(np.int64)
     entries = int(starts[-1])
     items = np.empty(entries, dtype=item_type(rows.shape[1]))
     run_end = np.empty(entries, dtype=np.int32)  # room for a run an entry; untouched pages cost nothing
     run_value = np.empty(entries)
     row_runs = np.zeros(len(starts), dtype=np.int64)
-    longest = int(np.diff(starts).max())
 
-    def one(lo: int, hi: int) -> int:
+    def one(lo: int, hi: int) -> None:
         first, last = starts[lo], starts[hi]
         ids = rows.indices[first:last].astype(np.int32, copy=False)
         values = rows.data[first:last].astype(np.float64, copy=False)
         out = items[first:last], run_end[first:last], run_value[first:last]
-        code = np.empty(longest, dtype=np.uint8)
-        if few_levels(starts, ids, values, lo, hi, code, *out, row_runs):
-            return 0
+        code = np.empty(len(values), dtype=np.uint8)
+        if not len(values):
+            return
+        levels = np.empty(MOST_LEVELS)
+        found = coded(values, values.view(np.int64), code, levels)
+        if found > 0:
+            best_first = np.argsort(-levels[:found])
+            sort_by_level(starts, ids, code, levels, best_first, lo, hi, *out, row_runs)
+            return
         owner = np.repeat(np.arange(lo, hi), np.diff(starts[lo : hi + 1]))
         order = np.lexsort((-values, owner))
         out[0][:] = ids[order]
@@ -72,7 +79,6 @@ def sorted_runs(rows: Rows) -> Runs:
         out[1][: ends.size] = ends + 1 + first - starts[owner[ends]]
         out[2][: ends.size] = values[ends]
         row_runs[lo + 1 : hi + 1] = np.bincount(owner[ends] - lo, minlength=hi - lo)
-        return 0
 
     cuts = blocks(starts, most=len(starts))
     on_threads(one, cuts)
@@ -88,54 +94,60 @@ def sorted_runs(rows: Rows) -> Runs:
 
 
 @kernel
-def few_levels(
+def coded(values: Array, bits: Ids, code: NDArray[np.uint8], levels: Array) -> int:
+    """Number the different values as they come (positive floats, told by their bits); 0 if there are too many."""
+    key = np.zeros(SLOTS, np.int64)  # no positive float is all zeros
+    number = np.zeros(SLOTS, np.uint8)
+    found = 0
+    for at in range(len(bits)):
+        slot = np.uint64(bits[at]) * SPREAD >> SHIFT
+        while key[slot] != bits[at]:
+            if key[slot] == 0:
+                if found == len(levels):
+                    return 0
+                key[slot] = bits[at]
+                number[slot] = found
+                levels[found] = values[at]
+                found += 1
+            else:
+                slot = (slot + ONE) % np.uint64(SLOTS)
+        code[at] = number[slot]
+    return found
+
+
+@kernel
+def sort_by_level(
     starts: Ids,
     ids: NDArray[np.int32],
-    values: Array,
+    code: NDArray[np.uint8],
+    levels: Array,
+    best_first: Ids,
     lo: int,
     hi: int,
-    code: NDArray[np.uint8],
     items: NDArray[Any],
     run_end: NDArray[np.int32],
     run_value: Array,
     row_runs: Ids,
-) -> bool:
-    """Counting sort of each row by its few different benefits; False when a row has too many."""
-    level = np.empty(MOST_LEVELS)
-    count = np.empty(MOST_LEVELS, np.int64)
-    place = np.empty(MOST_LEVELS, np.int64)
+) -> None:
+    """Counting sort of each row, its levels best first."""
+    place = np.zeros(len(best_first), np.int64)
     runs = 0
     base = starts[lo]
     for row in range(lo, hi):
         first, last = starts[row] - base, starts[row + 1] - base
-        levels = 0
+        place[:] = 0
         for at in range(first, last):
-            k = 0
-            while k < levels and level[k] != values[at]:
-                k += 1
-            if k == levels:
-                if levels == MOST_LEVELS:
-                    return False
-                level[k] = values[at]
-                count[k] = 0
-                levels += 1
-            count[k] += 1
-            code[at - first] = k
+            place[code[at]] += 1
         end = 0
-        for _ in range(levels):  # the levels, best first
-            best = -1
-            for k in range(levels):
-                if count[k] > 0 and (best < 0 or level[k] > level[best]):
-                    best = k
-            place[best] = first + end
-            end += count[best]
-            run_end[runs] = end
-            run_value[runs] = level[best]
-            count[best] = 0
-            runs += 1
+        for k in best_first:
+            if place[k] > 0:
+                count = place[k]
+                place[k] = first + end
+                end += count
+                run_end[runs] = end
+                run_value[runs] = levels[k]
+                runs += 1
+                row_runs[row + 1] += 1
         for at in range(first, last):
-            k = code[at - first]
-            items[place[k]] = ids[at]
-            place[k] += 1
-        row_runs[row + 1] = levels
-    return True
+            items[place[code[at]]] = ids[at]
+            place[code[at]] += 1
