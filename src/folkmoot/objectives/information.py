@@ -71,6 +71,16 @@ class Information(Objective):
         self.arity, self.offset = self.arity[clients], self.offset[clients]
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
 
+    @property
+    def ceiling(self) -> float:
+        """H(Y): nothing tells more about the label than the label itself."""
+        entropy = [-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))]
+        return float(self.weights @ entropy)
+
+    def _prior(self, client: int) -> Array:
+        start = self.prior_offset[client]
+        return self.store[start : start + self.classes[client]]
+
     def _values(self, sets: Mask) -> Array:
         out = np.zeros((self.n_clients, len(sets)))
         for s, members in enumerate(sets):

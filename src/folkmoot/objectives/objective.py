@@ -187,7 +187,7 @@ class Objective(ABC):
 
     @property
     def ceiling(self) -> float:
-        """F of all items together: no set is worth more."""
+        """What no set is worth more than: F of all items together, or a bound on that where it costs less."""
         return float(self._mean_values(np.ones((1, self.n_items), dtype=bool))[0])
 
     def walk(self, members: ItemSet = ()) -> Walk:
