@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from folkmoot import Information, Objective, check_submodular, multilinear
+from folkmoot import Information, Objective, check_submodular, multilinear, welfare
 from folkmoot.sets import Array, Ids, Mask
 from tests.objectives.families import FAMILIES, LIFTED, Case
 
@@ -65,10 +65,9 @@ def test_gains_are_differences_of_values(case: Case) -> None:
         np.testing.assert_allclose(objective.mean_gains(members), objective.weights @ expected, atol=1e-12)
 
 
-def test_extension_and_gradient_are_expectations(case: Case) -> None:
-    objective = case.objective
-    if objective.n_items > 8:
-        pytest.skip("too many pairs to list every set; the families themselves are covered")
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_extension_and_gradient_are_expectations(family: str) -> None:
+    objective = FAMILIES[family](np.random.default_rng(7)).objective
     sets = subsets(objective)
     values = objective.values(sets)
     for x in points(objective.n_items):
@@ -84,17 +83,29 @@ def test_extension_and_gradient_are_expectations(case: Case) -> None:
         assert multilinear.value(objective, x) == pytest.approx(objective.weights @ objective.extension(x))
 
 
+@pytest.mark.parametrize("family", ["facility", "logdet, few dimensions"])
+def test_pairs_have_the_gradients_of_their_clients(family: str) -> None:
+    """Over (item, client) pairs a client's derivatives are its own, whatever the others hold."""
+    base = FAMILIES[family](np.random.default_rng(7)).objective[:2]
+    pairs, _ = welfare(base)
+    x = np.random.default_rng(2).random(pairs.n_items)
+    rows = pairs.gradients(x, samples=1 << 12).toarray()  # enough to list all sets
+    for client in range(2):
+        own = base[client].gradients(x[client::2], samples=64).toarray()[0]
+        np.testing.assert_allclose(rows[client, client::2], own, atol=1e-12)
+        assert not rows[client, 1 - client :: 2].any()
+
+
 def at(x: Array, item: int, value: float) -> Array:
     moved = x.copy()
     moved[item] = value
     return moved
 
 
-def test_sampled_gradients_stay_within_their_bound(case: Case) -> None:
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_sampled_gradients_stay_within_their_bound(family: str) -> None:
     """Hoeffding with a union over clients and items; fails by chance with probability below 1e-9."""
-    objective = case.objective
-    if objective.n_items > 8:
-        pytest.skip("one derivative a pair is covered by the families themselves")
+    objective = FAMILIES[family](np.random.default_rng(7)).objective
     x = points(objective.n_items)[2]
     samples = 60  # fewer than 2^6, so sets are drawn
     exact = objective.gradients(x, samples=1 << objective.n_items).toarray()
