@@ -1,5 +1,7 @@
 """Blocks and threads change nothing."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -88,3 +90,35 @@ def test_more_items_than_two_bytes_count() -> None:
     objective = fm.Coverage(matrix)
     assert fm.solve(objective, 1).selected == (69_999,)
     assert objective.mean_gradient(np.zeros(n))[[0, 69_999]].tolist() == [0.5, 1.0]
+
+
+def test_extreme_weights_change_no_digit_and_extreme_values_are_refused() -> None:
+    rng = np.random.default_rng(5)
+    benefits, shares = rng.random((20, 8)), rng.random(20)
+    plain = fm.solve(fm.FacilityLocation(benefits, weights=shares), 3)
+    for scale in (2.0**-1000, 2.0**1000):
+        assert fm.solve(fm.FacilityLocation(benefits, weights=shares * scale), 3).gains == plain.gains
+    for scale in (1e-290, 1e290):
+        with pytest.raises(fm.InputError, match=r"^benefits: all values together come to .* rescale them"):
+            fm.solve(fm.FacilityLocation(benefits * scale), 3)
+    assert fm.FacilityLocation(benefits, weights=[1.0] + [0.0] * 19)[3:5].weights.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+def test_objectives_can_be_copied_and_sent(copied: Any) -> None:
+    objective = fm.FacilityLocation(np.random.default_rng(6).random((9, 7)), owners=[0, 0, 1, 1, 2, 2, 3, 3, 3])
+    before = fm.solve(objective, 3)
+    again = copied(objective)
+    assert fm.solve(again, 3).gains == before.gains
+    assert not again.layout.items.flags.writeable
+
+
+def test_what_was_passed_in_is_left_alone() -> None:
+    dense, shares = np.random.default_rng(7).random((4, 5)), np.ones(4)
+    matrix = sparse.csr_array(dense)
+    for given in (dense, matrix):
+        objective = fm.FacilityLocation(given, weights=shares, row_weights=shares)
+        fm.solve(objective, 2)
+    for array in (dense, shares, matrix.data, matrix.indices, matrix.indptr):
+        assert array.flags.writeable
+    np.testing.assert_array_equal(matrix.toarray(), dense)

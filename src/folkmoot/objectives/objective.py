@@ -40,14 +40,14 @@ class Objective(ABC):
     n_clients: int
     item_names: Names
     client_names: Names
-    client_weights: Array  # as given; `weights` are the same, normalised
+    client_weights: Array  # as given, but for a power of two; `weights` are the same, normalised
 
     def _describe(
         self, n_items: int, n_clients: int, weights: ArrayLike | None, item_names: Any, client_names: Any
     ) -> None:
         """Everything a batch knows besides its functions."""
         self.n_items, self.n_clients = n_items, n_clients
-        self.client_weights = frozen(as_weights(weights, n_clients))
+        self.client_weights = balanced(as_weights(weights, n_clients))
         self.item_names = as_names(item_names, n_items, "item_names")
         self.client_names = as_names(client_names, n_clients, "client_names")
 
@@ -60,18 +60,21 @@ class Objective(ABC):
     def reweighted(self, weights: ArrayLike) -> Self:
         """The same clients under other weights; nothing is copied."""
         other = self._copy()
-        other.client_weights = frozen(as_weights(weights, self.n_clients))
+        other.client_weights = balanced(as_weights(weights, self.n_clients))
         return other
 
     def __len__(self) -> int:
         return self.n_clients
 
     def __getitem__(self, clients: ClientIds) -> Self:
-        """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Weights go along."""
+        """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Weights go along
+        (clients who all count nothing count alike).
+        """
         ids = self._client_ids(clients)
         batch = self._copy()
         batch.n_clients = len(ids)
-        batch.client_weights = frozen(self.client_weights[ids])
+        kept = self.client_weights[ids]
+        batch.client_weights = balanced(kept if kept.any() else np.ones(len(ids)))
         if self.client_names is not None:
             batch.client_names = tuple(self.client_names[i] for i in ids)
         batch._keep(ids)
@@ -193,6 +196,11 @@ class Objective(ABC):
     def walk(self, members: ItemSet = ()) -> Walk:
         """Grow a set from here, item by item: what greedy algorithms need."""
         return self._walk(as_members(self.n_items, members).copy())
+
+
+def balanced(weights: Array) -> Array:
+    """Scaled by a power of two, which changes no digit, so that the largest lies near one and sums are safe."""
+    return frozen(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
 
 
 class PlainWalk:

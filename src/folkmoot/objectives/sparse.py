@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from folkmoot.errors import InputError
 from folkmoot.inputs import as_matrix, as_owners, as_weights
 from folkmoot.kernels import blocks, kernel, on_threads
 from folkmoot.objectives.columns import Columns
@@ -25,6 +26,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 SETS_A_WORD = 64
+DERIVED = ("_mean_weight", "_largest_terms", "_columns")  # worked out when first needed, from the rest
 LayoutT = TypeVar("LayoutT", bound="Layout")
 
 
@@ -120,7 +122,7 @@ class SparseRows(Objective):
         return other
 
     def _keep(self, clients: Ids) -> None:
-        for cached in ("_mean_weight", "_largest_terms", "_columns"):
+        for cached in DERIVED:
             self.__dict__.pop(cached, None)
         rows = clients
         if self.client_rows is not None:
@@ -152,6 +154,16 @@ class SparseRows(Objective):
             rows = cast(Rows, owning @ rows)
         rows.sort_indices()
         return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What can be worked out again is not stored."""
+        return {name: value for name, value in self.__dict__.items() if name not in DERIVED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        sealed(self.layout)
+        for array in (self.row_weight, self.client_weights):
+            frozen(array)
 
     # Answers.
 
@@ -206,7 +218,13 @@ class SparseWalk:
         self.objective, self.members = objective, members
         self.weight = objective._mean_weight
         # No item gains more than every row's largest term together: that must fit into 62 bits.
-        most = float(self.weight @ objective._largest_terms)
+        with np.errstate(over="ignore"):
+            most = float(self.weight @ objective._largest_terms)
+        if most > 0 and not 1e-200 < most < 1e200:
+            raise InputError(
+                f"{objective._argument}: all values together come to {most:.3g}; "
+                "rescale them nearer to one, so that sums keep their digits"
+            )
         self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
         self.unit = 1 / self.scale / float(objective.client_weights.sum())
         self.state, self.sums = objective._start(members, self.weight, self.scale)
