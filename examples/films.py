@@ -26,4 +26,6 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python examples/films.py RATINGS.csv")
     main(sys.argv[1])

@@ -51,8 +51,8 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ("text", lambda: fm.FacilityLocation([["a", "b"]]), r"^benefits: holds <U1; real numbers"),
     ("complex", lambda: fm.FacilityLocation(GOOD * 1j), r"^benefits: holds complex128"),
     ("complex sparse", lambda: fm.FacilityLocation(sparse.csr_array(GOOD * 1j)), r"^benefits: holds complex128"),
-    ("one dimension", lambda: fm.FacilityLocation([1.0, 2.0]), r"^benefits: needs two dimensions .* got 1$"),
-    ("ragged", lambda: fm.FacilityLocation([[1.0], [1.0, 2.0]]), r"^benefits: its rows are not all of one length$"),
+    ("one dimension", lambda: fm.FacilityLocation([1.0, 2.0]), r"^benefits: needs two dimensions .* got 1 \(a list\)$"),
+    ("ragged", lambda: fm.FacilityLocation([[1.0], [1.0, 2.0]]), r"^benefits: its parts are not all of one length$"),
     ("empty client", lambda: fm.FacilityLocation(np.eye(3)[:2] * [1, 0, 1]), r"^benefits: row 1 has no entry above 0"),
     ("no clients", lambda: fm.FacilityLocation(np.zeros((0, 3))), r"^benefits: there are no clients"),
     ("no items", lambda: fm.FacilityLocation(np.zeros((3, 0))), r"^benefits: there are no items"),
@@ -67,8 +67,8 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ("weights NaN", lambda: fm.FacilityLocation(GOOD, weights=[np.nan, 1]), r"^weights: client 0 has nan"),
     ("weights zero", lambda: fm.FacilityLocation(GOOD, weights=[0, 0]), r"^weights: every client has weight 0"),
     ("row weights", lambda: fm.FacilityLocation(GOOD, row_weights=[1, -2]), r"^row_weights: row 1 has -2\.0"),
-    ("item names", lambda: fm.FacilityLocation(GOOD, item_names=["a"]), r"^item_names: 1 names were given for 3$"),
-    ("client names", lambda: fm.Coverage(GOOD > 0, client_names=["a"]), r"^client_names: 1 names were given for 2$"),
+    ("item names", lambda: fm.FacilityLocation(GOOD, item_names=["a"]), r"^item_names: 1 names were given for 3 items"),
+    ("client names", lambda: fm.Coverage(GOOD > 0, client_names=["a"]), r"^client_names: 1 names were given for 2 cl"),
     # other objectives
     ("concave", lambda: fm.ConcaveOverModular(GOOD, "cube"), r'^concave: needs "sqrt", "log1p" or a number'),
     ("cap", lambda: fm.ConcaveOverModular(GOOD, 0), r"^concave: needs a number above 0, got 0$"),
@@ -136,15 +136,54 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ("weights of items NaN", lambda: fm.Uniform(2, 1).best_base([1, np.nan]), r"^weights: item 1 has nan"),
     # the front door
     ("objective", lambda: fm.solve(GOOD, 1), r"^objective: needs an objective such as .* got ndarray$"),  # type: ignore[arg-type]
-    ("matroid", lambda: fm.solve(fm.Functions(len, 3), "2"), r"^matroid: needs a matroid or a number"),  # type: ignore[arg-type]
+    ("matroid", lambda: fm.solve(fm.Functions(len, 3), "2"), r"^matroid: needs a matroid or a whole number"),  # type: ignore[arg-type]
     ("sizes", lambda: fm.solve(fm.Functions(len, 3), fm.Partition([0, 1], 1)), r"^matroid: is over 2 items, the obj"),
     ("rank 0", lambda: fm.solve(fm.Functions(len, 2), fm.Partition([0, 0], 0)), r"^matroid: allows nothing but"),
-    ("method", lambda: fm.solve(fm.Functions(len, 2), 1, fm.Greedy), r"^method: needs a method such as"),  # type: ignore[arg-type]
+    ("method", lambda: fm.solve(fm.Functions(len, 2), 1, fm.Greedy), r"^method: needs a method with its brackets"),  # type: ignore[arg-type]
     ("seed", lambda: fm.solve(fm.Functions(len, 2), 1, seed=-1), r"^seed: needs a whole number of at least 0"),
     ("sigma", lambda: fm.samples_needed(0, 0.1, 5), r"^sigma: needs a number above 0"),
     ("delta", lambda: fm.samples_needed(0.1, 1, 5), r"^delta: needs a probability below 1, got 1$"),
     ("not a number", lambda: fm.samples_needed("x", 0.1, 5), r"^sigma: needs a number, got 'x'$"),  # type: ignore[arg-type]
     ("json", lambda: fm.Result.from_json("{}"), r"^text: is not a result in the form"),
+    # whatever has no parts, the wrong parts, or parts of the wrong kind
+    ("set of nothing", lambda: fm.Functions(len, 3).values(None), r"^sets: give a boolean mask"),  # type: ignore[arg-type]
+    ("ragged sets", lambda: fm.Functions(len, 3).values([[0], [1, 2]]), r"^sets: its parts are not all"),  # type: ignore[list-item]
+    ("no sets", lambda: fm.Functions(len, 3).values(np.ones((0, 3), bool)), r"^sets: there are none"),
+    ("sets of sets", lambda: fm.Functions(len, 3).values([{0}, {1}]), r"^sets: give .* a boolean matrix, a row"),  # type: ignore[list-item]
+    ("ragged weights", lambda: fm.FacilityLocation(GOOD, weights=[[1], [1, 2]]), r"^weights: its parts are not all"),
+    ("names text", lambda: fm.FacilityLocation(GOOD, item_names="abc"), r"^item_names: needs a list of 3 names"),
+    ("names dict", lambda: fm.FacilityLocation(GOOD, item_names={0: "a"}), r"^item_names: needs .* got a dict$"),
+    ("names number", lambda: fm.FacilityLocation(GOOD, item_names=5), r"^item_names: needs a list, got 5$"),
+    ("groups none", lambda: fm.Partition(None, 1), r"^groups: needs a list, got None$"),  # type: ignore[arg-type]
+    ("groups dict", lambda: fm.Partition({0: "a"}, 1), r"^groups: needs the group of each item .* got a dict$"),  # type: ignore[arg-type]
+    ("groups NaN", lambda: fm.Partition([1.0, np.nan], 1), r"^groups: item 1 has nan, which cannot name a group$"),
+    ("groups lists", lambda: fm.Partition([[0], [1]], 1), r"^groups: item 0 has \[0\], which cannot name"),  # type: ignore[list-item]
+    ("capacity half", lambda: fm.Partition([0, 1], 1.5), r"^capacities: needs a whole number, got 1\.5$"),  # type: ignore[arg-type]
+    ("limits none", lambda: fm.Laminar(4, None), r"^limits: needs a list, got None$"),  # type: ignore[arg-type]
+    ("limits flat", lambda: fm.Laminar(4, [1, 2]), r"^limits: set 0: needs a list, got 1$"),  # type: ignore[list-item]
+    ("limits short", lambda: fm.Laminar(4, [([0],)]), r"^limits: set 0 has 1 parts; give its items and"),  # type: ignore[list-item]
+    ("edges flat", lambda: fm.Graphic([1, 2]), r"^edges: item 0: needs a list, got 1$"),  # type: ignore[list-item]
+    ("edges lists", lambda: fm.Graphic([([0], [1])]), r"^edges: item 0 joins .* must be hashable"),  # type: ignore[list-item]
+    ("transversal none", lambda: fm.Transversal(3, None), r"^sets: needs a list, got None$"),  # type: ignore[arg-type]
+    ("truncation of 3", lambda: fm.Truncation(3, 2), r"^matroid: needs a matroid such as .* got 3$"),  # type: ignore[arg-type]
+    ("mixture of 1", lambda: fm.Mixture([1]), r"^parts: part 0: needs an objective such as .* got int$"),  # type: ignore[list-item]
+    ("welfare of 3", lambda: fm.welfare(3), r"^objective: needs an objective"),  # type: ignore[arg-type]
+    ("checking 3", lambda: fm.check_submodular(3), r"^objective: needs an objective"),  # type: ignore[arg-type]
+    ("bound of 2", lambda: fm.upper_bound(fm.Functions(len, 3), 2, [0]), r"^matroid: needs a matroid"),  # type: ignore[arg-type]
+    ("pipage of 3", lambda: fm.rounding.pipage(3, [1.0]), r"^matroid: needs a matroid"),  # type: ignore[arg-type]
+    ("pipage seed", lambda: fm.rounding.pipage(fm.Uniform(2, 1), [1, 0], seed=-1), r"^seed: needs a whole number"),
+    ("sampling seed", lambda: fm.Functions(len, 9).gradients(np.full(9, 0.5), seed=-1), r"^seed: needs a whole"),
+    ("callables none", lambda: fm.Functions(None, 3), r"^callables: needs a list, got None$"),  # type: ignore[arg-type]
+    ("huge answer", lambda: fm.Functions(lambda _: 10**400, 2).values([0]), r"^callables: client 0 answered 1000"),
+    ("tables none", lambda: fm.Information(None, 0), r"^tables: needs a list, got None$"),  # type: ignore[arg-type]
+    ("target text", lambda: fm.Information(TABLES, "num"), r"^target: needs the number of a column, got 'num'$"),
+    ("too many samples", lambda: fm.samples_needed(1e-200, 0.1, 5), r"^sigma: .* more samples than can be counted$"),
+    ("trials", lambda: fm.Uniform(30, 1).is_valid(trials=0), r"^trials: needs a whole number of at least 1"),
+    ("k true", lambda: fm.solve(fm.Functions(len, 3), True), r"^k: needs a whole number, got True$"),
+    ("client true", lambda: fm.Functions(len, 3)[True], r"^clients: give client ids"),
+    ("most", lambda: fm.solve(fm.Functions(len, 3), 1, fm.Exhaustive("a")), r"^most: needs a whole number"),  # type: ignore[arg-type]
+    ("noise huge", lambda: fm.LogDet(np.ones((2, 3)), 1e-200), r"^features: client 0, item 0, dimension 0 is 1\.0"),
+    ("too many pairs", lambda: fm.welfare(fm.Coverage(sparse.eye_array(50_000, 50_000))), r"are too many pairs"),
 ]  # fmt: skip
 
 
@@ -183,3 +222,24 @@ def test_broken_functions_are_shown() -> None:
     with pytest.raises(NotSubmodular, match="negative on the empty set"):
         fm.check_submodular(fm.Functions(lambda s: len(s) - 1.0, 5))
     fm.check_submodular(fm.Functions(len, 5))
+
+
+def test_functions_that_fall_still_end() -> None:
+    """Greedy promises nothing for them, but never takes an item twice."""
+
+    def costly(s: frozenset[int]) -> float:
+        return len({e % 2 for e in s}) - 1.5 * len(s)
+
+    def noisy(s: frozenset[int]) -> float:
+        return 1e6 + min(len(s), 2) + (sum(s) % 7) * 1e-10
+
+    for function in (costly, noisy, lambda s: -float(len(s)), lambda s: 10.0 if len(s) == 1 else 0.0):
+        result = fm.solve(fm.Functions(function, 6), 3)
+        assert len(result.selected) == len(set(result.order or ())) == 3
+        assert 0 <= result.ratio <= 1
+
+
+def test_wide_numbers_are_taken_as_doubles() -> None:
+    tiny = np.array([[5.0, np.longdouble("1e-4900")]], dtype=np.longdouble)
+    assert fm.FacilityLocation(tiny).values([1]).tolist() == [0.0]
+    assert fm.FacilityLocation(GOOD.astype(np.float16)).values([2]).tolist() == [2.0, 0.0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot import (
+    ContinuousGreedy,
     FacilityLocation,
     Graphic,
     InputError,
@@ -16,9 +17,12 @@ from folkmoot import (
     Matroid,
     Oracle,
     Partition,
+    Transversal,
+    Truncation,
     Uniform,
     multilinear,
     rounding,
+    solve,
 )
 from folkmoot.sets import Array, Mask
 from tests.matroids.kinds import KINDS, N
@@ -136,3 +140,33 @@ def test_points_outside_the_polytope_are_refused() -> None:
         rounding.top_of_base(Uniform(2, 1), [0, 1.5])
     with pytest.raises(InputError, match="draws"):
         rounding.swap(Uniform(2, 1), [0, 1], draws=0)
+
+
+@pytest.mark.parametrize("n", [60, 150])
+def test_points_of_continuous_greedy_are_rounded(n: int) -> None:
+    """Points with whole items, on sparse and on tight constraints."""
+    rng = np.random.default_rng(n)
+    objective = FacilityLocation(rng.random((80, n)) ** 4)
+    matroids: list[Matroid] = [
+        Graphic(rng.integers(0, n // 3, (n, 2)).tolist()),
+        Truncation(Partition(rng.integers(0, 8, n), 3), 12),
+        Transversal(n, [rng.choice(n, 6, replace=False) for _ in range(12)]),
+        Linear(rng.normal(size=(8, n))),
+    ]
+    for matroid in matroids:
+        result = solve(objective, matroid, ContinuousGreedy(20, roundings=2))
+        assert result.fractional is not None
+        found = rounding.decompose(matroid, result.fractional)
+        np.testing.assert_allclose(found.point, result.fractional, atol=1e-7)
+        for share in (0.5, 1 - 1e-5):
+            below = rounding.decompose(matroid, result.fractional * share)
+            assert (below.point >= result.fractional * share - 1e-6).all()
+
+
+def test_points_a_rounding_error_away_are_inside() -> None:
+    triangle = Graphic([(0, 1), (1, 2), (2, 0)])
+    for x in (np.full(3, 2 / 3 - 1e-9), np.full(3, 2 / 3 - 1e-8), np.full(3, 2 / 3, dtype=np.float32), np.full(3, 0.6)):
+        for way in WAYS.values():
+            assert_bases(triangle, way(triangle, x, draws=3))
+    many = np.full(300, 10 / 300 * (1 - 1e-7))
+    assert_bases(Uniform(300, 10), rounding.swap(Uniform(300, 10), many, draws=1))

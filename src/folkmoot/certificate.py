@@ -4,8 +4,8 @@ from math import inf
 
 import numpy as np
 
-from folkmoot.matroids.matroid import Matroid
-from folkmoot.objectives.objective import Objective, Walk
+from folkmoot.matroids.matroid import Matroid, as_matroid
+from folkmoot.objectives.objective import Objective, Walk, as_objective
 from folkmoot.sets import Array, ItemSet, as_members, indicator
 
 LOOKS = 4  # how often the bound is looked at while S is grown
@@ -19,8 +19,14 @@ def upper_bound(objective: Objective, matroid: Matroid, members: ItemSet) -> flo
     not, so S is grown greedily past the answer for as long as the bound falls. Nor is any set worth more
     than all items together.
     """
-    mask = as_members(objective.n_items, members)
+    as_matroid(matroid)
+    mask = as_members(as_objective(objective).n_items, members)
     return min(objective.ceiling, bound_along(objective.walk(mask), objective.mean_values(mask), matroid))
+
+
+def bound_from_nothing(objective: Objective, matroid: Matroid) -> float:
+    """The bound at the empty set: F(∅) and the best base of what each item is worth alone."""
+    return bound_from_gains(objective.mean_values(()), objective.mean_gains(()), matroid)
 
 
 def bound_along(walk: Walk, value: float, matroid: Matroid) -> float:

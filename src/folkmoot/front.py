@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from folkmoot.algorithms.central import Greedy, Method
-from folkmoot.certificate import bound_along
+from folkmoot.certificate import bound_along, bound_from_nothing
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count
-from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
-from folkmoot.objectives.objective import Objective
+from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.result import Result
 
 ROUNDING = 1e-12
@@ -25,12 +25,10 @@ def solve(
     `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given. The same seed
     gives the same result, on any number of threads.
     """
-    if not isinstance(objective, Objective):
-        raise InputError(f"objective: needs an objective such as FacilityLocation, got {type(objective).__name__}")
+    as_objective(objective)
     if isinstance(matroid, int | np.integer):
-        matroid = Uniform(objective.n_items, int(matroid))
-    if not isinstance(matroid, Matroid):
-        raise InputError(f"matroid: needs a matroid or a number of items, got {type(matroid).__name__}")
+        matroid = Uniform(objective.n_items, matroid)
+    as_matroid(matroid, kinds="a matroid or a whole number of items")
     if matroid.n_items != objective.n_items:
         raise InputError(
             f"matroid: is over {matroid.n_items} items, the objective is over {objective.n_items}; "
@@ -38,8 +36,10 @@ def solve(
         )
     chosen_method = Greedy() if method is None else method
     if isinstance(chosen_method, type) or not hasattr(chosen_method, "choose"):
-        raise InputError(f"method: needs a method such as Greedy() or ContinuousGreedy(50), got {method!r}")
-    as_count(seed, "seed", least=0)
+        raise InputError(
+            f"method: needs a method with its brackets, such as Greedy() or ContinuousGreedy(50), got {method!r}"
+        )
+    seed = as_count(seed, "seed", least=0)
     start = perf_counter()
     if matroid.rank == 0:
         raise InputError("matroid: allows nothing but the empty set; there is nothing to choose")
@@ -50,6 +50,8 @@ def solve(
     if bound <= value * (1 + ROUNDING):
         bound = value  # the same sum in another order may end a last digit apart
     else:
+        if not exact:  # a walk that knows its gains has looked on its way
+            bound = min(bound, bound_from_nothing(objective, matroid))
         walk = choice.walk or objective.walk(choice.members)
         bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
     selected = tuple(np.flatnonzero(choice.members).tolist())

@@ -1,6 +1,6 @@
 """From what people pass to arrays that can be trusted, or one sentence that says what is wrong and where."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from folkmoot.errors import InputError
 from folkmoot.kernels import blocks, kernel, on_threads
-from folkmoot.sets import Array, Ids, Rows
+from folkmoot.sets import Array, Ids, Rows, as_array
 
 Names = tuple[str, ...] | None
 
@@ -23,7 +23,7 @@ def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False)
     """A finite number of at least `least` (or above it)."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: needs a number, got {value!r}") from None
     if not np.isfinite(number) or number < least or (above and number == least):
         raise InputError(f"{name}: needs a number {'above' if above else 'of at least'} {least:g}, got {value}")
@@ -40,13 +40,24 @@ def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) 
     return int(value)
 
 
+def as_list(given: Any, name: str) -> list[Any]:
+    """The parts of anything that has parts."""
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(f"{name}: needs a list, got {given!r}") from None
+
+
 def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:
     """One name each, as text."""
     if names is None:
         return None
-    kept = tuple(str(name) for name in names)
+    if isinstance(names, str | Mapping | Set):
+        raise InputError(f"{argument}: needs a list of {count} names in their order, got a {type(names).__name__}")
+    kept = tuple(str(name) for name in as_list(names, argument))
     if len(kept) != count:
-        raise InputError(f"{argument}: {len(kept)} names were given for {count}")
+        what = argument.removesuffix("_names")
+        raise InputError(f"{argument}: {len(kept)} names were given for {count} {what}s (a matrix is clients × items)")
     return kept
 
 
@@ -54,7 +65,7 @@ def as_weights(weights: ArrayLike | None, count: int, name: str = "weights", of:
     """Weights as given (not yet normalised): finite, none negative, not all zero."""
     if weights is None:
         return np.ones(count)
-    given = np.asarray(weights)
+    given = as_array(weights, name)
     if given.dtype.kind not in "biuf" or given.shape != (count,):
         raise InputError(f"{name}: needs one number a {of} ({count}), got shape {given.shape}")
     given = given.astype(np.float64)
@@ -71,7 +82,7 @@ def as_owners(owners: ArrayLike | None, n_rows: int) -> Ids | None:
     """Which client owns each row: 0..N-1, everyone with at least one row."""
     if owners is None:
         return None
-    given = np.asarray(owners)
+    given = as_array(owners, "owners")
     if given.dtype.kind not in "iu" or given.shape != (n_rows,):
         raise InputError(f"owners: needs one client number a row ({n_rows}), got {given.dtype} {given.shape}")
     given = given.astype(np.int64)
@@ -119,15 +130,15 @@ def _as_csr(matrix: Any, name: str) -> Rows:
         if given.format == "coo" and rows.nnz < given.nnz:
             _refuse_repeat(name, given)
     else:
-        try:
-            dense = np.asarray(matrix)
-        except ValueError:
-            raise InputError(f"{name}: its rows are not all of one length") from None
+        dense = as_array(matrix, name)
         if dense.ndim != 2:
-            raise InputError(f"{name}: needs two dimensions (rows × items), got {dense.ndim}")
+            kind = type(matrix).__name__
+            raise InputError(f"{name}: needs two dimensions (rows × items), got {dense.ndim} (a {kind})")
         _refuse_kind(name, dense.dtype)
-        rows = sparse.csr_array(dense)
+        rows = sparse.csr_array(dense.astype(np.float32) if dense.dtype == np.float16 else dense)
     _refuse_kind(name, rows.dtype)
+    if rows.dtype.itemsize > 8:  # before zeros are looked for: what is too small for a double becomes one
+        rows = rows.astype(np.float64)
     n_rows, n_items = rows.shape
     if n_rows == 0:
         raise InputError(f"{name}: there are no clients (0 rows)")

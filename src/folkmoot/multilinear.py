@@ -40,7 +40,10 @@ def samples_needed(sigma: float, delta: float, n_items: int, *, largest: float =
     if chance >= 1:
         raise InputError(f"delta: needs a probability below 1, got {delta}")
     items = as_count(n_items, "n_items")
-    return math.ceil((scale / error) ** 2 * math.log(2 * items / chance) / 2)
+    samples = (scale / error) * (scale / error) * math.log(2 * items / chance) / 2
+    if not samples < 2**63:
+        raise InputError(f"sigma: {sigma} against a scale of {largest} needs more samples than can be counted")
+    return math.ceil(samples)
 
 
 def largest_singleton(objective: Objective) -> float:

@@ -36,7 +36,9 @@ class Result:
     @property
     def ratio(self) -> float:
         """value / upper_bound: the set is at least this much of the best possible."""
-        return self.value / self.upper_bound if self.upper_bound > 0 else 1.0
+        if self.upper_bound > 0:
+            return max(self.value / self.upper_bound, 0.0)
+        return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_json() == other.to_json()

@@ -21,6 +21,21 @@ ItemSet: TypeAlias = Mask | Iterable[int]
 AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 
+def with_each(members: Mask, items: Ids) -> Mask:
+    """S + e for each of the items, then S itself."""
+    sets = np.repeat(members[None, :], len(items) + 1, axis=0)
+    sets[np.arange(len(items)), items] = True
+    return sets
+
+
+def as_array(given: Any, name: str) -> NDArray[Any]:
+    """What numpy makes of it, unless that is nothing."""
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError):
+        raise InputError(f"{name}: its parts are not all of one length") from None
+
+
 def frozen(array: AnyArray) -> AnyArray:
     """The same array, read-only from here on."""
     array.setflags(write=False)
@@ -36,7 +51,10 @@ def indicator(n_items: int, items: Ids | Sequence[int]) -> Mask:
 
 def as_members(n_items: int, items: ItemSet, name: str = "members") -> Mask:
     """A mask over the items, from a mask or from item ids without repeats."""
-    given = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+    try:
+        given = as_array(items if isinstance(items, np.ndarray) else list(items), name)
+    except TypeError:
+        raise InputError(f"{name}: give a boolean mask over the items or a list of item ids") from None
     if given.dtype == bool:
         if given.shape != (n_items,):
             raise InputError(f"{name}: a mask of shape {given.shape} was given for {n_items} items")
@@ -44,7 +62,10 @@ def as_members(n_items: int, items: ItemSet, name: str = "members") -> Mask:
     if given.size == 0:
         return np.zeros(n_items, dtype=bool)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise InputError(f"{name}: give a boolean mask over the items or a list of item ids")
+        raise InputError(
+            f"{name}: give a boolean mask over the items or a list of item ids "
+            "(for many sets: a boolean matrix, a row a set)"
+        )
     outside = (given < 0) | (given >= n_items)
     if outside.any():
         raise InputError(f"{name}: item {given[outside][0]} is not one of the items 0..{n_items - 1}")
@@ -63,13 +84,15 @@ def as_sets(n_items: int, sets: ItemSet | Mask, name: str = "sets") -> tuple[Mas
                 f"{name}: many sets are a boolean matrix with one column an item; "
                 f"got {sets.dtype} of shape {sets.shape} for {n_items} items"
             )
+        if not len(sets):
+            raise InputError(f"{name}: there are none (0 rows)")
         return sets, False
     return as_members(n_items, sets, name)[None, :], True
 
 
 def as_point(n_items: int, x: ArrayLike, name: str = "x") -> Array:
     """A point of the cube [0, 1]^n."""
-    point = np.asarray(x)
+    point = as_array(x, name)
     if point.dtype.kind not in "biuf" or point.shape != (n_items,):
         raise InputError(f"{name}: needs one number an item ({n_items}), got shape {point.shape}")
     point = point.astype(np.float64, copy=False)
@@ -84,6 +107,6 @@ def as_items(n_items: int, items: ArrayLike | None, name: str = "items") -> Ids:
     """Item ids in the order given, all of them when none are named."""
     if items is None:
         return np.arange(n_items)
-    given = np.atleast_1d(np.asarray(items))
+    given = np.atleast_1d(as_array(items, name))
     mask = as_members(n_items, given, name)
     return np.flatnonzero(mask) if given.dtype == bool else given.astype(np.int64)

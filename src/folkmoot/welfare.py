@@ -4,7 +4,7 @@ import numpy as np
 
 from folkmoot.matroids.simple import Partition
 from folkmoot.objectives.lifted import lifted
-from folkmoot.objectives.objective import Objective
+from folkmoot.objectives.objective import Objective, as_objective
 
 
 def welfare(objective: Objective) -> tuple[Objective, Partition]:
@@ -13,5 +13,6 @@ def welfare(objective: Objective) -> tuple[Objective, Partition]:
     Item e·N + i of the result means "item e goes to client i" (N clients). The function of client i looks
     at its own pairs only, and the partition matroid allows one pair an item, so a base is a split.
     """
-    groups = np.repeat(np.arange(objective.n_items), objective.n_clients)
-    return lifted(objective), Partition(groups, 1)
+    as_objective(objective)
+    over_pairs = lifted(objective)
+    return over_pairs, Partition(np.repeat(np.arange(objective.n_items), objective.n_clients), 1)

@@ -1,6 +1,7 @@
 """Central solvers against exhaustive and naive ones."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from folkmoot import (
     Greedy,
     InputError,
     Laminar,
+    LogDet,
     Matroid,
     Method,
     Objective,
@@ -209,3 +211,46 @@ def test_wrong_settings_are_named(method: Method, says: str) -> None:
 def test_continuous_greedy_without_roundings_or_closed_form() -> None:
     objective = Functions(lambda s: float(np.sqrt(len(s))), 5)
     assert len(solve(objective, 2, ContinuousGreedy(4, samples=20, roundings=0)).selected) == 2
+
+
+def test_one_heavy_client_hides_nobody() -> None:
+    """Gains are compared with each other, not with the largest value there ever was."""
+    assert solve(FacilityLocation([[1e13, 0, 0], [0, 1, 2]]), 2).order == (0, 2)
+    assert solve(FacilityLocation([[1.0, 0, 0], [0, 1, 2]], weights=[1e13, 1]), 2).order == (0, 2)
+
+
+def test_the_bound_of_additive_functions_is_tight() -> None:
+    """Nothing overlaps: what the items are worth alone adds up, and greedy is proved optimal."""
+    assert solve(FacilityLocation(np.eye(6) * [6, 5, 4, 3, 2, 1]), 3).ratio == pytest.approx(1.0)
+    assert solve(Functions(lambda s: 7.0 + sum(s), 6), 3).ratio == pytest.approx(1.0)
+
+
+def test_logdet_keeps_its_digits() -> None:
+    """Nearly parallel features: the exact values by determinants of fractions."""
+    for c in (1.0, 1e6, 3e7, 1e8):
+        features = np.ones((5, 3)) * c
+        features[:, 0] += np.arange(5)
+        table = [[Fraction(float(v)) for v in row] for row in features]
+
+        def exact(chosen: frozenset[int], table: list[list[Fraction]] = table) -> float:
+            grid = [[dot(table[i], table[j]) + (i == j) for j in chosen] for i in chosen]
+            return float(np.log(float(determinant(grid)))) / 2
+
+        objective = LogDet(features, 1.0)
+        best = max(exact(frozenset(c)) for c in combinations(range(5), 3))
+        result = solve(objective, 3)
+        assert result.value == pytest.approx(exact(frozenset(result.selected)), rel=1e-9)
+        assert result.upper_bound >= best * (1 - 1e-9)
+
+
+def dot(one: list[Fraction], two: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0))
+
+
+def determinant(rows: list[list[Fraction]]) -> Fraction:
+    if not rows:
+        return Fraction(1)
+    total = Fraction(0)
+    for k, head in enumerate(rows[0]):
+        total += (-1) ** k * head * determinant([row[:k] + row[k + 1 :] for row in rows[1:]])
+    return total

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from folkmoot.sets import indicator
 from tests.matroids.kinds import KINDS, Kind, N
 
 SUBSETS = [frozenset(c) for size in range(N + 1) for c in combinations(range(N), size)]
@@ -65,15 +64,6 @@ def test_axioms_hold(kind: Kind) -> None:
     verdict = kind.matroid.is_valid()
     assert verdict, verdict.certificate
     assert verdict.exhaustive
-
-
-def test_completed_keeps_its_members(kind: Kind) -> None:
-    rng = np.random.default_rng(2)
-    for chosen in SUBSETS[::7]:
-        if kind.truth(chosen):
-            base = kind.matroid.completed(indicator(N, sorted(chosen)), rng.random(N))
-            assert chosen <= frozenset(base.tolist())
-            assert frozenset(base.tolist()) in bases(kind)
 
 
 def test_groups_and_capacities_say_the_same(kind: Kind) -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from folkmoot import Graphic, InputError, Oracle, Uniform
+from folkmoot import Graphic, InputError, Linear, Oracle, Uniform
+from folkmoot.sets import Ids
 
 
 def test_no_empty_set() -> None:
@@ -41,3 +42,33 @@ def test_large_matroids_keep_the_axioms() -> None:
 def test_addable_needs_an_independent_set() -> None:
     with pytest.raises(InputError, match=r"members: \[0, 1, 2\] is not an independent set"):
         Uniform(4, 2).addable([0, 1, 2])
+
+
+def test_a_fast_way_that_errs_is_found() -> None:
+    class Wrong(Uniform):
+        def _first_base(self, order: Ids) -> Ids:
+            return np.sort(order[: self.k + 1])
+
+    verdict = Wrong(5, 2).is_valid()
+    assert not verdict
+    assert "which is not independent" in verdict.certificate
+
+
+def test_near_dependent_columns_do_not_raise_the_rank() -> None:
+    """A column that repeats another to 1e-5 … 1e-8 leaves a residual that is mostly rounding."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        matrix = rng.normal(size=(4, 7))
+        matrix[:, 1] = matrix[:, 0] + 10.0 ** -rng.integers(5, 9) * rng.normal(size=4)
+        matroid = Linear(matrix)
+        assert matroid.rank == 4
+        for _ in range(5):
+            assert matroid.independent(matroid.best_base(rng.random(7)))
+
+
+def test_columns_of_any_size() -> None:
+    assert Linear(np.array([[1e200, 0], [0, 1]])).rank == 2
+    assert Linear(np.array([[1e-200, 0], [0, 1]])).rank == 2
+    assert Linear(np.array([[2**64 - 1, 1]], dtype=np.uint64), 3).best_base([1, 0]).tolist() == [1]
+    assert Linear([[1e19, 1.0]], np.int64(3)).rank == 1  # type: ignore[arg-type]
+    assert Linear(np.zeros((0, 3))).rank == 0

@@ -11,14 +11,12 @@ from typing import Literal, Protocol
 import numpy as np
 
 from folkmoot import rounding
-from folkmoot.certificate import bound_at_point, bound_beyond
+from folkmoot.certificate import LOOKS, bound_at_point, bound_beyond, bound_from_gains
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective, Walk
 from folkmoot.sets import Array, Ids, Mask, indicator
-
-TINIEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,17 @@ class Greedy:
 def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
     """Greedy from the empty set to a base."""
     bounds = walk.gains()  # of each item's gain; exact where fresh
-    unit = max(float(bounds.max()), TINIEST) * 2.0**-40
     fresh = np.ones(matroid.n_items, dtype=bool)
     members = np.zeros(matroid.n_items, dtype=bool)
     order: list[int] = []
     gains: list[float] = []
-    while (addable := matroid._addable(members)).any():
-        item = _next(walk, bounds, fresh, addable, highest, unit)
+    bound, stride = inf, max(1, matroid.rank // LOOKS)
+    while (addable := np.flatnonzero(matroid._addable(members))).size:
+        if walk.current and len(order) % stride == 0:
+            bound = min(bound, bound_from_gains(sum(gains), bounds, matroid))
+        # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
+        noise = 0.0 if walk.current else sum(gains) * 2.0**-48
+        item = _next(walk, bounds, fresh, addable, highest, noise)
         order.append(item)
         gains.append(float(bounds[item]))
         members[item] = True
@@ -80,17 +82,18 @@ def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
             bounds = walk.gains()
         else:
             fresh[:] = False
-    return Choice(members, tuple(order), tuple(gains), walk=walk)
+    return Choice(members, tuple(order), tuple(gains), walk=walk, bound=bound)
 
 
-def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, unit: float) -> int:
+def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Ids, highest: bool, noise: float) -> int:
     """The addable item of the largest gain, looking again at stale bounds only where they matter.
 
-    Gains are compared in whole units, so that rounding errors decide no tie.
+    Gains equal to twelve digits, or apart by no more than noise, are equal: rounding errors decide no tie.
     """
     while True:
-        allowed = np.where(addable, np.rint(bounds / unit), -1.0)
-        item = len(allowed) - 1 - int(allowed[::-1].argmax()) if highest else int(allowed.argmax())
+        largest = bounds[addable].max()
+        equal = addable[bounds[addable] >= largest - max(abs(largest) * 2.0**-40, noise)]
+        item = int(equal[-1] if highest else equal[0])
         if fresh[item]:
             return item
         bounds[item] = walk.gains(np.array([item]))[0]
@@ -184,7 +187,7 @@ class Exhaustive:
 
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
         n, k = matroid.n_items, matroid.rank
-        if comb(n, k) > self.most:
+        if comb(n, k) > as_count(self.most, "most"):
             raise InputError(f"most: there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}")
         best, found = -np.inf, np.zeros(n, dtype=bool)
         every = combinations(range(n), k)

@@ -7,7 +7,7 @@ import numpy as np
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count
-from folkmoot.matroids.matroid import Blocks, Matroid
+from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
 from folkmoot.sets import Ids, Mask
 
 
@@ -15,7 +15,7 @@ class Truncation(Matroid):
     """The sets of another matroid with at most k items."""
 
     def __init__(self, matroid: Matroid, k: int) -> None:
-        self.matroid, self.k = matroid, as_count(k, "k")
+        self.matroid, self.k = as_matroid(matroid), as_count(k, "k")
         self.n_items = matroid.n_items
         if self.k > self.n_items:
             raise InputError(f"k: {k} items cannot be chosen from {self.n_items}; give k between 1 and {self.n_items}")

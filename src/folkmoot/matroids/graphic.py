@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array, csgraph
 
 from folkmoot.errors import InputError
+from folkmoot.inputs import as_list
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.sets import Ids, Mask
 
@@ -18,12 +19,14 @@ class Graphic(Matroid):
     """
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
-        pairs = [tuple(edge) for edge in edges]
+        pairs = [as_list(edge, f"edges: item {item}") for item, edge in enumerate(as_list(edges, "edges"))]
         if not pairs:
             raise InputError("edges: there are no items; give one pair of vertices an item")
         for item, pair in enumerate(pairs):
             if len(pair) != 2:
                 raise InputError(f"edges: item {item} has {len(pair)} vertices; an edge joins two")
+            if not all(isinstance(vertex, Hashable) for vertex in pair):
+                raise InputError(f"edges: item {item} joins {pair}; a vertex must be hashable, like a number or a text")
         number: dict[Hashable, int] = {}
         self.ends = np.array([[number.setdefault(vertex, len(number)) for vertex in pair] for pair in pairs])
         self.n_items, self.n_vertices = len(pairs), len(number)

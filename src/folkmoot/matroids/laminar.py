@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.inputs import as_count, as_list
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.sets import Ids, ItemSet, Mask, as_members
 
@@ -19,8 +19,12 @@ class Laminar(Matroid):
 
     def __init__(self, n_items: int, limits: Sequence[tuple[ItemSet | Iterable[int], int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
-        sets = [as_members(self.n_items, items, f"limits: set {at}") for at, (items, _) in enumerate(limits)]
-        capacities = [as_count(c, f"limits: capacity of set {at}", least=0) for at, (_, c) in enumerate(limits)]
+        pairs = [as_list(limit, f"limits: set {at}") for at, limit in enumerate(as_list(limits, "limits"))]
+        for at, pair in enumerate(pairs):
+            if len(pair) != 2:
+                raise InputError(f"limits: set {at} has {len(pair)} parts; give its items and its capacity")
+        sets = [as_members(self.n_items, items, f"limits: set {at}") for at, (items, _) in enumerate(pairs)]
+        capacities = [as_count(c, f"limits: capacity of set {at}", least=0) for at, (_, c) in enumerate(pairs)]
         order = sorted(range(len(sets)), key=lambda at: int(sets[at].sum()))  # inner sets before outer ones
         inner = np.full(self.n_items, -1)  # the outermost set around each item met so far
         for at in order:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from folkmoot.errors import InputError
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.sets import Array, Ids, Mask
+from folkmoot.sets import Array, Ids, Mask, as_array
 
 TOLERANCE = 1e-9  # a column this small against its own length, once the span is taken out, lies in it
 
@@ -19,32 +19,37 @@ class Linear(Matroid):
     """
 
     def __init__(self, matrix: ArrayLike, field: int | None = None) -> None:
-        given = np.asarray(matrix)
+        given = as_array(matrix, "matrix")
         if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
             raise InputError(f"matrix: needs numbers in rows × items, at least one item; got shape {given.shape}")
         if not np.isfinite(given).all():
             row, item = (int(at) for at in np.argwhere(~np.isfinite(given))[0])
             raise InputError(f"matrix: row {row}, item {item} is {given[row, item]}; fill or drop it")
-        self.field = field
         self.n_items = given.shape[1]
+        self.field = None if field is None else _prime(field)
         self.columns: NDArray[Any]
-        if field is None:
-            length = np.linalg.norm(given.astype(np.float64), axis=0)
-            self.columns = given / np.where(length > 0, length, 1.0)
+        if self.field is None:
+            real = given.astype(np.float64)
+            for size in (
+                np.abs(real).max(axis=0, initial=0.0),
+                None,
+            ):  # by the largest entry first: squares may overflow
+                length = np.linalg.norm(real, axis=0) if size is None else size
+                real = real / np.where(length > 0, length, 1.0)
+            self.columns = real
         else:
-            if isinstance(field, bool) or not isinstance(field, int) or not _is_prime(field):
-                raise InputError(f"field: needs None (real numbers) or a prime below 2^31, got {field!r}")
             if not (given == np.floor(given)).all():
                 raise InputError("matrix: over a finite field it must hold whole numbers")
-            self.columns = given.astype(np.int64) % field
+            self.columns = (given % self.field).astype(np.int64)
 
     def _reduced(self, order: Ids) -> Ids:
         """Greedy in this order: each column that lies outside the span of those taken before."""
         rest = self.columns[:, order]
         taken: list[int] = []
-        while (outside := self._nonzero(rest)).any():
+        known = np.zeros((len(rest), 0))  # an orthonormal base of the span (real numbers only)
+        while len(taken) < len(rest) and (outside := self._nonzero(rest)).any():
             taken.append(int(outside.argmax()))  # the first in the order
-            rest = self._eliminated(rest, taken[-1])
+            rest, known = self._eliminated(rest, taken[-1], known)
         return order[taken]
 
     def _nonzero(self, columns: NDArray[Any]) -> Mask:
@@ -52,17 +57,19 @@ class Linear(Matroid):
             return np.asarray(np.linalg.norm(columns, axis=0) > TOLERANCE)
         return np.asarray(columns.any(axis=0))
 
-    def _eliminated(self, columns: NDArray[Any], at: int) -> NDArray[Any]:
+    def _eliminated(self, columns: NDArray[Any], at: int, known: Array) -> tuple[NDArray[Any], Array]:
         """Take a column's direction out of all columns."""
         if self.field is None:
             direction: Array = columns[:, at] / np.linalg.norm(columns[:, at])
+            for _ in range(2):  # what is left of a column may be mostly rounding: make it orthogonal again
+                direction = direction - known @ (known.T @ direction)
+                direction = direction / np.linalg.norm(direction)
             rest = columns - np.outer(direction, direction @ columns)
-            rest -= np.outer(direction, direction @ rest)  # once more, for the digits
             rest[:, at] = 0.0
-            return rest
+            return rest, np.column_stack((known, direction))
         row = int(columns[:, at].argmax())
         scaled = columns[row] * pow(int(columns[row, at]), -1, self.field) % self.field
-        return np.asarray((columns - np.outer(columns[:, at], scaled) % self.field) % self.field)
+        return np.asarray((columns - np.outer(columns[:, at], scaled) % self.field) % self.field), known
 
     def _independent(self, members: Mask) -> bool:
         chosen = np.flatnonzero(members)
@@ -74,10 +81,10 @@ class Linear(Matroid):
         return len(self._reduced(chosen)) == len(chosen)
 
     def _addable(self, members: Mask) -> Mask:
-        rest = self.columns
+        rest, known = self.columns, np.zeros((len(self.columns), 0))
         for item in np.flatnonzero(members):
-            rest = self._eliminated(rest, int(item))
-        return self._nonzero(rest)
+            rest, known = self._eliminated(rest, int(item), known)
+        return self._nonzero(rest) & (np.count_nonzero(members) < len(self.columns))
 
     def _first_base(self, order: Ids) -> Ids:
         return np.sort(self._reduced(order))
@@ -86,7 +93,8 @@ class Linear(Matroid):
         return f"Linear({self.columns.shape[0]} × {self.n_items}, field={self.field}, rank {self.rank})"
 
 
-def _is_prime(number: int) -> bool:
-    if not 2 <= number < 2**31:
-        return False
-    return all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+def _prime(number: Any) -> int:
+    is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not is_whole or not 2 <= number < 2**31 or not all(number % d for d in range(2, int(number**0.5) + 1)):
+        raise InputError(f"field: needs None (real numbers) or a prime below 2^31, got {number!r}")
+    return int(number)

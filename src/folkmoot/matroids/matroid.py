@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from folkmoot.errors import InputError
-from folkmoot.sets import Array, Ids, ItemSet, Mask, as_members, indicator
+from folkmoot.inputs import as_count
+from folkmoot.sets import Array, Ids, ItemSet, Mask, as_array, as_members, indicator
 
 SMALL = 10  # up to this many items the axioms are checked on all sets
 
@@ -89,13 +91,8 @@ class Matroid(ABC):
         """The base of the largest total weight, as sorted ids; among equal weights the lower id comes first."""
         return self._first_base(np.argsort(-self._checked(weights), kind="stable"))
 
-    def completed(self, members: Mask, weights: Array) -> Ids:
-        """A base around an independent set, its new items by weight."""
-        order = np.lexsort((-weights, ~members))
-        return self._first_base(order)
-
     def _checked(self, weights: ArrayLike) -> Array:
-        given = np.asarray(weights)
+        given = as_array(weights, "weights")
         if given.dtype.kind not in "biuf" or given.shape != (self.n_items,):
             raise InputError(f"weights: needs one number an item ({self.n_items}), got shape {given.shape}")
         if not np.isfinite(given).all():
@@ -112,17 +109,20 @@ class Matroid(ABC):
         if not self._independent(np.zeros(self.n_items, dtype=bool)):
             return Validity(False, "the empty set is not independent", True)
         if self.n_items <= SMALL:
-            sets = [indicator(self.n_items, list(c)) for k in range(self.n_items + 1) for c in _choose(self.n_items, k)]
+            sizes = range(self.n_items + 1)
+            sets = [indicator(self.n_items, list(c)) for k in sizes for c in combinations(range(self.n_items), k)]
             allowed = [members for members in sets if self._independent(members)]
             pairs = ((small, large) for small in allowed for large in allowed)
-            broken = self._broken_subset(allowed) or self._broken_exchange(pairs)
+            broken = self._broken_subset(allowed) or self._broken_exchange(pairs) or self._broken_base(seed)
             return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
         rng = np.random.default_rng(seed)
-        for _ in range(trials):
+        for _ in range(as_count(trials, "trials")):
             small, large = self._random_independent(rng), self._random_independent(rng)
             broken = self._broken_subset([large]) or self._broken_exchange([(small, large), (large, small)])
             if broken:
                 return Validity(False, broken, False)
+        if broken := self._broken_base(seed):
+            return Validity(False, broken, False)
         return Validity(True, f"{trials} random pairs of sets keep the axioms", False)
 
     def _random_independent(self, rng: np.random.Generator) -> Mask:
@@ -136,6 +136,17 @@ class Matroid(ABC):
             members[item] = True
             members[item] = self._independent(members)
         return members
+
+    def _broken_base(self, seed: int) -> str:
+        """Whether the fast ways say the same as `independent`."""
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            base = indicator(self.n_items, self._first_base(rng.permutation(self.n_items)))
+            if not self._independent(base):
+                return f"best_base finds {_shown(base)}, which is not independent"
+            if base.sum() != self.rank or self._addable(base).any():
+                return f"best_base finds {_shown(base)}, which is no base"
+        return ""
 
     def _broken_subset(self, allowed: list[Mask]) -> str:
         for members in allowed:
@@ -159,8 +170,10 @@ class Matroid(ABC):
         return ""
 
 
-def _choose(n: int, k: int) -> list[tuple[int, ...]]:
-    return list(combinations(range(n), k))
+def as_matroid(given: Any, kinds: str = "a matroid such as Uniform(n, k)") -> Matroid:
+    if not isinstance(given, Matroid):
+        raise InputError(f"matroid: needs {kinds}, got {given!r}")
+    return given
 
 
 def _shown(members: Mask) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.inputs import as_count, as_list
 from folkmoot.matroids.matroid import Blocks, Matroid
 from folkmoot.sets import Ids, Mask
 
@@ -59,7 +59,7 @@ class Free(Counting):
 class Uniform(Counting):
     """At most k items."""
 
-    def __init__(self, n_items: int, k: int) -> None:
+    def __init__(self, n_items: int, k: int | np.integer[Any]) -> None:
         self.n_items = as_count(n_items, "n_items")
         self.k = as_count(k, "k")
         if self.k > self.n_items:
@@ -94,17 +94,22 @@ class Partition(Counting):
     def __init__(
         self, groups: Sequence[Hashable] | Ids, capacities: int | Mapping[Any, int] | Sequence[int] | Ids
     ) -> None:
-        labels = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
+        if isinstance(groups, Mapping | str):
+            raise InputError(f"groups: needs the group of each item in their order, got a {type(groups).__name__}")
+        labels = groups.tolist() if isinstance(groups, np.ndarray) else as_list(groups, "groups")
         if not labels:
             raise InputError("groups: there are no items; give the group of each item")
+        for item, label in enumerate(labels):
+            if not isinstance(label, Hashable) or label != label:
+                raise InputError(f"groups: item {item} has {label!r}, which cannot name a group")
         self.n_items = len(labels)
-        if isinstance(capacities, int | np.integer):
-            names = list(dict.fromkeys(labels))
-            numbers = [capacities] * len(names)
-        elif isinstance(capacities, Mapping):
+        if isinstance(capacities, Mapping):
             names, numbers = list(capacities), list(capacities.values())
-        else:
+        elif isinstance(capacities, Sequence | np.ndarray) and not isinstance(capacities, str):
             names, numbers = list(range(len(capacities))), list(capacities)
+        else:
+            names = list(dict.fromkeys(labels))
+            numbers = [as_count(capacities, "capacities", least=0)] * len(names)
         index = {name: position for position, name in enumerate(names)}
         for item, label in enumerate(labels):
             if label not in index:

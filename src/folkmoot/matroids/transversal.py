@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from folkmoot.inputs import as_count
+from folkmoot.inputs import as_count, as_list
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.sets import Ids, Mask, as_members
 
@@ -17,8 +17,9 @@ class Transversal(Matroid):
 
     def __init__(self, n_items: int, sets: Sequence[Iterable[int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
-        self.n_sets = len(sets)
-        members = [np.flatnonzero(as_members(self.n_items, s, f"sets: set {at}")) for at, s in enumerate(sets)]
+        given = as_list(sets, "sets")
+        self.n_sets = len(given)
+        members = [np.flatnonzero(as_members(self.n_items, s, f"sets: set {at}")) for at, s in enumerate(given)]
         self.sets_of: list[list[int]] = [[] for _ in range(self.n_items)]
         for at, items in enumerate(members):
             for item in items:

@@ -1,10 +1,11 @@
 """A concave function of a modular sum: more of the same counts for less."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_number
 from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT, Accumulated
+from folkmoot.objectives.sparse import RowOptions
 
 
 class ConcaveOverModular(Accumulated):
@@ -15,7 +16,7 @@ class ConcaveOverModular(Accumulated):
 
     _argument = "scores"
 
-    def __init__(self, scores: Any, concave: str | float = "sqrt", **options: Any) -> None:
+    def __init__(self, scores: Any, concave: str | float = "sqrt", **options: Unpack[RowOptions]) -> None:
         if isinstance(concave, str):
             kinds = {"sqrt": SQRT, "log1p": LOG1P}
             if concave not in kinds:

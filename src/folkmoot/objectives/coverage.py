@@ -1,7 +1,7 @@
 """Coverage: a row is content as soon as one of its items is in the set."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from folkmoot.kernels import kernel
 from folkmoot.objectives.facility import FacilityLocation
 from folkmoot.objectives.runs import Runs, item_type
-from folkmoot.objectives.sparse import fixed
+from folkmoot.objectives.sparse import RowOptions, fixed
 from folkmoot.sets import Array, Ids, Mask, Rows
 
 
@@ -21,6 +21,9 @@ class Coverage(FacilityLocation):
 
     _argument = "membership"
     _least = _most = 1.0
+
+    def __init__(self, membership: Any, **options: Unpack[RowOptions]) -> None:
+        super().__init__(membership, **options)
 
     def _arranged(self, rows: Rows) -> Runs:
         starts = rows.indptr.astype(np.int64)

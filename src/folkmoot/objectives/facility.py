@@ -11,19 +11,16 @@ item. Cost: the row's own items, whatever n is.
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel, summed
 from folkmoot.objectives.runs import Runs, sorted_runs
-from folkmoot.objectives.sparse import SparseRows, fixed
+from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, SparseRows, fixed
 from folkmoot.sets import Array, Ids, Mask, Rows
 
-# 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
-# 2^-50 of a benefit.
-LEAST_MISS = 2.0**-50
 ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
 
 
@@ -37,6 +34,9 @@ class FacilityLocation(SparseRows):
     closed_form = True
     layout: Runs
     _argument = "benefits"
+
+    def __init__(self, benefits: Any, **options: Unpack[RowOptions]) -> None:
+        super().__init__(benefits, **options)
 
     def _arranged(self, rows: Rows) -> Runs:
         return sorted_runs(rows)

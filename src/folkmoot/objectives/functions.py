@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.inputs import as_count, as_list
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows
+from folkmoot.sets import Array, Ids, Mask, Rows, with_each
 
 SetFunction = Callable[[frozenset[int]], float]
 
@@ -30,7 +30,7 @@ class Functions(Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
-        self.callables = (callables,) if callable(callables) else tuple(callables)
+        self.callables = (callables,) if callable(callables) else tuple(as_list(callables, "callables"))
         if not self.callables:
             raise InputError("callables: there are no clients (no function was given)")
         for client, function in enumerate(self.callables):
@@ -49,7 +49,7 @@ class Functions(Objective):
         answer = self.callables[client](items)
         try:
             value = float(answer)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             value = np.nan
         if not np.isfinite(value):
             raise InputError(
@@ -60,9 +60,7 @@ class Functions(Objective):
 
     def _gains(self, members: Mask) -> Rows:
         outside = np.flatnonzero(~members)
-        sets = np.repeat(members[None, :], len(outside) + 1, axis=0)
-        sets[np.arange(len(outside)), outside] = True
-        values = self._values(sets)
+        values = self._values(with_each(members, outside))
         out = np.zeros((self.n_clients, self.n_items))
         out[:, outside] = values[:, :-1] - values[:, -1:]
         return csr_array(out)

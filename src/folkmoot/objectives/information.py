@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_number
+from folkmoot.inputs import as_list, as_number
 from folkmoot.kernels import ENTRIES_PER_BLOCK, blocks, kernel, on_threads
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows
+from folkmoot.sets import Array, Ids, Mask, Rows, as_array
 
-MOST_STATES = 1 << 20
+MOST_STATES = 1 << 22
 
 
 class Information(Objective):
@@ -121,7 +121,7 @@ class Information(Objective):
 
 def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     """Features and labels of each client, checked."""
-    given = [np.asarray(table) for table in tables]
+    given = [as_array(table, f"tables: client {at}") for at, table in enumerate(as_list(tables, "tables"))]
     if not given:
         raise InputError("tables: there are no clients (no table was given)")
     for client, table in enumerate(given):
@@ -137,7 +137,9 @@ def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDA
         labels = [table[:, target] for table in given]
         given = [np.delete(table, target, axis=1) for table in given]
     else:
-        labels = [np.asarray(label) for label in target]
+        if isinstance(target, str):
+            raise InputError(f"target: needs the number of a column, got {target!r}")
+        labels = [as_array(label, f"target: client {at}") for at, label in enumerate(as_list(target, "target"))]
         if len(labels) != len(given):
             raise InputError(f"target: {len(labels)} arrays of labels for {len(given)} tables")
         for client, (label, table) in enumerate(zip(labels, given, strict=True)):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
+from folkmoot.errors import InputError
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sparse import SparseRows
 from folkmoot.sets import AnyArray, Array, Ids, Mask, Rows
@@ -17,11 +18,14 @@ def lifted(objective: Objective) -> Objective:
     Pair e·N + i gives item e to client i, so f_i'(pairs) = f_i({e : (e, i) in pairs}). Sparse families
     are only relabelled; others are asked client by client.
     """
+    if objective.n_items * objective.n_clients >= 2**31:
+        raise InputError(
+            f"objective: {objective.n_items} items × {objective.n_clients} clients are too many pairs (2^31 or more)"
+        )
     over_pairs = objective._lifted() if isinstance(objective, SparseRows) else Lifted(objective)
     items = objective.item_names or tuple(f"item {e}" for e in range(objective.n_items))
     clients = objective.client_names or tuple(f"client {i}" for i in range(objective.n_clients))
-    if objective.item_names or objective.client_names:
-        over_pairs.item_names = tuple(f"{item} → {client}" for item in items for client in clients)
+    over_pairs.item_names = tuple(f"{item} → {client}" for item in items for client in clients)
     return over_pairs
 
 
@@ -45,6 +49,10 @@ class Lifted(Objective):
 
     def _values(self, sets: Mask) -> Array:
         return np.concatenate([agent._values(self._own(sets, i)) for agent, i in self._agents()])
+
+    @property
+    def ceiling(self) -> float:
+        return float(self.weights @ [agent.ceiling for agent in self.agents])
 
     def _gains(self, members: Mask) -> Rows:
         return self._rows([agent.gains(self._own(members, i)) for agent, i in self._agents()])

@@ -11,6 +11,8 @@ from folkmoot.inputs import as_number
 from folkmoot.objectives.objective import Objective
 from folkmoot.sets import Array, Ids, Mask, Rows
 
+MOST = 1e100
+
 
 class LogDet(Objective):
     """f_i(S) = ½ log det(I + Φ_S Φ_Sᵀ / σ²): monotone and submodular; in nats.
@@ -28,8 +30,8 @@ class LogDet(Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
-        self.features = _checked(features)
-        self.variance = as_number(noise, "noise", above=True) ** 2
+        # In units of the noise: σ never stands alone, so it can neither overflow nor vanish.
+        self.features = _checked(features, as_number(noise, "noise", above=True))
         n_clients, n_items, _ = self.features.shape
         self._describe(n_items, n_clients, weights, item_names, client_names)
 
@@ -37,27 +39,22 @@ class LogDet(Objective):
         self.features = self.features[clients]
 
     def _values(self, sets: Mask) -> Array:
-        return np.stack([np.linalg.slogdet(self._precision(members))[1] / 2 for members in sets], axis=1)
+        """½ Σ log(1 + s²) over the singular values of Φ_S: no determinant is formed, no digit lost."""
+        return np.stack([np.log1p(self._directions(members)[0] ** 2).sum(axis=1) / 2 for members in sets], axis=1)
 
-    def _precision(self, members: Mask) -> Array:
-        """I + ΦᵀΦ/σ² or I + ΦΦᵀ/σ², whichever is smaller: their determinants agree."""
-        chosen = self.features[:, members, :]
-        if chosen.shape[1] > chosen.shape[2]:
-            chosen = chosen.transpose(0, 2, 1)
-        identity: Array = np.eye(chosen.shape[1])
-        return identity + chosen @ chosen.transpose(0, 2, 1) / self.variance
+    def _directions(self, members: Mask) -> tuple[Array, Array]:
+        """The singular values of Φ_S and the directions they belong to, for each client."""
+        _, sizes, directions = np.linalg.svd(self.features[:, members, :], full_matrices=False)
+        return sizes, directions
 
     def _gains_of(self, members: Mask, items: Ids) -> Array:
-        """½ log(1 + v/σ²), v the variance of the item's value once S was measured."""
-        others, chosen = self.features[:, items, :], self.features[:, members, :]
-        factor = np.linalg.cholesky(self._precision(members))
-        if chosen.shape[1] > chosen.shape[2]:
-            known = np.linalg.solve(factor, others.transpose(0, 2, 1))
-            left = (known**2).sum(axis=1)
-        else:
-            known = np.linalg.solve(factor, chosen @ others.transpose(0, 2, 1))
-            left = (others**2).sum(axis=2) - (known**2).sum(axis=1) / self.variance
-        gains: Array = np.log1p(np.maximum(left, 0.0) / self.variance) / 2
+        """½ log(1 + v), v the variance of the item's value once S was measured."""
+        others = self.features[:, items, :]
+        sizes, directions = self._directions(members)
+        along = others @ directions.transpose(0, 2, 1)
+        across = others - along @ directions
+        left = (across**2).sum(axis=2) + (along**2 / (1.0 + sizes**2)[:, None, :]).sum(axis=2)
+        gains: Array = np.log1p(left) / 2
         gains[:, members[items]] = 0.0
         return gains
 
@@ -68,7 +65,7 @@ class LogDet(Objective):
         return self.weights @ self._gains_of(members, items)
 
 
-def _checked(features: Any) -> NDArray[np.float64]:
+def _checked(features: Any, noise: float) -> NDArray[np.float64]:
     try:
         given = np.asarray(features)
     except ValueError:
@@ -79,11 +76,13 @@ def _checked(features: Any) -> NDArray[np.float64]:
         given = given[None]
     if given.ndim != 3 or 0 in given.shape:
         raise InputError(f"features: needs clients × items × dimensions, none of them 0; got shape {given.shape}")
-    given = given.astype(np.float64)
-    if not np.isfinite(given).all():
-        client, item, dimension = (int(at) for at in np.argwhere(~np.isfinite(given))[0])
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = given.astype(np.float64) / noise
+    wrong = ~(np.abs(scaled) < MOST)
+    if wrong.any():
+        client, item, dimension = (int(at) for at in np.argwhere(wrong)[0])
         raise InputError(
-            f"features: client {client}, item {item}, dimension {dimension} is "
-            f"{given[client, item, dimension]}; fill or drop it"
+            f"features: client {client}, item {item}, dimension {dimension} is {given[client, item, dimension]}; "
+            f"fill or drop it, or scale it (more than {MOST:g} times the noise cannot be told apart)"
         )
-    return given
+    return scaled

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_weights
-from folkmoot.objectives.objective import Objective, Walk
+from folkmoot.inputs import as_list, as_weights
+from folkmoot.objectives.objective import Objective, Walk, as_objective
 from folkmoot.sets import Array, Ids, Mask, Rows
 
 
@@ -27,11 +27,12 @@ class Mixture(Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
-        self.parts = tuple(parts)
+        self.parts = tuple(as_list(parts, "parts"))
         if not self.parts:
             raise InputError("parts: a mixture needs at least one objective")
         first = self.parts[0]
         for position, part in enumerate(self.parts):
+            as_objective(part, f"parts: part {position}")
             if (part.n_clients, part.n_items) != (first.n_clients, first.n_items):
                 raise InputError(
                     f"parts: part {position} has {part.n_clients} clients and {part.n_items} items, "
@@ -76,6 +77,10 @@ class Mixture(Objective):
 
     def _mean_gradient(self, x: Array) -> Array:
         return cast(Array, sum(a * part._mean_gradient(x) for a, part in self._terms()))
+
+    @property
+    def ceiling(self) -> float:
+        return float(sum(a * part.ceiling for a, part in self._terms()))
 
     def _walk(self, members: Mask) -> "MixedWalk":
         return MixedWalk(self.coefficients, [part._walk(members.copy()) for part in self.parts])

@@ -5,7 +5,7 @@ the ones called `mean_…` answer for F and never build a row a client.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,7 +14,20 @@ from numpy.typing import ArrayLike
 from folkmoot.errors import InputError
 from folkmoot.inputs import Names, as_names, as_weights
 from folkmoot.objectives import sampling
-from folkmoot.sets import Array, Ids, ItemSet, Mask, Rows, as_items, as_members, as_point, as_sets, frozen
+from folkmoot.sets import (
+    Array,
+    Ids,
+    ItemSet,
+    Mask,
+    Rows,
+    as_array,
+    as_items,
+    as_members,
+    as_point,
+    as_sets,
+    frozen,
+    with_each,
+)
 
 ClientIds = int | slice | Sequence[int] | Ids | Mask
 
@@ -63,8 +76,15 @@ class Objective(ABC):
         other.client_weights = balanced(as_weights(weights, self.n_clients))
         return other
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_clients} clients, {self.n_items} items)"
+
     def __len__(self) -> int:
         return self.n_clients
+
+    def __iter__(self) -> Iterator[Self]:
+        """One batch a client."""
+        return (self[client] for client in range(self.n_clients))
 
     def __getitem__(self, clients: ClientIds) -> Self:
         """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Weights go along
@@ -87,9 +107,9 @@ class Objective(ABC):
 
     def _client_ids(self, clients: ClientIds) -> Ids:
         everyone = np.arange(self.n_clients)
-        if isinstance(clients, int | np.integer):
+        if isinstance(clients, int | np.integer) and not isinstance(clients, bool):
             clients = [int(clients)]
-        given = np.asarray(clients) if not isinstance(clients, slice) else everyone[clients]
+        given = everyone[clients] if isinstance(clients, slice) else as_array(clients, "clients")
         if given.size == 0:
             raise InputError("clients: the batch would be empty; choose at least one client")
         if given.dtype == bool and given.shape == (self.n_clients,):
@@ -122,9 +142,7 @@ class Objective(ABC):
 
     def _mean_gains(self, members: Mask, items: Ids) -> Array:
         """Mean gains of some items, by definition: values of the sets with each item added."""
-        sets = np.repeat(members[None, :], len(items) + 1, axis=0)
-        sets[np.arange(len(items)), items] = True
-        values = self._mean_values(sets)
+        values = self._mean_values(with_each(members, items))
         gains: Array = values[:-1] - values[-1]
         return gains
 
@@ -201,6 +219,12 @@ class Objective(ABC):
 def balanced(weights: Array) -> Array:
     """Scaled by a power of two, which changes no digit, so that the largest lies near one and sums are safe."""
     return frozen(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
+
+
+def as_objective(given: Any, name: str = "objective") -> Objective:
+    if not isinstance(given, Objective):
+        raise InputError(f"{name}: needs an objective such as FacilityLocation, got {type(given).__name__}")
+    return given
 
 
 class PlainWalk:

@@ -1,11 +1,12 @@
 """Probabilistic coverage: each item in the set works for the row with its own chance."""
 
+from typing import Any, Unpack
+
 import numpy as np
 
 from folkmoot.kernels import kernel, summed
 from folkmoot.objectives.accumulated import MISSES, Accumulated
-from folkmoot.objectives.facility import LEAST_MISS
-from folkmoot.objectives.sparse import Scored
+from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, Scored
 from folkmoot.sets import Array, Rows
 
 
@@ -20,6 +21,9 @@ class ProbabilisticCoverage(Accumulated):
     _argument = "probabilities"
     _most = 1.0
     _kind = MISSES
+
+    def __init__(self, probabilities: Any, **options: Unpack[RowOptions]) -> None:
+        super().__init__(probabilities, **options)
 
     def _extension(self, x: Array) -> Array:
         out = np.empty(len(self.row_weight))

@@ -27,7 +27,7 @@ def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
         sets[:, fractional] = np.arange(len(sets))[:, None] >> np.arange(fractional.size) & 1
         chances = np.where(sets[:, fractional], x[fractional], 1 - x[fractional]).prod(axis=1)
         return sets, chances
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(as_count(seed, "seed", least=0))
     sets = np.repeat((x >= 1)[None, :], count, axis=0)
     sets[:, fractional] = rng.random((count, fractional.size)) < x[fractional]
     return sets, np.full(count, 1 / count)

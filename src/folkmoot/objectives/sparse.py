@@ -5,14 +5,14 @@ arranges a row's entries as suits it (its `layout`) and brings kernels; owning, 
 summing are here.
 
 Gains of F are kept in fixed point: each row's term is rounded to a 64-bit integer, and a set that grows
-takes the old terms out and puts the new ones in. Sums of integers depend on no order and never drift, so
-equal gains compare equal however they were reached, and a gain of nothing is exactly 0.
+takes the old terms out and puts the new ones in. Sums of integers depend on no order and never drift, and
+a gain of nothing is exactly 0.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 SETS_A_WORD = 64
 DERIVED = ("_mean_weight", "_largest_terms", "_columns")  # worked out when first needed, from the rest
+# 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
+# 2^-50 of a benefit.
+LEAST_MISS = 2.0**-50
 LayoutT = TypeVar("LayoutT", bound="Layout")
 
 
@@ -41,6 +44,17 @@ class Layout(Protocol):
     def row_start(self) -> Ids: ...
     def take(self, rows: Ids) -> Self: ...
     def relabelled(self, items: Ids, n_items: int) -> Self: ...
+
+
+class RowOptions(TypedDict, total=False):
+    """What every sparse family takes besides its matrix."""
+
+    weights: ArrayLike | None  # how much each client counts; all alike unless given
+    owners: ArrayLike | None  # which client owns each row; a row a client unless given
+    row_weights: ArrayLike | None  # how much each row counts within its client
+    keep_empty: bool  # allow rows without an entry
+    item_names: Any
+    client_names: Any
 
 
 class SparseRows(Objective):
@@ -176,10 +190,10 @@ class SparseRows(Objective):
         words = words_of(sets)
 
         def one(lo: int, hi: int) -> Array:
-            values = [self._row_values(word, count, lo, hi) for word, count in words]
-            return np.asarray(self._mean_weight[lo:hi] @ np.concatenate(values, axis=1))
+            weight = self._mean_weight[lo:hi]
+            return np.concatenate([weight @ self._row_values(word, count, lo, hi) for word, count in words])
 
-        parts = on_threads(one, blocks(self.layout.row_start))
+        parts = on_threads(one, blocks(self.layout.row_start, most=len(self.row_weight)))
         return np.asarray(np.sum(parts, axis=0) / self.client_weights.sum())
 
     def _gains(self, members: Mask) -> Rows:
