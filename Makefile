@@ -17,7 +17,6 @@ check: $(VENV)/installed
 	$(RUN) -m mypy
 
 bench: $(VENV)/installed .data/tried .bench-venv/installed
-	$(RUN) -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(RUN) -m benchmarks
 
 $(VENV)/installed: pyproject.toml constraints.txt
