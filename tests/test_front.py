@@ -98,3 +98,25 @@ def test_welfare_splits_the_items() -> None:
 
 def masks(n: int) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     return [np.array([bool(code >> e & 1) for e in range(n)]) for code in range(1 << n)]
+
+
+def test_numpy_seeds_are_numbers_too(objective: fm.FacilityLocation) -> None:
+    result = fm.solve(objective, 3, fm.RandomSet(), seed=np.int64(4))  # type: ignore[arg-type]
+    assert fm.Result.from_json(result.to_json()) == result
+    assert result.selected == fm.solve(objective, 3, fm.RandomSet(), seed=4).selected
+
+
+def test_a_batch_can_be_gone_through(objective: fm.FacilityLocation) -> None:
+    one_by_one = [float(client.mean_values([0, 1])) for client in objective]
+    np.testing.assert_array_equal(one_by_one, objective.values([0, 1]))
+    assert repr(objective) == "FacilityLocation(50 clients, 12 items)"
+
+
+def test_many_features_can_be_mixed_and_split() -> None:
+    """What all 30 features tell together is out of reach; no answer needs it."""
+    tables = [np.random.default_rng(client).integers(0, 3, (40, 31)) for client in range(2)]
+    features = fm.Information(tables, target=0)
+    assert fm.solve(fm.Mixture([features]), 3).selected == fm.solve(features, 3).selected
+    pairs, split = fm.welfare(features)
+    assert len(fm.solve(pairs, fm.Truncation(split, 3)).selected) == 3
+    fm.check_submodular(features, trials=20, most=5)
