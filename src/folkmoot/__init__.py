@@ -3,16 +3,23 @@
 from folkmoot import multilinear, rounding
 from folkmoot.algorithms import (
     ContinuousGreedy,
+    DiscreteGreedy,
     Exhaustive,
+    FedCG,
+    FedCGPlus,
+    FederatedFrankWolfe,
     Greedy,
     Method,
     Popularity,
+    RandGreeDi,
     RandomSet,
     StochasticGreedy,
 )
 from folkmoot.certificate import upper_bound
 from folkmoot.checks import check_submodular
-from folkmoot.errors import FolkmootError, InputError, NotSubmodular
+from folkmoot.engines import Simulation
+from folkmoot.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
+from folkmoot.federation import resume, verify
 from folkmoot.front import solve
 from folkmoot.matroids import (
     Free,
@@ -39,16 +46,19 @@ from folkmoot.objectives import (
     ProbabilisticCoverage,
 )
 from folkmoot.result import Result
+from folkmoot.version import __version__
 from folkmoot.welfare import welfare
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ConcaveOverModular",
     "ContinuousGreedy",
     "Coverage",
+    "DiscreteGreedy",
     "Exhaustive",
     "FacilityLocation",
+    "FedCG",
+    "FedCGPlus",
+    "FederatedFrankWolfe",
     "FolkmootError",
     "Free",
     "Functions",
@@ -68,17 +78,24 @@ __all__ = [
     "Partition",
     "Popularity",
     "ProbabilisticCoverage",
+    "RandGreeDi",
     "RandomSet",
     "Result",
+    "RoundFailed",
+    "Simulation",
     "StochasticGreedy",
+    "TranscriptError",
     "Transversal",
     "Truncation",
     "Uniform",
+    "__version__",
     "check_submodular",
     "multilinear",
+    "resume",
     "rounding",
     "samples_needed",
     "solve",
     "upper_bound",
+    "verify",
     "welfare",
 ]

@@ -11,3 +11,11 @@ class InputError(FolkmootError, ValueError):
 
 class NotSubmodular(FolkmootError):
     """A function that was promised to be monotone and submodular is not."""
+
+
+class RoundFailed(FolkmootError):
+    """Too few clients answered, however often they were asked."""
+
+
+class TranscriptError(FolkmootError):
+    """A transcript does not belong to this run, or was changed."""

@@ -1,48 +1,84 @@
 """The front door: an objective, a constraint and a method in; a result out."""
 
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from folkmoot.algorithms.central import Greedy, Method
+from folkmoot.algorithms.fedcg import FedCG
+from folkmoot.algorithms.federated import Federated
 from folkmoot.certificate import bound_along, bound_from_nothing
+from folkmoot.engines.simulate import Simulation
 from folkmoot.errors import InputError
+from folkmoot.federation import conduct
 from folkmoot.inputs import as_count
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.progress import Watcher
 from folkmoot.result import Result
+from folkmoot.rounds import Engine
 
 ROUNDING = 1e-12
 
 
 def solve(
-    objective: Objective, matroid: Matroid | int | np.integer[Any], method: Method | None = None, *, seed: int = 0
+    objective: Objective | None,
+    matroid: Matroid | int | np.integer[Any],
+    method: Method | Federated | None = None,
+    *,
+    engine: Engine | None = None,
+    seed: int = 0,
+    transcript: str | Path | None = None,
+    progress: bool | Watcher | None = None,
 ) -> Result:
     """Choose a set that the matroid allows and that is worth much to everyone together.
 
-    `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given. The same seed
-    gives the same result, on any number of threads.
+    `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given, which sees every
+    function; a federated one such as `FedCG()` (the default where an engine is given) sees sums alone. It asks
+    the engine, or a `Simulation` of the objective. `transcript`: a file in which every round is stored as it
+    comes, for `resume` and `verify`. `progress`: a function of (rounds done, rounds planned, last round), or
+    False; a bar is shown on terminals. The same seed gives the same result, on any number of threads.
     """
-    as_objective(objective)
+    if engine is None:
+        as_objective(objective)
+    elif objective is not None and getattr(engine, "objective", objective) is not objective:
+        raise InputError("engine: was made with another objective than the one given")
+    n_items = objective.n_items if objective is not None else engine.population.n_items if engine else 0
     if isinstance(matroid, int | np.integer):
-        matroid = Uniform(objective.n_items, matroid)
+        matroid = Uniform(n_items, matroid)
     as_matroid(matroid, kinds="a matroid or a whole number of items")
-    if matroid.n_items != objective.n_items:
+    if matroid.n_items != n_items:
         raise InputError(
-            f"matroid: is over {matroid.n_items} items, the objective is over {objective.n_items}; "
+            f"matroid: is over {matroid.n_items} items, the objective is over {n_items}; "
             "they must be the same items (check the length of groups, edges or columns)"
         )
-    chosen_method = Greedy() if method is None else method
-    if isinstance(chosen_method, type) or not hasattr(chosen_method, "choose"):
-        raise InputError(
-            f"method: needs a method with its brackets, such as Greedy() or ContinuousGreedy(50), got {method!r}"
-        )
+    chosen_method: Any = method
+    if method is None:
+        chosen_method = Greedy() if engine is None and transcript is None else FedCG()
+    fits = isinstance(chosen_method, Federated) or (engine is None and hasattr(chosen_method, "choose"))
+    if not fits or isinstance(chosen_method, type):
+        wanted = "Greedy(), ContinuousGreedy(50) or FedCG()" if engine is None else "FedCG(), since an engine is given"
+        raise InputError(f"method: needs a method with its brackets, such as {wanted}, got {method!r}")
     seed = as_count(seed, "seed", least=0)
-    start = perf_counter()
     if matroid.rank == 0:
         raise InputError("matroid: allows nothing but the empty set; there is nothing to choose")
+    if isinstance(chosen_method, Federated):
+        if engine is None:
+            engine = Simulation(as_objective(objective))
+        return conduct(chosen_method, matroid, engine, seed, transcript, progress)
+    if transcript is not None:
+        raise InputError(
+            f"transcript: {chosen_method!r} asks nobody anything; only federated methods have a transcript"
+        )
+    return central(as_objective(objective), matroid, chosen_method, seed)
+
+
+def central(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
+    """Solve by a method that sees every function, and bound what is possible."""
+    start = perf_counter()
     choice = chosen_method.choose(objective, matroid, seed)
     exact = choice.gains is not None and choice.walk is not None and choice.walk.current
     value = sum(choice.gains or ()) if exact else float(objective.mean_values(choice.members))

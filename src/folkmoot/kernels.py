@@ -7,6 +7,8 @@ order. So a result does not depend on how many threads worked on it.
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Generic, TypeVar, cast
@@ -32,8 +34,24 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Within this block kernels use so many threads (None: as many as outside)."""
+    before = _threads.set(_threads.get() if count is None else count)
+    try:
+        yield
+    finally:
+        _threads.reset(before)
+
+
 def thread_count() -> int:
-    """Threads that kernels use: FOLKMOOT_THREADS, or every core this process may run on."""
+    """Threads that kernels use: as set by `threads`, by FOLKMOOT_THREADS, or every core this process may run on."""
+    given = _threads.get()
+    if given is not None:
+        return given
     wanted = os.environ.get("FOLKMOOT_THREADS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)

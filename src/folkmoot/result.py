@@ -1,33 +1,74 @@
 """What a run returns."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from folkmoot.errors import InputError
+from folkmoot.guarantee import Guarantee
 from folkmoot.sets import Array, frozen
 
-FORMAT = "folkmoot-result-1"
+FORMAT = "folkmoot-result-2"
 MOST_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a federated run knows of its own answer, from the sums it asked for and nothing else."""
+
+    value: float  # of the chosen set, from clients that had no part in choosing it
+    low: float
+    high: float
+    bound: float  # no allowed set is worth more
+    bound_high: float
+    confidence: float  # that the value lies in low..high; and that low / bound_high holds
+    clients: int  # who were asked
+    everyone: bool  # then low, value and high are the same
+    popularity: float  # what the most popular items are worth, and a random choice
+    random: float
+
+    @property
+    def ratio(self) -> float:
+        """The set is at least this much of the best possible, with this confidence."""
+        return max(self.low / self.bound_high, 0.0) if self.bound_high > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round as it was: what for, who, how many bytes each client received and sent, what F was said to be."""
+
+    label: str
+    asked: int
+    answered: int  # 0: too few, and asked again
+    down: int
+    up: int
+    value: float | None
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The chosen set and what is known about it. Prints as a short table."""
+    """The chosen set and what is known about it. Prints as a short table.
+
+    After a federated run `value` is F(S) over every client, computed by the simulator outside of the
+    conversation so that methods can be compared; None where nobody can know it.
+    """
 
     method: str
     n_items: int
     selected: tuple[int, ...]  # sorted item ids
-    value: float  # F(S)
-    upper_bound: float  # no allowed set is worth more
+    value: Any  # F(S); None where nobody can know it
+    upper_bound: float  # no allowed set is worth more (federated: with the estimate's confidence)
     seconds: float
     seed: int
     order: tuple[int, ...] | None = None  # as they were taken, and what each added
     gains: tuple[float, ...] | None = None
     fractional: Array | None = None  # the point that was rounded
     names: tuple[str, ...] | None = None  # of `selected`
+    estimate: Estimate | None = None  # the rest: of federated runs only
+    guarantee: Guarantee | None = None
+    rounds: tuple[Round, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
@@ -36,21 +77,29 @@ class Result:
     @property
     def ratio(self) -> float:
         """value / upper_bound: the set is at least this much of the best possible."""
+        if self.estimate is not None or self.value is None:
+            return self.estimate.ratio if self.estimate else 0.0
         if self.upper_bound > 0:
-            return max(self.value / self.upper_bound, 0.0)
+            return float(max(self.value / self.upper_bound, 0.0))
         return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Result) and self.to_json() == other.to_json()
+        """The same answer to the same question; how long it took is no part of it."""
+        return isinstance(other, Result) and self._untimed() == other._untimed()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(self._untimed())
+
+    def _untimed(self) -> str:
+        return replace(self, seconds=0.0).to_json()
 
     def to_json(self) -> str:
         """Everything, as text that `from_json` reads back to the last bit."""
         document: dict[str, Any] = {"format": FORMAT}
         for name in self.__dataclass_fields__:
-            document[name] = getattr(self, name)
+            part = getattr(self, name)
+            document[name] = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        document["rounds"] = [asdict(one) for one in self.rounds] if self.rounds is not None else None
         document["ratio"] = self.ratio
         if self.fractional is not None:
             support = np.flatnonzero(self.fractional)
@@ -71,15 +120,23 @@ class Result:
                 x = np.zeros(document["n_items"])
                 x[document["fractional"]["items"]] = document["fractional"]["x"]
                 document["fractional"] = x
+            if document["estimate"] is not None:
+                document["estimate"] = Estimate(**document["estimate"])
+            if document["guarantee"] is not None:
+                document["guarantee"] = Guarantee.from_document(document["guarantee"])
+            if document["rounds"] is not None:
+                document["rounds"] = tuple(Round(**one) for one in document["rounds"])
             return cls(**document)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError):
             raise InputError(f"text: is not a result in the form {FORMAT!r}") from None
 
     def __str__(self) -> str:
+        known = "" if self.value is None else f", value {self.value:.6g}"
         lines = [
-            f"{self.method}: {len(self.selected)} of {self.n_items} items, value {self.value:.6g}",
+            f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
             f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible "
             f"(upper bound {self.upper_bound:.6g}); {self.seconds:.3g} s, seed {self.seed}",
+            *self._told(),
         ]
         name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}
         shown = self.order or self.selected
@@ -95,3 +152,23 @@ class Result:
         if len(shown) > MOST_SHOWN:
             lines.append(f"      … and {len(shown) - MOST_SHOWN} more")
         return "\n".join(lines)
+
+    def _told(self) -> list[str]:
+        """What the sums of a federated run say."""
+        lines = []
+        if self.estimate is not None:
+            e = self.estimate
+            spread = "everyone asked" if e.everyone else f"{e.low:.6g} to {e.high:.6g} at {e.confidence:.0%}"
+            lines.append(
+                f"from sums alone: value {e.value:.6g} ({spread}); popularity {e.popularity:.6g}, random {e.random:.6g}"
+            )
+        if self.rounds:
+            answers = sum(one.answered for one in self.rounds)
+            sent = sum(one.up * one.answered for one in self.rounds)
+            lines.append(
+                f"{len(self.rounds)} rounds, {answers:,} answers of {sent / max(answers, 1):,.0f} bytes on average, "
+                f"the smallest sum over {min(one.answered for one in self.rounds):,} clients"
+            )
+        if self.guarantee is not None and self.guarantee.vacuous:
+            lines.append(f"{self.guarantee.theorem} promises nothing here; the bound above does not rest on it")
+        return lines

@@ -1,5 +1,6 @@
-"""Ways to choose a set."""
+"""Ways to choose: central ones that see every function, federated ones that see sums."""
 
+from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
 from folkmoot.algorithms.central import (
     Choice,
     ContinuousGreedy,
@@ -10,14 +11,23 @@ from folkmoot.algorithms.central import (
     RandomSet,
     StochasticGreedy,
 )
+from folkmoot.algorithms.discrete import DiscreteGreedy
+from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
+from folkmoot.algorithms.federated import Federated
 
 __all__ = [
     "Choice",
     "ContinuousGreedy",
+    "DiscreteGreedy",
     "Exhaustive",
+    "FedCG",
+    "FedCGPlus",
+    "Federated",
+    "FederatedFrankWolfe",
     "Greedy",
     "Method",
     "Popularity",
+    "RandGreeDi",
     "RandomSet",
     "StochasticGreedy",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,9 @@ class Truncation(Matroid):
         place[order] = np.arange(self.n_items)
         base = self.matroid._first_base(order)
         return np.sort(base[np.argsort(place[base])[: self.k]])
+
+    def parameters(self) -> dict[str, Any]:
+        return {"matroid": self.matroid, "k": self.k}
 
     def __repr__(self) -> str:
         return f"Truncation({self.matroid!r}, {self.k})"

@@ -1,6 +1,7 @@
 """Graphic matroids: edges without a cycle."""
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csgraph
@@ -65,6 +66,9 @@ class Graphic(Matroid):
         shape = (self.n_vertices, self.n_vertices)
         forest = csgraph.minimum_spanning_tree(coo_array((place[first], (low[first], high[first])), shape=shape))
         return np.sort(order[forest.data.astype(np.int64) - 1])
+
+    def parameters(self) -> dict[str, Any]:
+        return {"edges": self.ends}
 
     def __repr__(self) -> str:
         return f"Graphic({self.n_items} edges, {self.n_vertices} vertices, rank {self.rank})"

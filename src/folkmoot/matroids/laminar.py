@@ -1,6 +1,7 @@
 """Laminar matroids: limits on groups that are nested or apart."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -53,6 +54,10 @@ class Laminar(Matroid):
             if len(left) > capacity:
                 kept[left[np.argsort(place[left])[capacity:]]] = False
         return np.flatnonzero(kept)
+
+    def parameters(self) -> dict[str, Any]:
+        sets = np.split(self.holds.indices, self.holds.indptr[1:-1])
+        return {"n_items": self.n_items, "limits": [[s, int(c)] for s, c in zip(sets, self.capacity, strict=False)]}
 
     def __repr__(self) -> str:
         return f"Laminar({self.n_items} items, {len(self.capacity)} limits, rank {self.rank})"

@@ -27,7 +27,7 @@ class Linear(Matroid):
         if not np.isfinite(given).all():
             row, item = (int(at) for at in np.argwhere(~np.isfinite(given))[0])
             raise InputError(f"matrix: row {row}, item {item} is {given[row, item]}; fill or drop it")
-        self.n_items = given.shape[1]
+        self.n_items, self.matrix = given.shape[1], given
         self.field = None if field is None else _prime(field)
         self.columns: NDArray[Any]
         if self.field is None:
@@ -95,6 +95,9 @@ class Linear(Matroid):
 
     def _first_base(self, order: Ids) -> Ids:
         return np.sort(self._reduced(order))
+
+    def parameters(self) -> dict[str, Any]:
+        return {"matrix": self.matrix, "field": self.field}
 
     def __repr__(self) -> str:
         return f"Linear({self.columns.shape[0]} × {self.n_items}, field={self.field}, rank {self.rank})"

@@ -76,6 +76,10 @@ class Matroid(ABC):
         """This matroid as groups with capacities, if it is of that kind."""
         return None
 
+    def parameters(self) -> dict[str, Any]:
+        """What makes this matroid again, as numbers, lists and arrays: how it is sent and stored."""
+        raise InputError(f"matroid: {self!r} cannot be written down; use one of the built-in matroids for this")
+
     def independent(self, members: ItemSet) -> bool:
         """Whether the set is allowed."""
         return self._independent(as_members(self.n_items, members))

@@ -52,6 +52,9 @@ class Free(Counting):
         self.n_items = as_count(n_items, "n_items")
         self._blocks = Blocks(np.zeros(self.n_items, dtype=np.int64), np.array([self.n_items]))
 
+    def parameters(self) -> dict[str, Any]:
+        return {"n_items": self.n_items}
+
     def __repr__(self) -> str:
         return f"Free({self.n_items})"
 
@@ -79,6 +82,9 @@ class Uniform(Counting):
         least = np.partition(given, self.n_items - self.k)[self.n_items - self.k]  # the k-th largest
         above, equal = np.flatnonzero(given > least), np.flatnonzero(given == least)
         return np.sort(np.concatenate((above, equal[: self.k - len(above)])))
+
+    def parameters(self) -> dict[str, Any]:
+        return {"n_items": self.n_items, "k": self.k}
 
     def __repr__(self) -> str:
         return f"Uniform({self.n_items}, {self.k})"
@@ -117,6 +123,9 @@ class Partition(Counting):
         capacity = [as_count(c, f"capacities: group {name!r}", least=0) for name, c in zip(names, numbers, strict=True)]
         self.names = tuple(names)
         self._blocks = Blocks(np.array([index[label] for label in labels]), np.array(capacity, dtype=np.int64))
+
+    def parameters(self) -> dict[str, Any]:
+        return {"groups": self._blocks.group, "capacities": self._blocks.capacity}
 
     def __repr__(self) -> str:
         return f"Partition({self.n_items} items, {len(self._blocks.capacity)} groups, rank {self.rank})"

@@ -1,6 +1,7 @@
 """Transversal matroids: items that can be matched to different sets."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,13 @@ class Transversal(Matroid):
 
     def _first_base(self, order: Ids) -> Ids:
         return self._matching(order)[0]
+
+    def parameters(self) -> dict[str, Any]:
+        sets: list[list[int]] = [[] for _ in range(self.n_sets)]
+        for item, of in enumerate(self.sets_of):
+            for s in of:
+                sets[s].append(item)
+        return {"n_items": self.n_items, "sets": sets}
 
     def __repr__(self) -> str:
         return f"Transversal({self.n_items} items, {self.n_sets} sets, rank {self.rank})"

@@ -1,13 +1,7 @@
 """Facility location: a row is as happy as its best item in the set makes it.
 
-f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs lie best first. With Q the chance that no
-item of a run is in R ~ x, one pass from the worst run to the best gives the expected best of the rest,
-tail ← c − Q·(c − tail), and for an item of that run
-
-    ∂f̂/∂x_e = Π_{better runs} Q · Q/(1 − x_e) · (c − tail).
-
-So the two passes over a row multiply and add one number a run; the division by 1 − x_e is done once an
-item. Cost: the row's own items, whatever n is.
+f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs lie best first, so the first member met is the
+best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
 """
 
 from functools import cached_property
@@ -16,12 +10,18 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from folkmoot.coding import Coding
 from folkmoot.kernels import kernel, summed
+from folkmoot.objectives.facility_gradient import (
+    add_coded_gradient,
+    add_gradient,
+    gradient_at_own_points,
+    gradient_by_entry,
+    sampled_gradient,
+)
 from folkmoot.objectives.runs import Runs, sorted_runs
 from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, SparseRows, fixed
 from folkmoot.sets import Array, Ids, Mask, Rows
-
-ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
 
 
 class FacilityLocation(SparseRows):
@@ -77,26 +77,71 @@ class FacilityLocation(SparseRows):
         grow_walk(self.layout, entries, rows, weight, scale, state, sums)
 
     def _extension(self, x: Array) -> Array:
-        out = np.empty(len(self.row_weight))
-        expected_best(self.layout, 1.0 - x, out)
-        return self._by_client(out)
+        return self._gradients_and_values(x)[1]
 
     def _gradients(self, x: Array) -> Rows:
-        layout, miss = self.layout, np.maximum(1.0 - x, LEAST_MISS)
-        out = np.empty(len(layout.items))
-        rows = len(self.row_weight)
-        gradient(layout, np.ones(rows), 0, rows, miss, out, True)
-        return self._entries_by_client(out / miss[layout.items])
+        return self._gradients_and_values(x)[0]
+
+    def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
+        out, expected = self._room()
+        gradient_by_entry(self.layout, 0, len(expected), self._miss(x), out, expected)
+        return self._entries_by_client(out), self._by_client(expected)
 
     def _mean_gradient(self, x: Array) -> Array:
-        layout, weight, miss = self.layout, self._mean_weight, np.maximum(1.0 - x, LEAST_MISS)
+        layout, weight, miss = self.layout, self._mean_weight, self._miss(x)
         total: Array = summed(
-            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, into, False),
+            lambda lo, hi, into: add_gradient(layout, weight, lo, hi, miss, into),
             layout.row_start,
             self.n_items,
         )
         mean: Array = total / (miss * self.client_weights.sum())
         return mean
+
+    def _gradients_each(self, points: Rows) -> Rows:
+        out, expected = self._room()
+        gradient_at_own_points(
+            self.layout, self._client_rows, points.indptr, points.indices, points.data, self.n_items, out, expected
+        )
+        return self._entries_by_client(out)
+
+    def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+        out, _ = self._room()
+        where = points.indptr, points.indices, points.data
+        sampled_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
+        return self._entries_by_client(out)
+
+    def _add_coded_gradient(
+        self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
+    ) -> Array:
+        if self.client_rows is not None:
+            return super()._add_coded_gradient(x, slot, how, ids, times, into)
+        nobody = np.empty(0, dtype=np.int64)
+        expected = np.empty(self.n_clients)
+        into += summed(
+            lambda lo, hi, part: add_coded_gradient(
+                self.layout,
+                self.row_weight,
+                lo,
+                hi,
+                self._miss(x),
+                slot,
+                how.scalars,
+                nobody if ids is None else ids,
+                nobody if times is None else times,
+                expected,
+                part,
+            ),
+            self.layout.row_start,
+            len(into),
+            np.int64,
+        )
+        return expected
+
+    def _miss(self, x: Array) -> Array:
+        return np.maximum(1.0 - x, LEAST_MISS)
+
+    def _room(self) -> tuple[Array, Array]:
+        return np.empty(len(self.layout.items)), np.empty(len(self.row_weight))
 
 
 @kernel
@@ -234,80 +279,3 @@ def grow_walk(
                 sums[rows.items[at]] -= lost
             entry = end
     return touched
-
-
-@kernel
-def expected_best(
-    rows: Runs,
-    miss: Array,
-    out: Array,
-) -> None:
-    """f̂(x) = Σ over the runs of benefit · P[this run has the first item of R]."""
-    for row in range(len(rows.row_start) - 1):
-        entry, unseen, value = rows.row_start[row], 1.0, 0.0
-        for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
-            none = 1.0
-            end = rows.row_start[row] + rows.run_end[run]
-            for at in range(entry, end):
-                none *= miss[rows.items[at]]
-            value += unseen * (1.0 - none) * rows.run_value[run]
-            unseen *= none
-            entry = end
-        out[row] = value
-
-
-@kernel
-def gradient(
-    rows: Runs,
-    weight: Array,
-    lo: int,
-    hi: int,
-    miss: Array,
-    out: Array,
-    by_entry: bool,
-) -> None:
-    """(1 − x_e) · ∂f̂/∂x_e: added up over the rows an item, or written down by entry.
-
-    Entries are counted by unsigned numbers: a signed index is tested for its sign at every use.
-    """
-    items = rows.items
-    none = np.empty(64)
-    unseen = np.empty(64)
-    for row in range(lo, hi):
-        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
-        if runs > len(none):
-            none = np.empty(2 * runs)
-            unseen = np.empty(2 * runs)
-        row_start = np.uint64(rows.row_start[row])
-        chance = weight[row]
-        at = row_start
-        for run in range(runs):
-            end = row_start + np.uint64(rows.run_end[first + run])
-            one = two = three = four = 1.0  # four chains: a single one waits for its own last product
-            while at + THREE < end:
-                one *= miss[items[at]]
-                two *= miss[items[at + ONE]]
-                three *= miss[items[at + TWO]]
-                four *= miss[items[at + THREE]]
-                at += FOUR
-            while at < end:
-                one *= miss[items[at]]
-                at += ONE
-            none[run] = (one * two) * (three * four)
-            unseen[run] = chance
-            chance *= none[run]
-        tail = 0.0
-        end = at
-        for run in range(runs - 1, -1, -1):
-            better = none[run] * (rows.run_value[first + run] - tail)
-            tail = rows.run_value[first + run] - better
-            term = unseen[run] * better
-            start = row_start + np.uint64(rows.run_end[first + run - 1]) if run > 0 else row_start
-            at = start
-            if by_entry:
-                out[start:end] = term
-            else:
-                while at < end:
-                    out[items[at]] += term
-                    at += ONE
-            end = start

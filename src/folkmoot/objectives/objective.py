@@ -10,7 +10,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
+from folkmoot.coding import Coding, code_rows, key_of
 from folkmoot.errors import InputError
 from folkmoot.inputs import Names, as_names, as_weights
 from folkmoot.objectives import sampling
@@ -29,6 +31,7 @@ from folkmoot.sets import (
     with_each,
 )
 
+CLIENTS_A_BLOCK = 1024
 ClientIds = int | slice | Sequence[int] | Ids | Mask
 
 
@@ -154,6 +157,49 @@ class Objective(ABC):
         """∂f̂_i/∂x_e, in families with a closed form."""
         return sampling.gradients(self, x, None, 0)
 
+    def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
+        """∇f̂_i(x) and f̂_i(x) together, in families with a closed form."""
+        return self._gradients(x), self._extension(x)
+
+    def _gradients_each(self, points: Rows) -> Rows:
+        """∇f̂_i where every client stands at a point of its own, in families with a closed form."""
+        return stacked([self[i]._gradients(points[[i]].toarray()[0]) for i in range(self.n_clients)])
+
+    def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+        """The same from sampled sets, drawn for each client (whose number is in ids) on its own."""
+        return stacked(
+            [
+                sampling.gradients(self[i], points[[i]].toarray()[0], samples, key_of(key, int(ids[i])))
+                for i in range(self.n_clients)
+            ]
+        )
+
+    def _add_coded_gradient(
+        self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
+    ) -> Array:
+        """Add everybody's gradient in integers, `times` over, into the slots of the items; returns f̂_i(x).
+
+        A slot below 0 is left out. `ids` name the clients for their coins (0, 1, … unless given).
+        """
+        rows, values = self._gradients_and_values(x)
+        names = np.arange(self.n_clients) if ids is None else ids
+        numbers = code_rows(rows.indptr, rows.indices, rows.data, how.scalars, names)
+        if times is not None:
+            numbers *= np.repeat(times, np.diff(rows.indptr))
+        at = slot[rows.indices]
+        np.add.at(into, at[at >= 0], numbers[at >= 0])
+        return values
+
+    def _largest_shares(self, of: Array) -> Array:
+        """max_e f_i(e)·of_e for each client."""
+        singletons = self._gains(np.zeros(self.n_items, dtype=bool))
+        singletons.data *= of[singletons.indices]
+        return np.asarray(singletons.max(axis=1).toarray()).reshape(-1)
+
+    def client_blocks(self) -> list[tuple[int, int]]:
+        """Everyone in runs of clients that are small enough to be looked at one run at a time."""
+        return [(lo, min(lo + CLIENTS_A_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_A_BLOCK)]
+
     def _mean_gradient(self, x: Array) -> Array:
         return np.asarray(self._gradients(x).T @ self.weights)
 
@@ -219,6 +265,10 @@ class Objective(ABC):
 def balanced(weights: Array) -> Array:
     """Scaled by a power of two, which changes no digit, so that the largest lies near one and sums are safe."""
     return frozen(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
+
+
+def stacked(rows: list[Rows]) -> Rows:
+    return sparse.csr_array(sparse.vstack(rows, format="csr"))
 
 
 def as_objective(given: Any, name: str = "objective") -> Objective:

@@ -38,6 +38,17 @@ class Runs(NamedTuple):
             np.concatenate(([0], np.cumsum(runs))),
         )
 
+    def cut(self, lo: int, hi: int) -> "Runs":
+        first, last = self.row_start[lo], self.row_start[hi]
+        run, end = self.row_runs[lo], self.row_runs[hi]
+        return Runs(
+            self.items[first:last],
+            self.row_start[lo : hi + 1] - first,
+            self.run_end[run:end],
+            self.run_value[run:end],
+            self.row_runs[lo : hi + 1] - run,
+        )
+
     def relabelled(self, items: Ids, n_items: int) -> "Runs":
         return self._replace(items=items.astype(item_type(n_items)))
 

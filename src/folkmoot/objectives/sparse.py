@@ -43,6 +43,10 @@ class Layout(Protocol):
     @property
     def row_start(self) -> Ids: ...
     def take(self, rows: Ids) -> Self: ...
+    def cut(self, lo: int, hi: int) -> Self:
+        """Rows lo..hi; the entries are not copied."""
+        ...
+
     def relabelled(self, items: Ids, n_items: int) -> Self: ...
 
 
@@ -130,6 +134,11 @@ class SparseRows(Objective):
             return self.row_weight * self.client_weights
         return self.row_weight * np.repeat(self.client_weights, np.diff(self.client_rows))
 
+    @property
+    def _client_rows(self) -> Ids:
+        """First row of each client and the end."""
+        return np.arange(self.n_clients + 1) if self.client_rows is None else self.client_rows
+
     def reweighted(self, weights: ArrayLike) -> Self:
         other = super().reweighted(weights)
         other.__dict__.pop("_mean_weight", None)
@@ -138,6 +147,9 @@ class SparseRows(Objective):
     def _keep(self, clients: Ids) -> None:
         for cached in DERIVED:
             self.__dict__.pop(cached, None)
+        if clients[-1] - clients[0] + 1 == len(clients) and (np.diff(clients) == 1).all():
+            self._cut(int(clients[0]), int(clients[-1]) + 1)
+            return
         rows = clients
         if self.client_rows is not None:
             counts = np.diff(self.client_rows)[clients]
@@ -145,6 +157,15 @@ class SparseRows(Objective):
             self.client_rows = np.concatenate(([0], np.cumsum(counts)))
         self.row_weight = frozen(self.row_weight[rows])
         self.layout = sealed(self.layout.take(rows))
+
+    def _cut(self, lo: int, hi: int) -> None:
+        """Neighbours lie together: nothing is copied but where each row begins."""
+        if self.client_rows is not None:
+            rows = self.client_rows[lo : hi + 1]
+            lo, hi = int(rows[0]), int(rows[-1])
+            self.client_rows = rows - lo
+        self.row_weight = self.row_weight[lo:hi]
+        self.layout = sealed(self.layout.cut(lo, hi))
 
     def _by_client(self, by_row: Array) -> Array:
         """From one number (or one row of numbers) a row to one a client."""
@@ -195,6 +216,24 @@ class SparseRows(Objective):
 
         parts = on_threads(one, blocks(self.layout.row_start, most=len(self.row_weight)))
         return np.asarray(np.sum(parts, axis=0) / self.client_weights.sum())
+
+    def client_blocks(self) -> list[tuple[int, int]]:
+        starts = self.layout.row_start
+        return blocks(starts if self.client_rows is None else starts[self.client_rows], most=self.n_clients)
+
+    def _largest_shares(self, of: Array) -> Array:
+        """A client of one row needs no rows written down."""
+        if self.client_rows is not None:
+            return super()._largest_shares(of)
+        nothing = np.zeros(self.n_items, dtype=bool)
+        out = np.empty(self.n_clients)
+
+        def one(lo: int, hi: int) -> None:
+            part = self[lo:hi]
+            largest_shares(part.layout.items, part.layout.row_start, part._row_gains(nothing), of, out[lo:hi])
+
+        on_threads(one, self.client_blocks())
+        return out * self.row_weight
 
     def _gains(self, members: Mask) -> Rows:
         return self._entries_by_client(self._row_gains(members))
@@ -272,6 +311,10 @@ class Scored(NamedTuple):
         entries = ranges(self.row_start[rows], counts)
         return Scored(self.items[entries], np.concatenate(([0], np.cumsum(counts))), self.scores[entries])
 
+    def cut(self, lo: int, hi: int) -> "Scored":
+        first, last = self.row_start[lo], self.row_start[hi]
+        return Scored(self.items[first:last], self.row_start[lo : hi + 1] - first, self.scores[first:last])
+
     def relabelled(self, items: Ids, n_items: int) -> "Scored":
         return self._replace(items=items.astype(np.int32))
 
@@ -303,3 +346,12 @@ def words_of(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
 def fixed(value: float, scale: float) -> int:
     """Fixed point, rounded to the nearest."""
     return int(np.floor(value * scale + 0.5))
+
+
+@kernel
+def largest_shares(items: NDArray[Any], row_start: Ids, values: Array, of: Array, out: Array) -> None:
+    for row in range(len(row_start) - 1):
+        best = 0.0
+        for at in range(row_start[row], row_start[row + 1]):
+            best = max(best, values[at] * of[items[at]])
+        out[row] = best

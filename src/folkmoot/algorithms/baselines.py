@@ -1,0 +1,89 @@
+"""Federated methods from related work, through the same front door, so that a reader can compare."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from folkmoot.algorithms.fedcg import BestBase, walk
+from folkmoot.algorithms.federated import Federated, Found, Problem
+from folkmoot.coding import key_of
+from folkmoot.inputs import as_count
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.queries.gradient import AtPoint, Gradient
+from folkmoot.queries.local import ShardBase
+from folkmoot.queries.query import FINE_BITS
+from folkmoot.rounds import Run
+from folkmoot.sets import Array, Ids
+
+
+@dataclass(frozen=True, repr=False)
+class FederatedFrankWolfe(Federated):
+    """Stochastic Frank–Wolfe with partial participation: full-precision gradients, averaged over the rounds with
+    weight ρ_t = 4/(t + 8)^(2/3) for the new one (Mokhtari, Hassani and Karbasi 2018).
+    """
+
+    rounds: int = 10
+    cohort: int | None = None
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        if self.cohort is not None:
+            as_count(self.cohort, "cohort")
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds
+
+    def search(self, problem: Problem) -> Run[Found]:
+        ranges = problem.ranges
+
+        def question(x: Array, key: int) -> AtPoint:
+            return Gradient(
+                x=x,
+                whole=ranges.whole,
+                key=key,
+                items=problem.items,
+                single=ranges.single,
+                bits=FINE_BITS,
+                stochastic=False,
+            )
+
+        direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
+        way = yield from walk(problem, question, self.cohort, self.rounds, direction)
+        least = 4 / (self.rounds + 7) ** (2 / 3)
+        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=1 - min(least, 1.0))
+        return Found.at(way.x, way.merit, way.first if problem.items is None else None, promise)
+
+
+@dataclass(frozen=True, repr=False)
+class RandGreeDi(Federated):
+    """Two rounds of distributed greedy over shards (after Barbosa, Ene, Nguyen and Ward 2015).
+
+    Clients and items are dealt to `shards` at random. Each shard, which must see its own clients' functions,
+    answers with the greedy base of its items; then all shards choose from the union, and what most of them
+    take is rounded. The party whose answer is hidden in the sum is a shard, not a client.
+    """
+
+    shards: int = 10
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.shards, "shards", least=2)
+
+    def searching(self, matroid: Matroid) -> int:
+        return 2
+
+    def search(self, problem: Problem) -> Run[Found]:
+        def question(key: int, deal: bool, items: Ids | None) -> ShardBase:
+            return ShardBase(matroid=problem.matroid, shards=self.shards, deal=deal, items=items, key=key)
+
+        first = yield from problem.talk.ask(lambda key: question(key, True, problem.items), None, "shards, own items")
+        union = np.flatnonzero(first.total)
+        second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
+        votes = second.total / max(int(second.total.max()), 1, self.shards)
+        x = np.minimum(votes, 1.0)
+        return Found.at(x, first.total / self.shards + x, None, None)

@@ -1,0 +1,194 @@
+"""Federated continuous greedy: Algorithms 1 and 2 of the paper, and the answers that make the first one work better."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from folkmoot.algorithms.federated import Federated, Found, Problem, in_order
+from folkmoot.coding import key_of
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count, as_number
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.queries.gradient import AtPoint, Gradient, Votes
+from folkmoot.queries.local import LocalBase, LocalWalk
+from folkmoot.queries.query import FINE_BITS
+from folkmoot.rounds import Run
+from folkmoot.sets import Array, indicator
+
+VOTE_BITS = 12  # what a vote is worth
+Answer = Literal["quantized", "gradient", "base", "votes"]
+Question = Callable[[Array, int], AtPoint]  # from x and the key of the coins
+
+
+Direction = Callable[[Array, int], Array]  # from what a round said, and its number
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where continuous greedy came to, and what it heard: the mean over the rounds, and the first."""
+
+    x: Array
+    merit: Array
+    first: Array
+
+
+def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
+    """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
+    x = np.zeros(problem.matroid.n_items)
+    merit, first = np.zeros_like(x), np.zeros_like(x)
+    for t in range(rounds):
+        answer = yield from problem.talk.ask(partial(question, x), cohort, f"step {t + 1}")
+        mean = question(x, 0).mean(answer.total, answer.count)
+        x = np.minimum(x + direction(mean, t) / rounds, 1.0)
+        merit += mean / rounds
+        first = first if t else mean
+    return Way(x, merit, first)
+
+
+def mean_of_bases(mean: Array, _: int) -> Array:
+    """The paper's Δ: the mean of the clients' own bases."""
+    return mean
+
+
+@dataclass
+class BestBase:
+    """The best base of the gradient, averaged over the rounds so far with a share rho(t) for the new one.
+
+    Old gradients are a little too large (gradients fall as x grows) and far less noisy together. Only items
+    that gain are taken, and ties fall by coins.
+    """
+
+    matroid: Matroid
+    rho: Callable[[int], float]
+    seed: int
+    average: Array | float = 0.0
+
+    def __call__(self, mean: Array, t: int) -> Array:
+        self.average = (1 - self.rho(t)) * self.average + self.rho(t) * mean
+        order = in_order(self.average, key_of(self.seed, t))
+        base = indicator(self.matroid.n_items, self.matroid._first_base(order))
+        return (base & (self.average > 0)).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class FedCG(Federated):
+    """Federated continuous greedy (Algorithm 1): `rounds` rounds, each with `cohort` clients (None: everyone).
+
+    What a client answers: "quantized", its gradient at x rounded to `bits` bits by a coin; "gradient", the
+    same in fixed point; "votes", a handful of items drawn in proportion to it; "base", the paper's own, the
+    base that the client alone likes best. The first three let the server take the best base of the sum, so
+    that clients with different tastes do not hurt; `memory` is the share that earlier rounds keep in it. With
+    "base" the result can be poor where tastes differ (docs/methods.md): use it to compare.
+    """
+
+    rounds: int = 10
+    cohort: int | None = None
+    answer: Answer = "quantized"
+    bits: int = 4
+    memory: float = 0.5
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        if self.cohort is not None:
+            as_count(self.cohort, "cohort")
+        if self.answer not in ("quantized", "gradient", "base", "votes"):
+            raise InputError(f'answer: needs "quantized", "gradient", "base" or "votes", got {self.answer!r}')
+        as_count(self.bits, "bits", most=32)
+        if not 0 <= as_number(self.memory, "memory") < 1:
+            raise InputError(f"memory: needs a share of at least 0 and below 1, got {self.memory}")
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds
+
+    def search(self, problem: Problem) -> Run[Found]:
+        direction: Direction = mean_of_bases
+        if self.answer != "base":
+            least = 1 - self.memory
+            direction = BestBase(problem.matroid, lambda t: max(least, 1 / (t + 1)), key_of(problem.talk.seed, -6))
+        way = yield from walk(problem, self._question(problem), self.cohort, self.rounds, direction)
+        promise = problem.continuous(
+            self.rounds, self.cohort, bases=self.answer == "base", memory=0.0 if self.answer == "base" else self.memory
+        )
+        known = self.answer in ("quantized", "gradient") and problem.items is None
+        return Found.at(way.x, way.merit, way.first if known else None, promise)
+
+    def _question(self, problem: Problem) -> Question:
+        ranges, items = problem.ranges, problem.items
+
+        def question(x: Array, key: int) -> AtPoint:
+            if self.answer == "base":
+                return LocalBase(
+                    x=x, whole=ranges.whole, key=key, items=items, matroid=problem.matroid, single=ranges.single
+                )
+            if self.answer == "votes":
+                votes = problem.matroid.rank
+                return Votes(x=x, whole=ranges.whole, key=key, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS)
+            coin, bits = self.answer == "quantized", self.bits if self.answer == "quantized" else FINE_BITS
+            return Gradient(
+                x=x, whole=ranges.whole, key=key, items=items, single=ranges.single, bits=bits, stochastic=coin
+            )
+
+        return question
+
+
+@dataclass(frozen=True, repr=False)
+class FedCGPlus(Federated):
+    """Practical federated continuous greedy (Algorithm 2): `local_steps` steps of a walk at home a round.
+
+    `rounds` is the paper's T, the steps in all; there are T / local_steps rounds of communication (its loop
+    header stops short of that). Gradients at home are exact, or from `samples` sets. Walks leave the cube;
+    gradients are taken at min(x, 1). Like FedCG(answer="base") it suffers where tastes differ.
+    """
+
+    rounds: int = 50
+    local_steps: int = 5
+    cohort: int | None = None
+    samples: int | None = None
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        as_count(self.local_steps, "local_steps")
+        if self.rounds % self.local_steps:
+            raise InputError(
+                f"local_steps: {self.local_steps} steps a round do not divide the {self.rounds} steps in all; "
+                f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}"
+            )
+        for name in ("cohort", "samples"):
+            if getattr(self, name) is not None:
+                as_count(getattr(self, name), name)
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds // self.local_steps
+
+    def search(self, problem: Problem) -> Run[Found]:
+        ranges = problem.ranges
+
+        def question(x: Array, key: int) -> AtPoint:
+            return LocalWalk(
+                x=x,
+                whole=ranges.whole,
+                key=key,
+                items=problem.items,
+                samples=self.samples,
+                matroid=problem.matroid,
+                single=ranges.single,
+                steps=self.local_steps,
+            )
+
+        talks = self.rounds // self.local_steps
+        way = yield from walk(problem, question, self.cohort, talks, mean_of_bases)
+        promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
+        return Found.at(way.x, way.merit, None, promise)

@@ -1,0 +1,261 @@
+"""A federated run from start to end: ask, store, show, resume, verify."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from math import ceil
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
+from folkmoot.algorithms.discrete import DiscreteGreedy
+from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
+from folkmoot.algorithms.federated import Federated, Outcome
+from folkmoot.codec import packed, unpacked
+from folkmoot.engines.simulate import Simulation
+from folkmoot.errors import InputError, TranscriptError
+from folkmoot.matroids import Free, Graphic, Laminar, Linear, Partition, Transversal, Truncation, Uniform
+from folkmoot.matroids.matroid import Matroid, as_matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.progress import Watcher, shown
+from folkmoot.result import Result, Round
+from folkmoot.rounds import Ask, Engine, Population, Sum, Talk, drive
+from folkmoot.transcript import Transcript
+from folkmoot.version import __version__
+
+METHODS = (FedCG, FedCGPlus, DiscreteGreedy, FederatedFrankWolfe, RandGreeDi)
+MATROIDS = (Free, Graphic, Laminar, Linear, Partition, Transversal, Truncation, Uniform)
+KINDS: dict[str, type] = {kind.__name__: kind for kind in (*METHODS, *MATROIDS, Population)}
+PROBED = 256  # clients looked at, to tell one population from another
+
+
+def conduct(
+    method: Federated,
+    matroid: Matroid,
+    engine: Engine,
+    seed: int,
+    transcript: str | Path | None = None,
+    progress: bool | Watcher | None = None,
+) -> Result:
+    """Run a method against an engine; with a transcript, every round is stored as it comes."""
+    method.check(matroid)
+    if transcript is None:
+        return _conduct(method, matroid, engine, seed, None, progress)
+    about = {
+        "version": __version__.encode(),
+        "run": packed({"method": method, "matroid": _stored(matroid), "seed": seed}),
+        "population": packed(_told_of(engine)),
+    }
+    with Transcript.create(transcript, about) as store:
+        return _conduct(method, matroid, engine, seed, store, progress)
+
+
+def _conduct(
+    method: Federated,
+    matroid: Matroid,
+    engine: Engine,
+    seed: int,
+    store: Transcript | None,
+    progress: bool | Watcher | None,
+) -> Result:
+    start = perf_counter()
+    talk = Talk(engine.population, matroid, seed)
+    log: list[Round] = []
+    planned = method.planned(matroid)
+    with shown(progress, planned) as watch:
+
+        def answer(ask: Ask) -> Sum:
+            known = store.recall(ask) if store is not None else None
+            said = engine(ask) if known is None else known
+            if store is not None and known is None:
+                store.note(ask, said)
+            log.append(_logged(ask, said))
+            watch(len(log), planned, log[-1])
+            return said
+
+        outcome = drive(method.run(talk), answer)
+    result = _result(method, matroid, engine, seed, outcome, tuple(log), perf_counter() - start)
+    if store is not None:
+        store.finish(result.to_json())
+    return result
+
+
+def _logged(ask: Ask, said: Sum) -> Round:
+    """Bytes as the wire carries them: the packed question down, the vector in the smallest ring up."""
+    return Round(
+        label=ask.label,
+        asked=ask.cohort.size,
+        answered=said.clients if said.count else 0,
+        down=len(packed(ask.query)),
+        up=ceil(ask.query.length * ask.ring_bits / 8),
+        value=ask.query.value(said.total, said.count) if said.count else None,
+    )
+
+
+def _result(
+    method: Federated,
+    matroid: Matroid,
+    engine: Engine,
+    seed: int,
+    outcome: Outcome,
+    rounds: tuple[Round, ...],
+    seconds: float,
+) -> Result:
+    """What the sums say; and what only a simulator can know, marked as such by its place."""
+    estimate = outcome.estimate
+    outside = engine.objective if isinstance(engine, Simulation) else None
+    largest, value = outcome.ranges.single, estimate.value if estimate.everyone else None
+    names = None
+    selected = tuple(np.flatnonzero(outcome.members).tolist())
+    if outside is not None:
+        largest = float(outside._largest_shares(np.ones(outside.n_items)).max())
+        value = float(outside.mean_values(outcome.members))
+        names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
+    promise = outcome.promise
+    return Result(
+        method=repr(method),
+        n_items=matroid.n_items,
+        selected=selected,
+        value=value,
+        upper_bound=estimate.bound_high,
+        seconds=seconds,
+        seed=seed,
+        fractional=outcome.x,
+        names=names,
+        estimate=estimate,
+        guarantee=None if promise is None else promise.guarantee(largest, outcome.m_F, estimate.value),
+        rounds=rounds,
+    )
+
+
+def resume(
+    path: str | Path,
+    objective: Objective | None = None,
+    *,
+    engine: Engine | None = None,
+    matroid: Matroid | None = None,
+    progress: bool | Watcher | None = None,
+) -> Result:
+    """Go on with a run that was stopped: recorded sums are replayed, every regenerated question must be the same.
+
+    The transcript holds no private data, so the clients are given again: an objective, or an engine.
+    """
+    if engine is None:
+        if objective is None:
+            raise InputError("objective: the transcript holds no private data; pass the objective or an engine again")
+        engine = Simulation(objective)
+    with Transcript.reopen(path) as store:
+        method, constraint, seed = _recorded(store, matroid)
+        _same_population(store, engine)
+        return _conduct(method, constraint, engine, seed, store, progress)
+
+
+def verify(
+    path: str | Path,
+    objective: Objective | None = None,
+    *,
+    engine: Engine | None = None,
+    matroid: Matroid | None = None,
+) -> Result:
+    """Recompute a finished run: every question from the sums before it, and the result from all of them.
+
+    With the objective (or an engine) every sum is computed again too. Returns the result; raises
+    `TranscriptError` with what does not fit.
+    """
+    if engine is None and objective is not None:
+        engine = Simulation(objective)
+    with Transcript.reopen(path) as store:
+        written = store.about("result")
+        if written is None:
+            raise TranscriptError(f"{path}: the run is not finished ({len(store)} rounds); resume() goes on with it")
+        method, constraint, seed = _recorded(store, matroid)
+        if engine is not None:
+            _same_population(store, engine)
+        recorded = Result.from_json(written.decode())
+        told = unpacked(store.about("population") or b"", KINDS)
+        log: list[Round] = []
+
+        def answer(ask: Ask) -> Sum:
+            known = store.recall(ask)
+            if known is None:
+                raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) is missing")
+            if engine is not None:
+                again = engine(ask)
+                if again.count != known.count or (again.total != known.total).any():
+                    raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) has another sum than it had")
+            log.append(_logged(ask, known))
+            return known
+
+        talk = Talk(told["population"], constraint, seed)
+        outcome = drive(method.run(talk), answer)
+        if len(log) != len(store):
+            raise TranscriptError(f"{path}: holds {len(store)} rounds, the run has {len(log)}")
+        selected = tuple(np.flatnonzero(outcome.members).tolist())
+        if (selected, outcome.estimate, tuple(log)) != (recorded.selected, recorded.estimate, recorded.rounds):
+            raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
+        if engine is not None:
+            again = _result(method, constraint, engine, seed, outcome, tuple(log), recorded.seconds)
+            if again != recorded:
+                raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
+        return recorded
+
+
+def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Matroid, int]:
+    version = (store.about("version") or b"").decode()
+    if version != __version__:
+        raise TranscriptError(f"{store.path}: was written by folkmoot {version}, this is {__version__}")
+    run = unpacked(store.about("run") or b"", KINDS)
+    written = run["matroid"]
+    if isinstance(written, str):
+        if matroid is None:
+            raise InputError(f"matroid: {written} is a function and was not stored; pass it again")
+        as_matroid(matroid)
+        if repr(matroid) != written:
+            raise TranscriptError(f"{store.path}: was made under {written}, not under {matroid!r}")
+        written = matroid
+    elif matroid is not None and packed(matroid) != packed(written):
+        raise TranscriptError(f"{store.path}: was made under {written!r}, not under the matroid given")
+    method: Federated = run["method"]
+    return method, written, run["seed"]
+
+
+def _stored(matroid: Matroid) -> Matroid | str:
+    """An oracle cannot be stored; its name is, and the caller passes it again."""
+    try:
+        matroid.parameters()
+    except InputError:
+        return repr(matroid)
+    return matroid
+
+
+def _told_of(engine: Engine) -> dict[str, Any]:
+    """What tells these clients from others: their number and weights, the engine's settings, a few probes."""
+    settings: Callable[[], dict[str, Any]] = getattr(engine, "settings", dict)
+    probe = fingerprint(engine.objective) if isinstance(engine, Simulation) else ""
+    return {"population": engine.population, "settings": settings(), "probe": probe}
+
+
+def _same_population(store: Transcript, engine: Engine) -> None:
+    written = store.about("population") or b""
+    now = packed(_told_of(engine))
+    if written == now:
+        return
+    before, after = unpacked(written, KINDS), unpacked(now, KINDS)
+    if packed(before["population"]) != packed(after["population"]):
+        was, given = before["population"], after["population"]
+        raise TranscriptError(
+            f"{store.path}: was made with {was.n_clients} clients and {was.n_items} items, given are "
+            f"{given.n_clients} and {given.n_items} (or other weights)"
+        )
+    if before["settings"] != after["settings"]:
+        raise TranscriptError(f"{store.path}: the engine was {before['settings']}, given is {after['settings']}")
+    raise TranscriptError(f"{store.path}: was made with other data of the same size")
+
+
+def fingerprint(objective: Objective) -> str:
+    """A hash of what some clients think of some sets: cheap, and different for different data."""
+    clients = np.unique(np.linspace(0, objective.n_clients - 1, PROBED).astype(np.int64))
+    sets = np.random.default_rng(0).random((4, objective.n_items)) < 0.1
+    return sha256(objective[clients]._values(sets).tobytes()).hexdigest()

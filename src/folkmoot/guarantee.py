@@ -1,0 +1,160 @@
+"""What theorems promise for a run, term by term, beside what the data prove.
+
+With 1 − δ probability (1 − (1 − η)^R)·OPT ≤ F̂(x) + (the sum of the terms called "additive"), after Theorems 1 to 3
+of the paper for its own answers; where the server takes the best base of the summed gradient, the terms follow
+from Hoeffding's inequality (docs/mathematics.md). γ is never asked of clients: |∇f̂_i − ∇F̂| ≤ max_i max_e f_i(e),
+since gradients of monotone submodular functions lie between 0 and the singleton values.
+"""
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from typing import Any, Protocol
+
+DELTA = 0.05
+
+
+@dataclass(frozen=True)
+class Term:
+    """One quantity of a theorem."""
+
+    symbol: str
+    value: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """F̂(x) ≥ factor · OPT − additive, with probability 1 − δ; vacuous where that promises nothing."""
+
+    theorem: str
+    terms: tuple[Term, ...]
+    factor: float
+    additive: float
+    promised: float  # factor · (the value found, which is at most OPT) − additive
+    vacuous: bool
+
+    def __getitem__(self, symbol: str) -> float:
+        return next(term.value for term in self.terms if term.symbol == symbol)
+
+    def __str__(self) -> str:
+        lines = [f"{self.theorem}: {'vacuous here' if self.vacuous else f'at least {self.promised:.4g}'}"]
+        lines += [f"  {term.symbol:<14} {term.value:<12.5g} {term.meaning}" for term in self.terms]
+        return "\n".join(lines)
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> "Guarantee":
+        return cls(**{**document, "terms": tuple(Term(**term) for term in document["terms"])})
+
+
+class Promise(Protocol):
+    """What is known of a run that its theorem needs; the rest are numbers that come out at its end."""
+
+    def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
+        """`largest`: no item is worth more to a client; `m_F`: none is worth more to all of them on average."""
+        ...
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """Continuous greedy, by the paper's answers or by gradients."""
+
+    rank: int
+    n_items: int
+    rounds: int  # of communication
+    cohort: int | None  # None: everyone
+    bases: bool  # whether clients answer with bases of their own (the paper's way)
+    local_steps: int = 1
+    samples: int | None = None
+    memory: float = 0.0
+
+    def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
+        r, rounds, gamma = self.rank, self.rounds, largest
+        eta = 1.0 / rounds
+        horizon = rounds * self.local_steps
+        D = rounds * gamma
+        factor = 1.0 - (1.0 - eta) ** rounds
+        terms = [
+            Term("r", r, "rank of the matroid"),
+            Term("T", horizon, "steps"),
+            Term("rounds", rounds, "rounds of communication"),
+            Term("eta", eta, "step of the server"),
+            Term("gamma_t", gamma, "bound on |∇f̂_i − ∇F̂| in every round: the largest singleton"),
+            Term("D", D, "Σ γ_t"),
+            Term("m_F", m_F, "the largest singleton of F"),
+            Term("delta", DELTA, "chance that the promise fails"),
+        ]
+        parts = [Term("curvature", rounds * eta**2 * r**2 * m_F / 2, "additive: rounds·η²·r²·m_F/2")]
+        if self.cohort is not None:
+            terms.append(Term("K", self.cohort, "clients a round"))
+        if not self.bases:
+            name = "best base of the summed gradient (Hoeffding)"
+            if self.cohort is not None:
+                off = gamma * sqrt(log(2 * self.n_items * rounds / DELTA) / (2 * self.cohort))
+                parts.append(Term("sampling", 2 * r * off, "additive: 2r·γ·sqrt(ln(2nT/δ)/2K)"))
+            if self.memory:
+                # An old gradient lies above a new one by at most what the points between them have curved away.
+                lag = self.memory / (1 - self.memory)
+                parts.append(Term("memory", lag * eta * r**2 * m_F, "additive: lag of the averaged gradient"))
+        else:
+            L = largest * sqrt(r) if self.local_steps > 1 else 0.0
+            sigma = 0.0
+            if self.samples is not None:
+                asked = self.cohort or 1
+                sigma = largest * sqrt(log(2 * self.n_items * horizon * asked / DELTA) / (2 * self.samples))
+            Q = rounds * L
+            local = 2 * sigma * r + 2 * eta * r**1.5 * Q
+            parts.append(Term("heterogeneity", eta * r * D, "additive: η·r·Σγ_t"))
+            name = "Theorem 1 (everybody answers)"
+            if self.local_steps > 1 or self.samples is not None:
+                name = "Theorem 3 (local steps)"
+                terms += [
+                    Term("L_t", L, "Lipschitz constant of the gradients: at most max_i m_{f_i}·√r"),
+                    Term("Q", Q, "Σ L_t"),
+                    Term("sigma", sigma, "error of a sampled gradient"),
+                ]
+                parts.append(Term("local steps", local, "additive: 2σr + 2η·r^1.5·ΣL_t"))
+            elif self.cohort is not None:
+                name = "Theorem 2 (a cohort answers)"
+            if self.cohort is not None:
+                spread = sqrt(rounds) * (6 * eta * r * D + local) / sqrt(self.cohort * DELTA)
+                parts.append(Term("sampling", spread, "additive: client sampling"))
+        additive = sum(part.value for part in parts)
+        promised = factor * value - additive
+        return Guarantee(name, (*terms, *parts), factor, additive, promised, promised <= 0)
+
+
+def kappa_in_theory(rank: int, n_items: int, epsilon: float) -> float:
+    """κ = 3·ln(2·r·n^r/δ)/ε² with δ = 1/n: what the sparsification behind Algorithm 3 needs."""
+    return 3 * (log(2 * rank) + (rank + 1) * log(n_items)) / epsilon**2
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """Discrete greedy. Theorem 4: (1 − 1/e − ε)·OPT under a cardinality, (1/2 − ε)·OPT under any matroid, if κ is
+    large enough.
+    """
+
+    rank: int
+    n_items: int
+    kappa: float | None  # None: everybody answers, and nothing is lost to sampling
+    epsilon: float
+    cardinality: bool
+    paper: bool  # importance factors as the theorem has them
+    batch: int = 1
+
+    def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
+        needed = kappa_in_theory(self.rank, self.n_items, self.epsilon)
+        kept = self.batch == 1 and (self.kappa is None or (self.paper and self.kappa >= needed))
+        loss = 0.0 if self.kappa is None else self.epsilon
+        factor = max((1 - exp(-1) if self.cardinality else 0.5) - loss, 0.0) if kept else 0.0
+        terms = (
+            Term("r", self.rank, "rank of the matroid"),
+            Term("n", self.n_items, "items"),
+            Term("epsilon", loss, "what sampling may cost"),
+            Term("kappa", 0.0 if self.kappa is None else self.kappa, "κ_i = min(1, κ·w_i); 0: everybody answers"),
+            Term("kappa needed", needed, "3·ln(2r·n^r/δ)/ε², δ = 1/n"),
+            Term("gamma_t", largest, "the largest singleton of a client"),
+            Term("m_F", m_F, "the largest singleton of F"),
+            Term("delta", 1 / self.n_items, "chance that the promise fails"),
+        )
+        return Guarantee("Theorem 4 (discrete greedy)", terms, factor, 0.0, factor * value, factor <= 0)

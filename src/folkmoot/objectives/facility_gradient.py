@@ -1,0 +1,230 @@
+"""The expected best of a random set, and how it moves with each chance: two passes over a row.
+
+With Q the chance that no item of a run is in R ~ x, one pass from the worst run to the best gives the
+expected best of the rest, tail ← c − Q·(c − tail), and for an item of that run
+
+    (1 − x_e) · ∂f̂/∂x_e = Π_{better runs} Q · Q · (c − tail),
+
+which is the same for the whole run. The tail of the best run is f̂(x) itself.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.coding import Coded, coded, coin
+from folkmoot.kernels import kernel
+from folkmoot.objectives.runs import Runs
+from folkmoot.objectives.sparse import LEAST_MISS
+from folkmoot.sets import Array, Ids
+
+ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
+ROOM = 64  # runs that a row has room for at first
+
+
+@kernel
+def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, unseen: Array, terms: Array) -> float:
+    """terms[run] = chance · (1 − x_e) · ∂f̂/∂x_e for the items of each run; returns f̂(x).
+
+    Entries are counted by unsigned numbers: a signed index is tested for its sign at every use.
+    """
+    items = rows.items
+    first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+    at = np.uint64(rows.row_start[row])
+    row_start = at
+    for run in range(runs):
+        end = row_start + np.uint64(rows.run_end[first + run])
+        one = two = three = four = 1.0  # four chains: a single one waits for its own last product
+        while at + THREE < end:
+            one *= miss[items[at]]
+            two *= miss[items[at + ONE]]
+            three *= miss[items[at + TWO]]
+            four *= miss[items[at + THREE]]
+            at += FOUR
+        while at < end:
+            one *= miss[items[at]]
+            at += ONE
+        none[run] = (one * two) * (three * four)
+        unseen[run] = chance
+        chance *= none[run]
+    tail = 0.0
+    for run in range(runs - 1, -1, -1):
+        better = none[run] * (rows.run_value[first + run] - tail)
+        tail = rows.run_value[first + run] - better
+        terms[run] = unseen[run] * better
+    return tail
+
+
+@kernel
+def most_runs(rows: Runs, lo: int, hi: int) -> int:
+    most = ROOM
+    for row in range(lo, hi):
+        most = max(most, rows.row_runs[row + 1] - rows.row_runs[row])
+    return most
+
+
+@kernel
+def add_gradient(rows: Runs, weight: Array, lo: int, hi: int, miss: Array, out: Array) -> None:
+    """(1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item."""
+    items = rows.items
+    room = most_runs(rows, lo, hi)
+    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
+    for row in range(lo, hi):
+        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+        row_terms(rows, row, weight[row], miss, none, unseen, terms)
+        at = row_start = np.uint64(rows.row_start[row])
+        for run in range(runs):
+            end = row_start + np.uint64(rows.run_end[first + run])
+            term = terms[run]
+            while at < end:
+                out[items[at]] += term
+                at += ONE
+
+
+@kernel
+def gradient_by_entry(rows: Runs, lo: int, hi: int, miss: Array, out: Array, expected: Array) -> None:
+    """∂f̂/∂x_e for each entry of the rows, and f̂(x) for each row."""
+    room = most_runs(rows, lo, hi)
+    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
+    for row in range(lo, hi):
+        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+        expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms)
+        at = rows.row_start[row]
+        for run in range(runs):
+            end = rows.row_start[row] + rows.run_end[first + run]
+            for entry in range(at, end):
+                out[entry] = terms[run] / miss[rows.items[entry]]
+            at = end
+
+
+@kernel
+def gradient_at_own_points(
+    rows: Runs,
+    client_rows: Ids,
+    start: NDArray[Any],
+    items: NDArray[Any],
+    x: Array,
+    n_items: int,
+    out: Array,
+    expected: Array,
+) -> None:
+    """The same where every client stands at a point of its own (sparse rows: start, items, x)."""
+    miss = np.ones(n_items)
+    for client in range(len(client_rows) - 1):
+        for at in range(start[client], start[client + 1]):
+            miss[items[at]] = max(1.0 - x[at], LEAST_MISS)
+        gradient_by_entry(rows, client_rows[client], client_rows[client + 1], miss, out, expected)
+        for at in range(start[client], start[client + 1]):
+            miss[items[at]] = 1.0
+
+
+@kernel
+def add_coded_gradient(
+    rows: Runs,
+    row_weight: Array,
+    lo: int,
+    hi: int,
+    miss: Array,
+    slot: Ids,
+    how: Coded,
+    ids: Ids,
+    times: Ids,
+    expected: Array,
+    into: Ids,
+) -> None:
+    """What `gradient_by_entry` and `coded` say entry by entry, added up without ever being written down.
+
+    Items that x leaves out have all of a run's term: that is rounded once a run (or tossed for, from one
+    quotient). A row is a client here. `ids` may be empty (a client's number is its row), `times` too (once each).
+    """
+    room = most_runs(rows, lo, hi)
+    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
+    for row in range(lo, hi):
+        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+        expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]
+        client = ids[row] if len(ids) else row
+        count = times[row] if len(times) else 1
+        at = np.uint64(rows.row_start[row])
+        row_start = at
+        for run in range(runs):
+            end = row_start + np.uint64(rows.run_end[first + run])
+            whole = terms[run] * row_weight[row]
+            scaled = whole / how.unit
+            tossed = how.stochastic and 0.0 < scaled < how.limit
+            plain = 0 if tossed else coded(whole, how, client, 0)
+            while at < end:
+                item = rows.items[at]
+                at += ONE
+                if slot[item] < 0:
+                    continue
+                if miss[item] != 1.0:
+                    number = coded(terms[run] / miss[item] * row_weight[row], how, client, item)
+                elif tossed:
+                    number = int(np.floor(scaled + coin(how.key, client, item)))
+                else:
+                    number = plain
+                into[slot[item]] += number * count
+
+
+@kernel
+def sampled_gradient(
+    rows: Runs,
+    client_rows: Ids,
+    start: NDArray[Any],
+    items: NDArray[Any],
+    x: Array,
+    n_items: int,
+    samples: int,
+    key: np.uint64,
+    ids: Ids,
+    out: Array,
+) -> None:
+    """The mean of f(R + e) − f(R − e) over sets R ~ x, drawn by coins at each client's own point.
+
+    Only the best two members of R matter to a row: an item above the best gains the difference to it, the
+    best itself what it is ahead of the second.
+    """
+    chance = np.zeros(n_items)
+    for client in range(len(client_rows) - 1):
+        for at in range(start[client], start[client + 1]):
+            chance[items[at]] = x[at]
+        for row in range(client_rows[client], client_rows[client + 1]):
+            for at in range(rows.row_start[row], rows.row_start[row + 1]):
+                out[at] = 0.0
+            for sample in range(samples):
+                add_sample(rows, row, chance, key, ids[client], sample, 1.0 / samples, out)
+        for at in range(start[client], start[client + 1]):
+            chance[items[at]] = 0.0
+
+
+@kernel
+def add_sample(
+    rows: Runs, row: int, chance: Array, key: np.uint64, client: int, sample: int, share: float, out: Array
+) -> None:
+    leader, best, second = -1, 0.0, 0.0
+    n = len(chance)
+    at = rows.row_start[row]
+    for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
+        end = rows.row_start[row] + rows.run_end[run]
+        while at < end and (leader < 0 or second == 0.0):
+            p = chance[rows.items[at]]
+            if p > 0.0 and coin(key, client, sample * n + rows.items[at]) < p:
+                if leader < 0:
+                    leader, best = at, rows.run_value[run]
+                else:
+                    second = rows.run_value[run]
+            at += 1
+        at = end
+        if leader >= 0 and second > 0.0:
+            break
+    at = rows.row_start[row]
+    for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
+        if rows.run_value[run] <= best:
+            break
+        end = rows.row_start[row] + rows.run_end[run]
+        for entry in range(at, end):
+            out[entry] += (rows.run_value[run] - best) * share
+        at = end
+    if leader >= 0:
+        out[leader] += (best - second) * share

@@ -1,0 +1,281 @@
+"""Objectives in files that are mapped, not read, so that a population may be larger than memory.
+
+A file is an uncompressed .npz: np.load reads it too. Its arrays lie there exactly as kernels want them, each at
+a multiple of 64 bytes, so loading only finds out where they are. The system brings in what a kernel touches,
+shares it between processes, and drops it again when memory is short.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import partial
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, NamedTuple, cast
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count, as_names, as_number, as_weights
+from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT
+from folkmoot.objectives.concave import ConcaveOverModular
+from folkmoot.objectives.coverage import Coverage
+from folkmoot.objectives.facility import FacilityLocation
+from folkmoot.objectives.objective import Objective, as_objective, balanced
+from folkmoot.objectives.probabilistic import ProbabilisticCoverage
+from folkmoot.objectives.runs import Runs, item_type
+from folkmoot.objectives.sparse import Scored, SparseRows
+
+FORMAT = "folkmoot objective 1"
+FAMILIES: dict[str, type[SparseRows]] = {
+    family.__name__: family for family in (FacilityLocation, Coverage, ProbabilisticCoverage, ConcaveOverModular)
+}
+CONCAVE = {"sqrt": SQRT, "log1p": LOG1P}
+FLOATS = ("scores", "run_value", "row_weight", "client_weights")
+POINTERS = {"row_start": ("items", "scores"), "row_runs": ("run_end", "run_value"), "client_rows": ("row_weight",)}
+ALIGNMENT, HEADER, COPIED_AT_ONCE = 64, 128, 1 << 22  # bytes
+
+PathLike = str | os.PathLike[str]
+Arrays = dict[str, NDArray[Any]]
+
+
+class Member(NamedTuple):
+    """An array on its way into a file."""
+
+    dtype: np.dtype[Any]
+    length: int
+    chunks: Iterable[bytes | memoryview]
+
+
+def save(objective: Objective, path: PathLike) -> None:
+    """Write an objective of a sparse family to one file, for `load`.
+
+    The file takes its name when it is complete: until then, and after a crash, an older file is still there,
+    and what was loaded from the older one stays valid.
+    """
+    _refuse_family(type(as_objective(objective)), "objective")
+    given = cast(SparseRows, objective)
+    members = {name: Member(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
+    with _room_beside(Path(path)) as room:
+        _write(Path(room), Path(path), _about(given), members)
+
+
+def save_parts(
+    path: PathLike,
+    family: type[SparseRows],
+    parts: Iterable[Any],
+    *,
+    concave: str | float | None = None,
+    weights: ArrayLike | None = None,
+    keep_empty: bool = False,
+    item_names: Any = None,
+    client_names: Any = None,
+) -> None:
+    """Write a population to one file part by part, never holding more than one part.
+
+    `parts` are matrices of rows × items over the same items, a row a client; `load` then gives what
+    `family` makes of all of them stacked. `weights` and `client_names` are those of all clients together.
+    Until it is done, the directory of the file needs room for the population twice.
+    """
+    _refuse_family(family, "family")
+    if weights is not None:
+        weights = as_weights(weights, np.size(weights))  # before the work; whether they are enough is known after
+    options: dict[str, Any] = {"keep_empty": keep_empty} | ({} if concave is None else {"concave": concave})
+    about: dict[str, Any] = {}
+    growing: dict[str, tuple[np.dtype[Any], BinaryIO]] = {}
+    ends = dict.fromkeys(POINTERS, 0)
+    with _room_beside(Path(path)) as room, ExitStack() as files:
+        count = n_clients = 0
+        for part in parts:
+            try:
+                made = family(part, item_names=item_names, **options)
+            except InputError as error:
+                raise InputError(f"parts: in part {count}, {error}") from None
+            arrays = _arrays(made)
+            if not count:
+                about, item_names = _about(made), made.item_names
+                for name in arrays:
+                    growing[name] = arrays[name].dtype, files.enter_context(open(Path(room, name), "w+b"))
+            elif made.n_items != about["n_items"]:
+                raise InputError(f"parts: part {count} has {made.n_items} items, part 0 has {about['n_items']}")
+            for name in arrays.keys() & ends.keys():  # count on from the parts before, whose end is there already
+                arrays[name] = arrays[name][min(count, 1) :] + ends[name]
+                ends[name] = arrays[name][-1]
+            for name in arrays:
+                growing[name][1].write(arrays[name].data)
+            count, n_clients = count + 1, n_clients + made.n_clients
+            del part, made, arrays  # or they would still be there while the next part is made
+        if not count:
+            raise InputError("parts: there are none; give at least one matrix")
+        members = {}
+        for name, (dtype, file) in growing.items():
+            members[name] = Member(dtype, file.tell() // dtype.itemsize, iter(partial(file.read, COPIED_AT_ONCE), b""))
+            file.seek(0)
+        if weights is not None:
+            shares = balanced(as_weights(weights, n_clients))
+            members["client_weights"] = Member(shares.dtype, n_clients, [shares.data])
+        about["client_names"] = as_names(client_names, n_clients, "client_names")
+        _write(Path(room), Path(path), about, members)
+
+
+def load(path: PathLike) -> Objective:
+    """The objective in a file, its arrays mapped from there: read-only, and read when they are used.
+
+    What costs a look at each row is checked. The entries of the rows are not looked at but trusted, so load only
+    what you would run: files of your own, or of people you trust. (`python -m zipfile -t FILE` reads all and
+    finds accidental damage.) A loaded file must not be changed in place; `save` never does.
+    """
+    name = os.fspath(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115 (closed below, where other things can go wrong than here)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror})") from None
+    try:
+        with file, ZipFile(file) as archive:
+            return _mapped(archive, mmap(file.fileno(), 0, access=ACCESS_READ))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except (BadZipFile, OSError, RuntimeError, ValueError, EOFError, OverflowError, struct.error):
+        raise InputError(f"{name}: is no stored objective, or is cut short or damaged") from None
+
+
+def _refuse_family(family: Any, name: str) -> None:
+    if family not in FAMILIES.values():
+        what = getattr(family, "__name__", repr(family))
+        raise InputError(f"{name}: {what} cannot be stored; these can: {', '.join(FAMILIES)}")
+
+
+def _about(objective: SparseRows) -> dict[str, Any]:
+    """Everything that is not an array."""
+    about = {"format": FORMAT, "family": type(objective).__name__, "owned": objective.client_rows is not None}
+    about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names")}
+    if isinstance(objective, ConcaveOverModular):
+        about["concave"] = {kind: name for name, kind in CONCAVE.items()}.get(objective._kind, objective._cap)
+    return about
+
+
+def _arrays(objective: SparseRows) -> Arrays:
+    arrays: Arrays = cast(Runs | Scored, objective.layout)._asdict()
+    for name in ("row_weight", "client_weights", "client_rows"):
+        arrays[name] = getattr(objective, name)
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+# Writing.
+
+
+def _room_beside(target: Path) -> TemporaryDirectory[str]:
+    """A place on the same disk, so that a finished file is only renamed; it goes away whatever happens."""
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: there is no directory {target.parent}")
+    if target.is_dir():
+        raise InputError(f"{target}: is a directory; give the name of a file")
+    return TemporaryDirectory(prefix=".folkmoot-", dir=target.parent)
+
+
+def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, Member]) -> None:
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    with open(room / "whole", "wb") as file:
+        with ZipFile(file, "w", ZIP_STORED) as archive:
+            for name, member in {"about": Member(text.dtype, len(text), [text.data]), **members}.items():
+                with archive.open(_aligned(f"{name}.npy", file.tell()), "w", force_zip64=True) as out:
+                    out.write(_header(member.dtype, member.length))
+                    for chunk in member.chunks:
+                        out.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())  # the name must not reach the disk before the content
+    os.replace(room / "whole", target)
+
+
+def _aligned(name: str, offset: int) -> ZipInfo:
+    """A member of a zip file, written at this offset, whose content begins at a multiple of 64 bytes.
+
+    Before the content come 30 bytes, the name, the padding (in a field as Android's zipalign writes it) and
+    the 20 bytes of the field for large files.
+    """
+    info = ZipInfo(name)
+    padding = -(offset + 30 + len(name) + 6 + 20) % ALIGNMENT
+    info.extra = struct.pack("<HHH", 0xD935, 2 + padding, ALIGNMENT) + bytes(padding)
+    return info
+
+
+def _header(dtype: np.dtype[Any], length: int) -> bytes:
+    """Of a .npy file (version 1.0) with one dimension: always 128 bytes, and always the same ones."""
+    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({length},), }}"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", HEADER - 10) + text.ljust(HEADER - 11).encode() + b"\n"
+
+
+# Reading.
+
+
+def _mapped(archive: ZipFile, mapped: mmap) -> Objective:
+    if "about.npy" not in archive.namelist():
+        raise InputError("is a zip file, but not of an objective that Folkmoot stored")
+    about = json.loads(archive.read("about.npy")[HEADER:])  # its checksum is checked on the way
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise InputError(f'is not in the format "{FORMAT}"; save it again with this version of Folkmoot')
+    family = FAMILIES.get(str(about.get("family")))
+    if family is None:
+        raise InputError(f"holds a {about.get('family')}, which is none of {', '.join(FAMILIES)}")
+    layout: type[Runs] | type[Scored] = Runs if issubclass(family, FacilityLocation) else Scored
+    n_items = as_count(about.get("n_items"), "n_items", most=2**31 - 1)
+    arrays: Arrays = {}
+    for name in (*layout._fields, "row_weight", "client_weights", *(("client_rows",) if about.get("owned") else ())):
+        dtype: DTypeLike = np.float64 if name in FLOATS else np.int64 if name in POINTERS else np.int32
+        if name == "items" and layout is Runs:
+            dtype = item_type(n_items)
+        arrays[name] = _view(archive, mapped, name, np.dtype(dtype))
+    _check(arrays)
+
+    objective = object.__new__(family)
+    objective.layout = layout(**{name: arrays[name] for name in layout._fields})
+    objective.row_weight, objective.client_rows = arrays["row_weight"], arrays.get("client_rows")
+    objective.client_weights = arrays["client_weights"]
+    objective.n_items, objective.n_clients = n_items, len(objective.client_weights)
+    objective.item_names = as_names(about.get("item_names"), n_items, "item_names")
+    objective.client_names = as_names(about.get("client_names"), objective.n_clients, "client_names")
+    if isinstance(objective, ConcaveOverModular):
+        concave = about.get("concave")
+        objective._kind = CONCAVE.get(str(concave), CAP)
+        if objective._kind == CAP:
+            objective._cap = as_number(concave, "concave", above=True)
+    return objective
+
+
+def _view(archive: ZipFile, mapped: mmap, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An array where it lies in the file. Nothing is parsed: the header must be the one we write."""
+    if f"{name}.npy" not in archive.namelist():
+        raise InputError(f"the array {name} is missing")
+    info = archive.getinfo(f"{name}.npy")
+    signature, of_name, of_extra = struct.unpack_from("<4s22xHH", mapped, info.header_offset)
+    start = info.header_offset + 30 + of_name + of_extra
+    if info.compress_type != ZIP_STORED or start % ALIGNMENT:
+        raise InputError(f"the array {name} is compressed or moved, and cannot be mapped; save the objective again")
+    length, rest = divmod(info.file_size - HEADER, dtype.itemsize)
+    whole = signature == b"PK\x03\x04" and not rest and start + info.file_size <= len(mapped)
+    if not whole or mapped[start : start + HEADER] != _header(dtype, length):
+        raise InputError(f"the array {name} is not a list of {dtype} numbers")
+    return np.ndarray((length,), dtype, mapped, start + HEADER)
+
+
+def _check(arrays: Arrays) -> None:
+    """Lengths agree, every row lies within its arrays, weights are weights."""
+    rows = len(arrays["row_weight"])
+    clients = len(arrays["client_rows"]) - 1 if "client_rows" in arrays else rows
+    for pointer, targets in POINTERS.items():
+        if pointer in arrays:
+            starts, count = arrays[pointer], clients if pointer == "client_rows" else rows
+            ends = {len(arrays[name]) for name in targets if name in arrays}
+            if count < 1 or len(starts) != count + 1 or starts[0] != 0 or ends != {int(starts[-1])}:
+                raise InputError(f"the lengths of {pointer} and {' or '.join(targets)} do not agree")
+            falls = starts[1:] <= starts[:-1] if pointer == "client_rows" else starts[1:] < starts[:-1]
+            if falls.any():
+                raise InputError(f"{pointer} falls where it must rise")
+    if not 0 <= arrays["row_weight"].min() <= arrays["row_weight"].max() < np.inf:
+        raise InputError("row_weight has numbers that are negative or not finite")
+    as_weights(arrays["client_weights"], clients, "client_weights")

@@ -1,0 +1,139 @@
+"""Questions about what items add to a set, and who has the most to say about it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.coding import Coding, code_rows, coins
+from folkmoot.objectives.objective import Objective
+from folkmoot.queries.gradient import in_slots
+from folkmoot.queries.query import FINE_BITS, FINEST_BITS, Query, dense
+from folkmoot.sets import Array, Ids, Mask, Rows, frozen
+
+IMPORTANCE_BINS = 64
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gains(Query):
+    """f_i(S + e) − f_i(S) for each of the items.
+
+    Clients may take part by importance (Algorithm 3, lines 6 to 12): client i answers with probability
+    κ_i = min(1, κ·w_i), over κ_i, and else stays silent. With `inverse` (1/O_e for the singleton sums O), w_i is
+    the largest share that client i has in an item; without it everybody has κ_i = κ.
+    """
+
+    members: Mask
+    items: Ids
+    most: float  # no answer is worth more
+    key: int
+    kappa: float | None = None  # None: everybody answers
+    inverse: Array | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.members, self.items, self.inverse):
+            if array is not None:
+                frozen(array)
+
+    @property
+    def length(self) -> int:
+        return len(self.items)
+
+    @property
+    def bound(self) -> int:
+        return int(2 ** (FINE_BITS if self.kappa is None else FINEST_BITS) - 1)
+
+    @property
+    def scale(self) -> float:
+        return self.most / self.bound
+
+    def _chances(self, clients: Objective, times: Ids) -> Array:
+        """κ_i."""
+        if self.kappa is None:
+            return np.ones(clients.n_clients)
+        if self.inverse is None:
+            return np.full(clients.n_clients, min(self.kappa, 1.0))
+        return np.minimum(self.kappa * importance(clients, times, self.inverse), 1.0)
+
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
+        if self.kappa is None:
+            return None
+        return np.asarray(coins(np.uint64(self.key), ids, clients.n_items) < self._chances(clients, times))
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        slot = np.full(clients.n_items, -1)
+        slot[self.items] = np.arange(len(self.items))
+        gains = in_slots(clients._gains(self.members), slot, self.length)
+        chances = self._chances(clients, times)
+        gains.data /= np.repeat(np.maximum(chances, 1e-300), np.diff(gains.indptr))
+        how = Coding(self.scale, self.bound, self.kappa is not None, self.key).scalars
+        numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
+        numbers *= np.repeat(times, np.diff(gains.indptr))
+        return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
+
+    def mean(self, total: Ids, weight: int, n_items: int) -> Array:
+        """Gains of F, over all items (0 where none was asked about), if clients count `weight` times together."""
+        out = np.zeros(n_items)
+        out[self.items] = total * (self.scale / weight)
+        return out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Singletons(Gains):
+    """What each item is worth alone: Algorithms 4 and 5, the sum O."""
+
+
+def singletons(n_items: int, single: float, key: int) -> Singletons:
+    nothing = np.zeros(n_items, dtype=bool)
+    return Singletons(members=nothing, items=np.arange(n_items), most=single, key=key)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Importance(Query):
+    """How important clients are, as a histogram: counts and sums of w_i by powers of two.
+
+    From it follows the κ at which an expected number of clients answers.
+    """
+
+    inverse: Array
+
+    def __post_init__(self) -> None:
+        frozen(self.inverse)
+
+    @property
+    def length(self) -> int:
+        return 2 * IMPORTANCE_BINS
+
+    @property
+    def bound(self) -> int:
+        return int(2**FINE_BITS)
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        w = np.minimum(importance(clients, times, self.inverse), 1.0)
+        _, exponents = np.frexp(w)
+        place = np.clip(-exponents, 0, IMPORTANCE_BINS - 1)
+        out = np.zeros((clients.n_clients, 2, IMPORTANCE_BINS), dtype=np.int64)
+        everybody = np.arange(clients.n_clients)
+        out[everybody, 0, place] = 1
+        out[everybody, 1, place] = np.rint(np.ldexp(w, place) * 2**FINE_BITS).astype(np.int64)
+        return dense(out.reshape(clients.n_clients, -1))
+
+    @staticmethod
+    def kappa(total: Ids, answers: float) -> float:
+        """κ with Σ min(1, κ·w_i) = answers, clients of one power of two taken alike; infinite if all must answer."""
+        counts, sums = total.reshape(2, IMPORTANCE_BINS)
+        some = (counts > 0) & (sums > 0)
+        means = sums[some] / counts[some] * 2.0 ** -(FINE_BITS + np.flatnonzero(some))
+        if answers >= counts[some].sum():
+            return float(np.inf)
+        low, high = 0.0, 2.0 / means.min()
+        for _ in range(200):
+            kappa = (low + high) / 2
+            enough = float(counts[some] @ np.minimum(1.0, kappa * means)) >= answers
+            low, high = (low, kappa) if enough else (kappa, high)
+        return float(high)
+
+
+def importance(clients: Objective, times: Ids, inverse: Array) -> Array:
+    """w_i = max_e f_i(e)/O_e (Algorithms 4 and 5, last line), with O in the same counts as `times`."""
+    return clients._largest_shares(inverse) * times

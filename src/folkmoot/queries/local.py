@@ -1,0 +1,170 @@
+"""Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.coding import Coding, best_in_groups, code_rows, key_of, ranked
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.objectives.sampling import DEFAULT_SAMPLES
+from folkmoot.queries.gradient import AtPoint, in_slots
+from folkmoot.queries.query import FINE_BITS, Query
+from folkmoot.sets import Array, Ids, Mask, Rows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LocalBase(AtPoint):
+    """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
+
+    Only items that gain are named: a client with nothing to gain must not vote by item number. Gains are
+    compared in fixed point and ties broken by coins, so that float noise decides nothing.
+    """
+
+    matroid: Matroid
+    single: float
+
+    @property
+    def bound(self) -> int:
+        return 1
+
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+        return self._bases(gradients, ids, self.key)
+
+    def _bases(self, gradients: Rows, ids: Ids, key: int) -> Rows:
+        """Each row's best base, as ones in its slots."""
+        limit = 2**FINE_BITS - 1
+        items = self._item(gradients.indices)
+        how = Coding(self.single / limit, limit, False, key).scalars
+        gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
+        chosen = np.zeros(len(gains), dtype=bool)
+        groups = self.matroid.blocks
+        if groups is not None:
+            best_in_groups(gradients.indptr, items, gains, groups.group, groups.capacity, np.uint64(key), ids, chosen)
+        else:
+            for row in range(gradients.shape[0]):
+                span = slice(gradients.indptr[row], gradients.indptr[row + 1])
+                chosen[span] = self._base(items[span], gains[span], key, int(ids[row]))
+        kept = np.concatenate(([0], np.cumsum(chosen)))[gradients.indptr]
+        ones = np.ones(int(chosen.sum()), dtype=np.int64)
+        return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
+
+    def _base(self, items: Ids, gains: Ids, key: int, client: int) -> Mask:
+        """The same for one client under any matroid: its own items in their order, then all others."""
+        order = ranked(items, gains, np.uint64(key), client)
+        own = items[order[gains[order] > 0]]
+        others = np.setdiff1d(np.arange(self.matroid.n_items), own)
+        base = self.matroid._first_base(np.concatenate((own, others)))
+        return np.isin(items, base) & (gains > 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LocalWalk(LocalBase):
+    """Algorithm 2, lines 6 to 13: `steps` steps of continuous greedy at home, each 1/steps of the client's own
+    best base; the answer counts how often each item was in it.
+
+    A walk can leave the cube, where the extension means nothing: gradients are taken at min(x, 1).
+    """
+
+    steps: int
+
+    @property
+    def bound(self) -> int:
+        return self.steps
+
+    @property
+    def scale(self) -> float:
+        return 1 / self.steps
+
+    def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+        """Everybody samples sets of its own."""
+        if clients._exact(self.samples):
+            return super()._at_x(clients, ids)
+        values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
+        return clients._sampled_each(everywhere(self.x, clients.n_clients), self._samples, self.key, ids), values
+
+    @property
+    def _samples(self) -> int:
+        return DEFAULT_SAMPLES if self.samples is None else self.samples
+
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+        counts = self._bases(gradients, ids, key_of(self.key, 0))
+        shared = everywhere(self.x, clients.n_clients)
+        for step in range(1, self.steps):
+            moved = sparse.csr_array(
+                (counts.data / self.steps, self._item(counts.indices), counts.indptr), shared.shape
+            )
+            points: Rows = shared + moved
+            points.data = np.minimum(points.data, 1.0)
+            key = key_of(self.key, step)
+            if clients._exact(self.samples):
+                local = clients._gradients_each(points)
+            else:
+                local = clients._sampled_each(points, self._samples, key, ids)
+            counts = counts + self._bases(in_slots(local, self.slot, self.width), ids, key)
+        return counts
+
+
+def everywhere(x: Array, clients: int) -> Rows:
+    """The same point for everybody, as sparse rows."""
+    support = np.flatnonzero(x)
+    start = np.arange(0, clients * len(support) + 1, max(len(support), 1))[: clients + 1]
+    start = start if len(support) else np.zeros(clients + 1, dtype=np.int64)
+    return sparse.csr_array((np.tile(x[support], clients), np.tile(support, clients), start), shape=(clients, len(x)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShardBase(Query):
+    """RandGreeDi: clients are dealt to shards that see all of their members' functions; each answers greedily.
+
+    With `deal`, items are dealt too, and a shard looks at its own only. The party here is the shard: the
+    first of its members among those who answer speaks for it.
+    """
+
+    matroid: Matroid
+    shards: int
+    deal: bool
+    items: Ids | None
+    key: int
+
+    @property
+    def length(self) -> int:
+        return self.matroid.n_items
+
+    @property
+    def bound(self) -> int:
+        return 1
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        rng = np.random.default_rng(self.key)
+        shard_of_item = rng.integers(0, self.shards, self.length)
+        hand = np.random.default_rng(key_of(self.key, 1)).integers(0, self.shards, int(ids.max()) + 1)[ids]
+        out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
+        for shard in range(self.shards):
+            members = np.flatnonzero(hand == shard)
+            if members.size:
+                allowed = np.zeros(self.length, dtype=bool)
+                allowed[slice(None) if self.items is None else self.items] = True
+                if self.deal:
+                    allowed &= shard_of_item == shard
+                party = clients[members].reweighted(times[members])
+                out[members[0], greedy_base(party, self.matroid, allowed)] = 1
+        return out.tocsr()
+
+    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return np.asarray(self.answers(clients, ids, times).sum(axis=0)).reshape(-1)
+
+
+def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int]:
+    """Greedy over the allowed items."""
+    walk, members, order = clients.walk(), np.zeros(matroid.n_items, dtype=bool), []
+    while (addable := np.flatnonzero(matroid._addable(members) & allowed)).size:
+        gains = walk.gains(addable)
+        if gains.max() <= 0:
+            break
+        item = int(addable[gains.argmax()])
+        members[item] = True
+        walk.add(item)
+        order.append(item)
+    return order

@@ -1,0 +1,178 @@
+"""One round: the server asks a cohort a question and learns the sum of the answers, nothing else.
+
+A method is a generator of `Ask`s that is sent `Sum`s; an engine turns an `Ask` into a `Sum`. `drive` brings the
+two together.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from folkmoot.coding import key_of
+from folkmoot.errors import InputError, RoundFailed
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.queries.query import Query
+from folkmoot.sets import Array, Ids, frozen
+
+T = TypeVar("T")
+
+RING_BITS = 63  # sums are kept in signed 64-bit integers
+WEIGHT_BITS = 20  # of the largest weight, when everybody answers and weights are not alike
+ATTEMPTS = 3  # a round that loses too many clients is asked again, of others
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Who is asked: client numbers (None: everyone) and how often each counts (None: once)."""
+
+    ids: Ids | None
+    times: Ids | None
+    size: int  # distinct clients
+    weight: int  # how often they count together
+    everyone: bool = False
+
+    @classmethod
+    def of(cls, ids: Ids, times: Ids | None) -> "Cohort":
+        weight = len(ids) if times is None else int(times.sum())
+        return cls(frozen(ids), None if times is None else frozen(times), len(ids), weight)
+
+    def parameters(self) -> dict[str, Any]:
+        """Everyone is who they are by the population; others are named."""
+        named = {} if self.everyone else {"ids": self.ids, "times": self.times}
+        return {"size": self.size, "weight": self.weight, "everyone": self.everyone, **named}
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """What the server knows beforehand: how many clients and items there are, and how much each client counts."""
+
+    n_items: int
+    n_clients: int
+    weights: Array | None = None  # None: all alike
+    closed_form: bool = True  # whether clients have exact gradients
+
+    @classmethod
+    def of(cls, objective: Objective) -> "Population":
+        weights = objective.client_weights
+        alike = bool((weights == weights[0]).all())
+        return cls(objective.n_items, objective.n_clients, None if alike else weights, objective.closed_form)
+
+    def parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form")}
+
+    @cached_property
+    def everyone(self) -> Cohort:
+        """All clients, each as often as it weighs (in whole numbers)."""
+        if self.weights is None:
+            return Cohort(None, None, self.n_clients, self.n_clients, everyone=True)
+        times = np.rint(self.weights * (2**WEIGHT_BITS / self.weights.max())).astype(np.int64)
+        ids = np.flatnonzero(times)
+        return replace(Cohort.of(ids, times[ids]), everyone=True)
+
+    def draw(self, size: int | None, key: int) -> Cohort:
+        """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
+
+        Unbiased: clients stand in a random order, each as long as its p_i, and every 1/size along the way one
+        is taken. So nobody counts more than one time above or below what is expected, and where all weigh the
+        same it is a sample without repeats, whose sums vary less than those of independent draws.
+        """
+        if size is None or size >= self.n_clients:
+            return self.everyone
+        rng = np.random.default_rng(key)
+        if self.weights is None:
+            return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
+        order = rng.permutation(self.n_clients)
+        ends = np.cumsum(self.weights[order])
+        marks = (np.arange(size) + rng.random()) * (ends[-1] / size)
+        taken = order[np.minimum(np.searchsorted(ends, marks, side="right"), self.n_clients - 1)]
+        ids, times = np.unique(taken, return_counts=True)
+        return Cohort.of(ids, times)
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """A question to a cohort."""
+
+    query: Query
+    cohort: Cohort
+    label: str  # for people: what this round is for
+    number: int  # of the round, from 0
+
+    def parameters(self) -> dict[str, Any]:
+        return {"query": self.query, "cohort": self.cohort, "label": self.label, "number": self.number}
+
+    @property
+    def ring_bits(self) -> int:
+        """The smallest ring that holds any sum of these answers; refused where none does."""
+        bits = (self.query.bound * self.cohort.weight).bit_length()
+        if bits > RING_BITS:
+            raise InputError(
+                f"{self.label}: {self.cohort.weight:,} answers of up to {self.query.bound:,} need {bits} bits, "
+                f"the ring has {RING_BITS}; ask fewer clients or fewer bits"
+            )
+        return bits
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """What the server learns: the sum, how often clients counted in it, and how many they were.
+
+    A round in which too few answered has no sum: zeros, and a count of 0.
+    """
+
+    total: Ids
+    count: int
+    clients: int
+    asked: int  # what the count would be had everyone asked answered
+
+    def __post_init__(self) -> None:
+        frozen(self.total)
+
+
+Run = Generator[Ask, Sum, T]
+
+
+class Engine(Protocol):
+    """Turns a question into the sum of the answers."""
+
+    @property
+    def population(self) -> Population: ...
+
+    def __call__(self, ask: Ask) -> Sum: ...
+
+
+def drive(run: Run[T], engine: Callable[[Ask], Sum]) -> T:
+    """Ask the engine whatever the method asks, until it has its result."""
+    try:
+        ask = next(run)
+        while True:
+            ask.ring_bits  # noqa: B018 - refuses before anyone is asked
+            ask = run.send(engine(ask))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+class Talk:
+    """The server's side of a conversation: whom it asks, and the keys of the coins."""
+
+    def __init__(self, population: Population, matroid: Matroid, seed: int) -> None:
+        self.population, self.matroid, self.seed = population, matroid, seed
+        self.rounds = 0
+
+    def ask(self, question: Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
+        """Ask `size` fresh clients; if too few answer, ask others. `question` gets the key of its coins."""
+        for _ in range(ATTEMPTS):
+            number, key = self.rounds, key_of(self.seed, self.rounds)
+            self.rounds += 1
+            answer = yield Ask(question(key), self.population.draw(size, key_of(key, 1)), label, number)
+            if answer.count:
+                return answer
+        raise RoundFailed(
+            f"{label}: too few clients answered, {ATTEMPTS} times in a row (round {self.rounds} of the transcript); "
+            "what was learnt before is kept"
+        )
