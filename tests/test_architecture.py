@@ -11,19 +11,38 @@ ROOT = Path(folkmoot.__file__).parent
 # Each room, and the rooms it may open a door to.
 MAY_IMPORT = {
     "errors": set(),
+    "version": set(),
     "sets": {"errors"},
     "kernels": {"sets"},
+    "coding": {"kernels", "sets"},
+    "codec": {"errors"},
     "inputs": {"errors", "sets", "kernels"},
-    "objectives": {"errors", "sets", "kernels", "inputs"},
+    "objectives": {"errors", "sets", "kernels", "inputs", "coding"},
     "matroids": {"errors", "sets", "inputs"},
     "multilinear": {"errors", "sets", "inputs", "objectives"},
     "rounding": {"errors", "sets", "inputs", "matroids"},
     "certificate": {"sets", "objectives", "matroids"},
     "welfare": {"objectives", "matroids"},
     "checks": {"errors", "sets", "inputs", "objectives"},
-    "result": {"errors", "sets"},
-    "algorithms": {"errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"},
-    "front": {"errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"},
+    "guarantee": set(),
+    "result": {"errors", "sets", "guarantee"},
+    "queries": {"sets", "kernels", "coding", "objectives", "matroids"},
+    "rounds": {"errors", "sets", "coding", "objectives", "matroids", "queries"},
+    "algorithms": {
+        *("errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"),
+        *("coding", "queries", "rounds", "guarantee", "result"),
+    },
+    "engines": {"errors", "sets", "inputs", "kernels", "coding", "objectives", "rounds"},
+    "transcript": {"errors", "codec", "rounds"},
+    "progress": {"result"},
+    "federation": {
+        *("errors", "codec", "objectives", "matroids", "algorithms", "rounds", "engines", "transcript"),
+        *("progress", "result", "version"),
+    },
+    "front": {
+        *("errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"),
+        *("rounds", "engines", "federation", "progress"),
+    },
 }
 OUTSIDE = {"numpy", "scipy", "numba"}
 

@@ -65,7 +65,9 @@ class Transcript:
 
     def about(self, name: str) -> bytes | None:
         row = self.database.execute("select value from about where name = ?", (name,)).fetchone()
-        return None if row is None else bytes(row[0])
+        if row is None:
+            return None
+        return row[0].encode() if isinstance(row[0], str) else bytes(row[0])
 
     def __len__(self) -> int:
         return int(self.database.execute("select count(*) from rounds").fetchone()[0])

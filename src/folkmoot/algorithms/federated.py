@@ -31,6 +31,7 @@ from folkmoot.sets import Array, Ids, Mask, indicator
 JURY = 30  # times the cohort: roundings differ by little, and many clients must tell which is better
 SWAPS_A_RANK = 3  # items on the polishing shortlist, for each item of a base
 MOST_SWAPS = 2048  # sets in one question
+BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
 
@@ -288,7 +289,9 @@ def appraised(problem: Problem, chosen: Mask, x: Array | None, alone: Array, con
     that its score is not the best of many.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    y = chosen.astype(np.float64) if x is None or not talk.population.closed_form else x
+    y = chosen.astype(np.float64)
+    if x is not None and talk.population.closed_form:
+        y = np.minimum(BETWEEN * (x + y), 1.0)
     question = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
     answer = yield from talk.ask(lambda _: question, problem.jury, "bound: gradient of all items")
     slopes = (1.0 - y) * np.maximum(question.mean(answer.total, answer.count), 0.0)

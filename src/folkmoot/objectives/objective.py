@@ -216,7 +216,9 @@ class Objective(ABC):
 
     def gains(self, members: ItemSet) -> Rows:
         """f_i(S + e) − f_i(S) for each client, on the items that still add something to it."""
-        return self._gains(as_members(self.n_items, members))
+        rows = self._gains(as_members(self.n_items, members))
+        rows.sort_indices()
+        return rows
 
     def extension(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
         """f̂_i(x) = E f_i(R), R holding item e with probability x_e independently, for each client.
@@ -229,7 +231,9 @@ class Objective(ABC):
     def gradients(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Rows:
         """∂f̂_i/∂x_e for each client. Exact where there is a closed form, sampled otherwise."""
         point = as_point(self.n_items, x)
-        return self._gradients(point) if self._exact(samples) else sampling.gradients(self, point, samples, seed)
+        rows = self._gradients(point) if self._exact(samples) else sampling.gradients(self, point, samples, seed)
+        rows.sort_indices()
+        return rows
 
     def mean_values(self, sets: ItemSet) -> Any:
         """F(S); with a boolean matrix of sets, one value a set."""

@@ -187,7 +187,6 @@ class SparseRows(Objective):
                 shape=(self.n_clients, len(self.row_weight)),
             )
             rows = cast(Rows, owning @ rows)
-        rows.sort_indices()
         return rows
 
     def __getstate__(self) -> dict[str, Any]:

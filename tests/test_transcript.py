@@ -1,0 +1,214 @@
+"""Transcripts: a run that is killed goes on as if nothing had been, and a changed file is noticed."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot import (
+    DiscreteGreedy,
+    FacilityLocation,
+    FedCG,
+    FedCGPlus,
+    InputError,
+    Oracle,
+    Partition,
+    Result,
+    RoundFailed,
+    Simulation,
+    TranscriptError,
+    resume,
+    solve,
+    verify,
+)
+from folkmoot.algorithms.federated import Federated
+from folkmoot.result import Round
+from folkmoot.transcript import Transcript
+
+GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+METHODS = [
+    FedCG(3, cohort=12),
+    FedCGPlus(4, 2, cohort=12),
+    DiscreteGreedy(expected_answers=15),
+    FedCG(2, answer="votes"),
+]
+
+
+def people(seed: int = 0, clients: int = 50) -> FacilityLocation:
+    rng = np.random.default_rng(seed)
+    return FacilityLocation(rng.integers(1, 6, (clients, 9)), weights=rng.integers(1, 4, clients))
+
+
+class Killed(Exception):
+    """In place of a power cut."""
+
+
+def killed_after(rounds: int) -> Any:
+    def watch(done: int, _: int, __: Round) -> None:
+        if done == rounds:
+            raise Killed
+
+    return watch
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_killed_after_any_round_and_resumed(method: Federated, tmp_path: Path) -> None:
+    objective, matroid = people(), Partition(GROUPS, 1)
+    whole = solve(objective, matroid, method, seed=4, transcript=tmp_path / "whole")
+    assert whole == solve(objective, matroid, method, seed=4)
+    assert whole == verify(tmp_path / "whole") == verify(tmp_path / "whole", objective)
+    for rounds in range(1, len(whole.rounds or ()) + 1):
+        path = tmp_path / f"killed {rounds}"
+        with pytest.raises(Killed):
+            solve(objective, matroid, method, seed=4, transcript=path, progress=killed_after(rounds))
+        with pytest.raises(TranscriptError, match=rf"the run is not finished \({rounds} rounds\)"):
+            verify(path)
+        assert resume(path, objective) == whole
+        assert verify(path, objective) == whole
+        assert not list(tmp_path.glob(f"killed {rounds}-*")), "one file a run"
+
+
+SCRIPT = """
+import sys, os, signal
+sys.path.insert(0, {root!r})
+from tests.test_transcript import people, GROUPS
+from folkmoot import FedCG, Partition, solve
+def watch(done, planned, last):
+    if done == {rounds}:
+        os.kill(os.getpid(), signal.SIGKILL)
+solve(people(), Partition(GROUPS, 1), FedCG(3, cohort=12), seed=4, transcript={path!r}, progress=watch)
+"""
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_a_real_kill(rounds: int, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    root = str(Path(__file__).parent.parent)
+    script = SCRIPT.format(root=root, rounds=rounds, path=str(path))
+    process = subprocess.run([sys.executable, "-c", script], check=False, cwd=root, env={**os.environ})
+    assert process.returncode == -signal.SIGKILL
+    assert resume(path, people()) == solve(people(), Partition(GROUPS, 1), FedCG(3, cohort=12), seed=4)
+
+
+def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
+    result = solve(people(), 3, FedCG(3, cohort=12), transcript=tmp_path / "run")
+    assert resume(tmp_path / "run", people()) == result
+    assert verify(tmp_path / "run") == result
+
+
+def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
+    objective = people()
+    steady, broken = Simulation(objective, dropout=0.4), Simulation(objective, dropout=0.4)
+    broken.dropout = 0.999  # settings say the same: the same run, on a bad day
+    broken.settings = steady.settings  # type: ignore[method-assign]
+    with pytest.raises(RoundFailed, match="what was learnt before is kept"):
+        solve(objective, 3, FedCG(3, cohort=12), engine=broken, transcript=tmp_path / "run")
+    with Transcript.reopen(tmp_path / "run") as store:
+        assert len(store) == 3
+    with pytest.raises(RoundFailed):
+        resume(tmp_path / "run", engine=steady)
+
+
+def change(path: Path, statement: str, *values: Any) -> None:
+    database = sqlite3.connect(path)
+    with database:
+        assert database.execute(statement, values).rowcount == 1
+    database.close()
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    path = tmp_path / "run"
+    solve(people(), 3, FedCG(3, cohort=12), transcript=path)
+    return path
+
+
+def test_changes_are_noticed(finished: Path) -> None:
+    database = sqlite3.connect(finished)
+    other = database.execute("select total from rounds where number = 2").fetchone()[0]
+    database.close()
+    change(finished, "update rounds set total = ? where number = 1", other)
+    with pytest.raises(TranscriptError, match=r"the sum of round 1 \(step 1\) was changed"):
+        verify(finished)
+    with pytest.raises(TranscriptError, match="was changed"):
+        resume(finished, people())
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("update rounds set count = count - 1 where number = 2", "round 2 .* was changed"),
+        ("update rounds set digest = 'x' where number = 0", "round 0 .* is not what this run would ask"),
+        ("delete from rounds where number = 3", "is missing"),
+        ("update about set value = '0.0.1' where name = 'version'", "was written by folkmoot 0.0.1, this is"),
+        ("update about set value = 'other' where name = 'format'", "is not a transcript in the form"),
+        ("update about set value = 'other' where name = 'run'", "data: is not a packed question"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(finished: Path, statement: str, sentence: str) -> None:
+    change(finished, statement)
+    with pytest.raises((TranscriptError, InputError), match=sentence) as refused:
+        verify(finished)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_changed_result_is_noticed(finished: Path) -> None:
+    result = verify(finished)
+    other = Result.from_json(result.to_json().replace(f'"selected": {list(result.selected)}', '"selected": [0, 1, 2]'))
+    assert other != result
+    change(finished, "update about set value = ? where name = 'result'", other.to_json().encode())
+    with pytest.raises(TranscriptError, match="lead to another result"):
+        verify(finished)
+
+
+def test_other_clients_are_refused(finished: Path) -> None:
+    with pytest.raises(TranscriptError, match="was made with 50 clients and 9 items, given are 40 and 9"):
+        resume(finished, people(clients=40))
+    with pytest.raises(TranscriptError, match="other weights"):
+        resume(finished, people().reweighted(np.ones(50)))
+    benefits = np.random.default_rng(9).integers(1, 6, (50, 9))
+    with pytest.raises(TranscriptError, match="other data of the same size"):
+        resume(finished, FacilityLocation(benefits, weights=people().client_weights))
+    with pytest.raises(TranscriptError, match="the engine was"):
+        resume(finished, engine=Simulation(people(), dropout=0.1))
+    with pytest.raises(TranscriptError, match="not under the matroid given"):
+        resume(finished, people(), matroid=Partition(GROUPS, 1))
+    with pytest.raises(InputError, match="the transcript holds no private data"):
+        resume(finished)
+
+
+def test_an_oracle_is_passed_again(tmp_path: Path) -> None:
+    oracle = Oracle(9, lambda chosen: len(chosen) <= 3)
+    result = solve(people(), oracle, FedCG(2), transcript=tmp_path / "run")
+    with pytest.raises(InputError, match="is a function and was not stored"):
+        verify(tmp_path / "run")
+    assert verify(tmp_path / "run", matroid=oracle) == result
+
+
+def test_wrong_files_are_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database at all, but long enough to be taken for one" * 100)
+    (tmp_path / "empty").touch()
+    sqlite3.connect(tmp_path / "other").execute("create table t (x)").connection.close()
+    for name, sentence in {
+        "text": "is not a transcript, or is damaged",
+        "empty": "cannot be read or written",
+        "other": "cannot be read or written",
+        "missing": "there is no file",
+    }.items():
+        with pytest.raises((TranscriptError, InputError), match=sentence):
+            verify(tmp_path / name)
+    with pytest.raises(InputError, match="is there already"):
+        solve(people(), 3, FedCG(2), transcript=tmp_path / "text")
+    with pytest.raises(InputError, match="there is no folder"):
+        solve(people(), 3, FedCG(2), transcript=tmp_path / "no" / "run")
+
+
+def test_one_process_at_a_time(finished: Path) -> None:
+    with Transcript.reopen(finished), pytest.raises(TranscriptError, match="another process is working on this run"):
+        resume(finished, people())
