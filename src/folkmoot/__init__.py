@@ -44,6 +44,7 @@ from folkmoot.objectives import (
     Mixture,
     Objective,
     ProbabilisticCoverage,
+    store,
 )
 from folkmoot.result import Result
 from folkmoot.version import __version__
@@ -95,6 +96,7 @@ __all__ = [
     "rounding",
     "samples_needed",
     "solve",
+    "store",
     "upper_bound",
     "verify",
     "welfare",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
+from threading import local
 from typing import Any, Generic, TypeVar, cast
 
 import numba
@@ -79,11 +80,11 @@ def blocks(row_start: Ids, *, most: int = MOST_BLOCKS) -> list[tuple[int, int]]:
 
 def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> list[T]:
     """work(lo, hi) for every block, in threads; the results in the order of the blocks."""
-    threads = min(thread_count(), len(cuts))
-    if threads == 1:
+    count = min(thread_count(), len(cuts))
+    if count == 1 or _inside.busy:  # a block that is itself cut into blocks works through them alone
         return [work(lo, hi) for lo, hi in cuts]
     share = Share(work, cuts)
-    helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(threads - 1)]
+    helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(count - 1)]
     share.take_all()  # this thread works too
     for helper in helpers:
         helper.result()
@@ -99,8 +100,21 @@ class Share(Generic[T]):
         self.results: list[T] = [cast(T, None)] * len(cuts)
 
     def take_all(self) -> None:
-        for block in self.waiting:
-            self.results[block] = self.work(*self.cuts[block])
+        _inside.busy = True
+        try:
+            for block in self.waiting:
+                self.results[block] = self.work(*self.cuts[block])
+        finally:
+            _inside.busy = False
+
+
+class Inside(local):
+    """Whether this thread is working on a block."""
+
+    busy = False
+
+
+_inside = Inside()
 
 
 def summed(

@@ -28,6 +28,7 @@ class Estimate:
     everyone: bool  # then low, value and high are the same
     popularity: float  # what the most popular items are worth, and a random choice
     random: float
+    clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
 
     @property
     def ratio(self) -> float:
@@ -162,6 +163,8 @@ class Result:
             lines.append(
                 f"from sums alone: value {e.value:.6g} ({spread}); popularity {e.popularity:.6g}, random {e.random:.6g}"
             )
+            if e.clipped:
+                lines.append(f"the values of {e.clipped:.1%} of the clients were cut at the public range")
         if self.rounds:
             answers = sum(one.answered for one in self.rounds)
             sent = sum(one.up * one.answered for one in self.rounds)

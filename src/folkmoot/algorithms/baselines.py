@@ -56,7 +56,7 @@ class FederatedFrankWolfe(Federated):
         way = yield from walk(problem, question, self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=1 - min(least, 1.0))
-        return Found.at(way.x, way.merit, way.first if problem.items is None else None, promise)
+        return Found.at(way.x, way.merit, way.first if problem.items is None else None, promise, way.lowest)
 
 
 @dataclass(frozen=True, repr=False)

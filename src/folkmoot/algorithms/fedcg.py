@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated import Federated, Found, Problem, in_order
+from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
@@ -28,24 +29,29 @@ Direction = Callable[[Array, int], Array]  # from what a round said, and its num
 
 @dataclass(frozen=True)
 class Way:
-    """Where continuous greedy came to, and what it heard: the mean over the rounds, and the first."""
+    """Where continuous greedy came to, and what it heard."""
 
     x: Array
-    merit: Array
-    first: Array
+    merit: Array  # the mean over the rounds
+    first: Array  # the first round, at x = 0
+    lowest: Array | None  # the point, short of x, at which the bound on the optimum looked lowest
 
 
 def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
     """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
     x = np.zeros(problem.matroid.n_items)
     merit, first = np.zeros_like(x), np.zeros_like(x)
+    bounds: list[tuple[float, Array]] = []
     for t in range(rounds):
         answer = yield from problem.talk.ask(partial(question, x), cohort, f"step {t + 1}")
-        mean = question(x, 0).mean(answer.total, answer.count)
+        asked = question(x, 0)
+        mean = asked.mean(answer.total, answer.count)
+        bounds.append((bound_from_gains(asked.value(answer.total, answer.count), (1 - x) * mean, problem.matroid), x))
         x = np.minimum(x + direction(mean, t) / rounds, 1.0)
         merit += mean / rounds
         first = first if t else mean
-    return Way(x, merit, first)
+    lowest = min(range(rounds), key=lambda t: bounds[t][0])
+    return Way(x, merit, first, bounds[lowest][1] if lowest < rounds - 1 else None)
 
 
 def mean_of_bases(mean: Array, _: int) -> Array:
@@ -118,7 +124,8 @@ class FedCG(Federated):
             self.rounds, self.cohort, bases=self.answer == "base", memory=0.0 if self.answer == "base" else self.memory
         )
         known = self.answer in ("quantized", "gradient") and problem.items is None
-        return Found.at(way.x, way.merit, way.first if known else None, promise)
+        lowest = way.lowest if self.answer != "base" else None
+        return Found.at(way.x, way.merit, way.first if known else None, promise, lowest)
 
     def _question(self, problem: Problem) -> Question:
         ranges, items = problem.ranges, problem.items

@@ -44,11 +44,19 @@ class Found:
     merit: Array  # what items looked worth on the way: ties, gaps and the polishing shortlist go by it
     singletons: Array | None  # what each item is worth alone, if the search asked that
     promise: Promise | None = None
+    lowest: Array | None = None  # a point at which the bound on the optimum promises to be low
 
     @classmethod
-    def at(cls, x: Array, merit: Array, singletons: Array | None, promise: Promise | None) -> "Found":
+    def at(
+        cls,
+        x: Array,
+        merit: Array,
+        singletons: Array | None,
+        promise: Promise | None,
+        lowest: Array | None = None,
+    ) -> "Found":
         """A point, with no set yet."""
-        return cls(x, np.zeros((0, len(x)), dtype=bool), merit, singletons, promise)
+        return cls(x, np.zeros((0, len(x)), dtype=bool), merit, singletons, promise, lowest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +135,7 @@ class Federated:
 
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
-        return 1 + (self.shortlist is not None) + self.searching(matroid) + 1 + self.polish + 2
+        return 1 + (self.shortlist is not None) + self.searching(matroid) + 1 + self.polish + 3
 
     def searching(self, matroid: Matroid) -> int:
         raise NotImplementedError
@@ -168,7 +176,7 @@ class Federated:
             scores = yield from scored(problem, candidates, "scoring roundings")
             chosen = candidates[int(scores.argmax())]
         chosen = yield from polished(problem, chosen, found, self.polish)
-        estimate = yield from appraised(problem, chosen, found.x, alone, self.confidence)
+        estimate = yield from appraised(problem, chosen, found, alone, self.confidence)
         return Outcome(chosen, found.x, estimate, ranges, float(alone.max()), found.promise)
 
     def _candidates(self, problem: Problem, found: Found) -> Mask:
@@ -280,24 +288,17 @@ def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], bett
     return leaps[1:]
 
 
-def appraised(problem: Problem, chosen: Mask, x: Array | None, alone: Array, confidence: float) -> Run[Estimate]:
-    """How good the answer is: a bound from the gradient at a point, and means and spreads from a last cohort.
+def appraised(problem: Problem, chosen: Mask, found: Found, alone: Array, confidence: float) -> Run[Estimate]:
+    """How good the answer is: a bound on the optimum, then means and spreads from a last cohort.
 
-    For any y and any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e. The base that makes the right side
-    largest in a sample makes it at least as large as O does, so the sample errs on the safe side but for the
-    spread of one tangent, which the last question asks for. The last cohort scores nothing but the answer, so
-    that its score is not the best of many.
+    The last cohort scores nothing but the answer, so that its score is not the best of many.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    y = chosen.astype(np.float64)
-    if x is not None and talk.population.closed_form:
-        y = np.minimum(BETWEEN * (x + y), 1.0)
-    question = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
-    answer = yield from talk.ask(lambda _: question, problem.jury, "bound: gradient of all items")
-    slopes = (1.0 - y) * np.maximum(question.mean(answer.total, answer.count), 0.0)
-    bound = bound_from_gains(question.value(answer.total, answer.count), slopes, matroid)
-    bound += (ranges.whole + matroid.rank * ranges.single) / (2 * LIMIT)  # what fixed point may have lost
-    slope = np.where(indicator(matroid.n_items, matroid.best_base(slopes)), 1.0 - y, 0.0)
+    points = points_to_look_from(problem, chosen, found)
+    bounds = []
+    for y in points:
+        bounds.append((yield from bounded(problem, y)))
+    bound, slope, y = min(bounds, key=lambda one: one[0])
     popular = indicator(matroid.n_items, matroid._first_base(in_order(alone, key_of(talk.seed, -4))))
     rng = np.random.default_rng(key_of(talk.seed, -5))
     randoms = [
@@ -310,11 +311,12 @@ def appraised(problem: Problem, chosen: Mask, x: Array | None, alone: Array, con
     worth, tangent = last.moments(answer.total, answer.count)
     everyone = answer.count == talk.population.everyone.weight
     z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z_bound = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / len(points))  # the lowest of several may be low by luck
     left = 1 - answer.clients / talk.population.n_clients if talk.population.weights is None else 1.0
-    spread = 0.0 if everyone else z * sqrt(max(left, 0.0) / answer.clients)
+    spread = 0.0 if everyone else sqrt(max(left, 0.0) / answer.clients)
     value = float(worth.mean[0])
-    off = spread * sqrt(float(worth.variance[0]))
-    high = bound + spread * sqrt(float(tangent.variance[0]))
+    off = z * spread * sqrt(float(worth.variance[0]))
+    high = bound + z_bound * spread * sqrt(float(tangent.variance[0]))
     return Estimate(
         value=value,
         low=value - off,
@@ -326,4 +328,32 @@ def appraised(problem: Problem, chosen: Mask, x: Array | None, alone: Array, con
         everyone=everyone,
         popularity=float(worth.mean[1]),
         random=float(worth.mean[2:].mean()),
+        clipped=ranges.clipped,
     )
+
+
+def points_to_look_from(problem: Problem, chosen: Mask, found: Found) -> list[Array]:
+    """Points of the cube at which the bound may be low: a little above x and the set; and back on the way of x.
+
+    Which is lower depends on the data. Where gradients are sampled only a whole point is exact.
+    """
+    at_set = chosen.astype(np.float64)
+    if found.x is None or not problem.talk.population.closed_form:
+        return [at_set]
+    return [np.minimum(BETWEEN * (found.x + at_set), 1.0), BETWEEN * found.x if found.lowest is None else found.lowest]
+
+
+def bounded(problem: Problem, y: Array) -> Run[tuple[float, Array, Array]]:
+    """A bound on the optimum from the gradient of all items at y, and the slope and point of its tangent.
+
+    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e. The base that makes the right side largest in a sample
+    makes it at least as large as O does there, so the sample errs on the safe side but for the spread of one
+    tangent, which the appraisal asks for.
+    """
+    matroid, ranges = problem.matroid, problem.ranges
+    question = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+    answer = yield from problem.talk.ask(lambda _: question, problem.jury, "bound, all items")
+    slopes = (1.0 - y) * np.maximum(question.mean(answer.total, answer.count), 0.0)
+    bound = bound_from_gains(question.value(answer.total, answer.count), slopes, matroid)
+    bound += (ranges.whole + matroid.rank * ranges.single) / (2 * LIMIT)  # what fixed point may have lost
+    return bound, np.where(indicator(matroid.n_items, matroid.best_base(slopes)), 1.0 - y, 0.0), y

@@ -40,7 +40,9 @@ class Magnitude(Query):
         out = np.zeros((clients.n_clients, 3, BINS), dtype=np.int64)
         everything = clients._values(~nothing[None, :])[:, 0]
         largest = clients._largest_shares(np.ones(clients.n_items))
-        for at, values in enumerate((largest, everything, np.asarray(singletons.sum(axis=1)).reshape(-1))):
+        for at, values in enumerate(
+            (largest, everything, np.asarray(singletons.sum(axis=1), dtype=np.float64).reshape(-1))
+        ):
             out[np.arange(clients.n_clients), at, bins_of(values)] = np.minimum(times, 1)
         return dense(out.reshape(clients.n_clients, -1))
 

@@ -50,15 +50,24 @@ class Query(ABC):
         """A row of whole numbers a client, already as often as the client counts."""
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """The sum of the answers, block by block: no more than a block of rows is ever there."""
+        """The sum of the answers, block by block: no more than a block of rows a thread is ever there."""
+        cuts = clients.client_blocks()
 
-        def one(lo: int, hi: int) -> Ids:
-            part = clients if hi - lo == clients.n_clients else clients[lo:hi]
-            rows = self.answers(part, ids[lo:hi], times[lo:hi])
-            return added_up(rows.indices, rows.data, self.length)
+        def some(first: int, last: int) -> Ids:
+            total = np.zeros(self.length, dtype=np.int64)
+            for lo, hi in cuts[first:last]:
+                part = clients if hi - lo == clients.n_clients else clients[lo:hi]
+                total += self._total(part, ids[lo:hi], times[lo:hi])
+            return total
 
-        total: Ids = np.sum(on_threads(one, clients.client_blocks()), axis=0)
+        stretches = [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(np.arange(len(cuts)), 8) if len(part)]
+        total: Ids = np.sum(on_threads(some, stretches), axis=0)
         return total
+
+    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        """The same for a block."""
+        rows = self.answers(clients, ids, times)
+        return added_up(rows.indices, rows.data, self.length)
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
         """Who answers, where clients decide that themselves; None: everybody who is asked."""

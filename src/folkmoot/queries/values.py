@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from folkmoot.coding import Coding, code_column
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.query import FINE_BITS, Query, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
@@ -44,7 +43,14 @@ class Values(Query):
         return self.whole / LIMIT
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        return dense(fixed_point(self._values(clients), self.scale, ids) * times[:, None])
+        return dense(self._numbers(clients) * times[:, None])
+
+    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return times @ self._numbers(clients)
+
+    def _numbers(self, clients: Objective) -> Ids:
+        """Every client's numbers, for a client that counts once."""
+        return fixed_point(self._values(clients), self.scale)
 
     def _values(self, clients: Objective) -> Array:
         """clients × sets, a few sets at a time: many sets of many items are never written out together."""
@@ -75,20 +81,21 @@ class Appraisal(Values):
     def length(self) -> int:
         return 2 * len(self.sets) + 2
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def _numbers(self, clients: Objective) -> Ids:
         values = self._values(clients)
         if clients.closed_form:
             gradients, at_y = clients._gradients_and_values(self.y)
         else:
             gradients, at_y = clients.gradients(self.y), clients.extension(self.y)
         tangent = (at_y + gradients @ self.slope)[:, None]
-        numbers = [
-            fixed_point(values, self.scale, ids),
-            fixed_point(values**2, self.scale * self.whole, ids),
-            fixed_point(tangent, self.steepest / LIMIT, ids),
-            fixed_point(tangent**2, self.steepest**2 / LIMIT, ids),
-        ]
-        return dense(np.hstack(numbers) * times[:, None])
+        return np.hstack(
+            [
+                fixed_point(values, self.scale),
+                fixed_point(values**2, self.scale * self.whole),
+                fixed_point(tangent, self.steepest / LIMIT),
+                fixed_point(tangent**2, self.steepest**2 / LIMIT),
+            ]
+        )
 
     def moments(self, total: Ids, count: int) -> tuple[Moments, Moments]:
         """Of the sets' values, and of the tangent."""
@@ -109,7 +116,6 @@ def asked_about(members: Mask) -> tuple[Ids, Mask]:
     return items, np.ascontiguousarray(members[:, items])
 
 
-def fixed_point(values: Array, unit: float, ids: Ids) -> Ids:
-    """A column of whole numbers a column of values, to the nearest."""
-    how = Coding(unit, LIMIT, False, 0).scalars
-    return np.stack([code_column(column, how, ids, 0) for column in values.T], axis=1)
+def fixed_point(values: Array, unit: float) -> Ids:
+    """Whole numbers from 0 to the limit, to the nearest."""
+    return np.clip(np.floor(values / unit + 0.5), 0, LIMIT).astype(np.int64)
