@@ -85,7 +85,8 @@ def coded(value: float, how: Coded, client: int, item: int) -> int:
         return 0
     if scaled >= how.limit:
         return how.limit
-    return int(np.floor(scaled + (coin(how.key, client, item) if how.stochastic else 0.5)))
+    below = int(np.floor(scaled))
+    return below + (coin(how.key, client, item) < scaled - below if how.stochastic else scaled - below >= 0.5)
 
 
 @kernel

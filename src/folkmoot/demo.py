@@ -78,8 +78,9 @@ def main() -> None:
     assert estimate is not None
     console.print(
         f"From these sums alone: the choice is worth {estimate.value:.4f} "
-        f"({estimate.low:.4f} to {estimate.high:.4f} at {estimate.confidence:.0%}),\nno choice is worth more than {estimate.bound_high:.4f}, so it is at least "
-        f"{100 * estimate.ratio:.1f} % of the best possible.\n"
+        f"({estimate.low:.4f} to {estimate.high:.4f} at {estimate.confidence:.0%}),\n"
+        f"no choice is worth more than {estimate.bound_high:.4f}, "
+        f"so it is at least {100 * estimate.ratio:.1f} % of the best possible.\n"
     )
     for name, share in zip(chosen.names or (), nearest(objective, chosen), strict=True):
         console.print(f"  {name:<12} the nearest clinic of {share:5.1%} of the households", highlight=False)

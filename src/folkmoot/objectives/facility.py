@@ -116,15 +116,16 @@ class FacilityLocation(SparseRows):
         if self.client_rows is not None:
             return super()._add_coded_gradient(x, slot, how, ids, times, into)
         nobody = np.empty(0, dtype=np.int64)
-        expected = np.empty(self.n_clients)
-        into += summed(
+        expected, miss = np.empty(self.n_clients), self._miss(x)
+        touched = (miss != 1.0).astype(np.uint8)
+        by_item: Ids = summed(
             lambda lo, hi, part: add_coded_gradient(
                 self.layout,
                 self.row_weight,
                 lo,
                 hi,
-                self._miss(x),
-                slot,
+                miss,
+                touched,
                 how.scalars,
                 nobody if ids is None else ids,
                 nobody if times is None else times,
@@ -132,9 +133,11 @@ class FacilityLocation(SparseRows):
                 part,
             ),
             self.layout.row_start,
-            len(into),
+            self.n_items,
             np.int64,
         )
+        asked = slot >= 0
+        into[slot[asked]] += by_item[asked]
         return expected
 
     def _miss(self, x: Array) -> Array:

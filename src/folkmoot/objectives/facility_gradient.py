@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.coding import Coded, coded, coin
+from folkmoot.coding import S11, Coded, coded, coin, mixed
 from folkmoot.kernels import kernel
 from folkmoot.objectives.runs import Runs
 from folkmoot.objectives.sparse import LEAST_MISS
@@ -126,7 +126,7 @@ def add_coded_gradient(
     lo: int,
     hi: int,
     miss: Array,
-    slot: Ids,
+    touched: NDArray[np.uint8],
     how: Coded,
     ids: Ids,
     times: Ids,
@@ -135,9 +135,11 @@ def add_coded_gradient(
 ) -> None:
     """What `gradient_by_entry` and `coded` say entry by entry, added up without ever being written down.
 
-    Items that x leaves out have all of a run's term: that is rounded once a run (or tossed for, from one
-    quotient). A row is a client here. `ids` may be empty (a client's number is its row), `times` too (once each).
+    Items that x leaves out (`touched` is 0, a byte an item that stays in the nearest cache) have all of a run's
+    term: that is rounded once a run, or tossed for from one quotient and one half of the hash. A row is a
+    client here. `ids` may be empty (a client's number is its row), `times` too (once each).
     """
+    items = rows.items
     room = most_runs(rows, lo, hi)
     none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
     for row in range(lo, hi):
@@ -145,26 +147,33 @@ def add_coded_gradient(
         expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]
         client = ids[row] if len(ids) else row
         count = times[row] if len(times) else 1
+        half = mixed(how.key ^ np.uint64(client))
         at = np.uint64(rows.row_start[row])
         row_start = at
         for run in range(runs):
             end = row_start + np.uint64(rows.run_end[first + run])
             whole = terms[run] * row_weight[row]
             scaled = whole / how.unit
-            tossed = how.stochastic and 0.0 < scaled < how.limit
-            plain = 0 if tossed else coded(whole, how, client, 0)
-            while at < end:
-                item = rows.items[at]
-                at += ONE
-                if slot[item] < 0:
-                    continue
-                if miss[item] != 1.0:
-                    number = coded(terms[run] / miss[item] * row_weight[row], how, client, item)
-                elif tossed:
-                    number = int(np.floor(scaled + coin(how.key, client, item)))
-                else:
-                    number = plain
-                into[slot[item]] += number * count
+            if how.stochastic and 0.0 < scaled < how.limit:
+                below = int(np.floor(scaled))
+                edge = np.uint64(np.ceil((scaled - below) * 2.0**53))  # coins below the fraction, as whole numbers
+                while at < end:
+                    item = items[at]
+                    if touched[item]:
+                        number = coded(terms[run] / miss[item] * row_weight[row], how, client, item)
+                    else:
+                        number = below + int((mixed(half ^ np.uint64(item)) >> S11) < edge)
+                    into[item] += number * count
+                    at += ONE
+            else:
+                plain = coded(whole, how, client, 0) * count
+                while at < end:
+                    item = items[at]
+                    if touched[item]:
+                        into[item] += coded(terms[run] / miss[item] * row_weight[row], how, client, item) * count
+                    else:
+                        into[item] += plain
+                    at += ONE
 
 
 @kernel
