@@ -31,7 +31,8 @@ from folkmoot import (
     solve,
 )
 from folkmoot.algorithms.fedcg import mean_of_bases, walk
-from folkmoot.algorithms.federated import Federated, Problem
+from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.problem import Problem
 from folkmoot.queries import LocalBase, Ranges
 from folkmoot.rounds import Ask, Population, Sum, Talk
 from folkmoot.sets import Array, indicator

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot.algorithms.fedcg import BestBase, walk
-from folkmoot.algorithms.federated import Federated, Found, Problem
+from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.problem import Found, Problem
 from folkmoot.coding import key_of
 from folkmoot.inputs import as_count
 from folkmoot.matroids.matroid import Matroid

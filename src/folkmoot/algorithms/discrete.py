@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from folkmoot.algorithms.federated import Federated, Found, Problem, in_order, singleton_means
+from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.problem import Found, Problem, in_order, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Discrete, kappa_in_theory

@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from folkmoot.algorithms.federated import Federated, Found, Problem, in_order
+from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.problem import Found, Problem, in_order
 from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
@@ -34,7 +35,7 @@ class Way:
     x: Array
     merit: Array  # the mean over the rounds
     first: Array  # the first round, at x = 0
-    lowest: Array | None  # the point, short of x, at which the bound on the optimum looked lowest
+    lowest: Array  # the point, short of x, from which the bound on the optimum looked lowest
 
 
 def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
@@ -51,7 +52,7 @@ def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, 
         merit += mean / rounds
         first = first if t else mean
     lowest = min(range(rounds), key=lambda t: bounds[t][0])
-    return Way(x, merit, first, bounds[lowest][1] if lowest < rounds - 1 else None)
+    return Way(x, merit, first, bounds[lowest][1])
 
 
 def mean_of_bases(mean: Array, _: int) -> Array:
