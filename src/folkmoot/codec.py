@@ -16,6 +16,7 @@ import numpy as np
 from folkmoot.errors import InputError
 
 MOST_BYTES = 1 << 30  # of a text that is unpacked
+MOST_ITEMS = 10**8  # a few bytes must not make something enormous
 DTYPES = ("bool", "int64", "float64", "uint64")
 
 
@@ -47,7 +48,7 @@ def unpacked(data: bytes, kinds: Mapping[str, type]) -> Any:
         if reader.unconsumed_tail or not reader.eof or reader.unused_data:
             raise ValueError
         return _thing(json.loads(text), kinds)
-    except (ValueError, TypeError, KeyError, zlib.error, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
         raise InputError("data: is not a packed question, or holds a kind that is not expected here") from None
 
 
@@ -58,6 +59,7 @@ def _document(thing: Any) -> Any:
         return thing.item()
     if isinstance(thing, np.ndarray):
         array = thing if thing.dtype.name in DTYPES else thing.astype(np.int64 if thing.dtype.kind in "iu" else float)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         data = np.packbits(array).tobytes() if array.dtype == bool else np.ascontiguousarray(array).tobytes()
         return {"array": array.dtype.name, "shape": list(array.shape), "data": b64encode(data).decode()}
     if isinstance(thing, list | tuple):
@@ -76,7 +78,10 @@ def _thing(document: Any, kinds: Mapping[str, type]) -> Any:
         return _array(document)
     if "map" in document:
         return {name: _thing(part, kinds) for name, part in document["map"].items()}
-    return kinds[document["kind"]](**{name: _thing(part, kinds) for name, part in document["with"].items()})
+    parameters = {name: _thing(part, kinds) for name, part in document["with"].items()}
+    if not 0 <= parameters.get("n_items", 0) <= MOST_ITEMS:
+        raise ValueError
+    return kinds[document["kind"]](**parameters)
 
 
 def _array(document: dict[str, Any]) -> Any:

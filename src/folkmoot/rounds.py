@@ -85,10 +85,10 @@ class Population:
         rng = np.random.default_rng(key)
         if self.weights is None:
             return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
-        order = rng.permutation(self.n_clients)
+        order = rng.permutation(np.flatnonzero(self.weights))
         ends = np.cumsum(self.weights[order])
         marks = (np.arange(size) + rng.random()) * (ends[-1] / size)
-        taken = order[np.minimum(np.searchsorted(ends, marks, side="right"), self.n_clients - 1)]
+        taken = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
         ids, times = np.unique(taken, return_counts=True)
         return Cohort.of(ids, times)
 
@@ -147,14 +147,15 @@ class Engine(Protocol):
 
 def drive(run: Run[T], engine: Callable[[Ask], Sum]) -> T:
     """Ask the engine whatever the method asks, until it has its result."""
-    try:
-        ask = next(run)
-        while True:
-            ask.ring_bits  # noqa: B018 - refuses before anyone is asked
-            ask = run.send(engine(ask))
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    answer: Sum | None = None
+    while True:
+        try:
+            ask = next(run) if answer is None else run.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        ask.ring_bits  # noqa: B018 - refuses before anyone is asked
+        answer = engine(ask)
 
 
 class Talk:

@@ -35,7 +35,11 @@ def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
 
 def extension(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
     sets, chances = lottery(x, samples, seed)
-    return objective._values(sets) @ chances
+    values = objective._values(sets)
+    total = np.zeros(len(values))
+    for column, chance in zip(values.T, chances, strict=True):  # one by one: a matrix product adds in other orders
+        total += chance * column
+    return total
 
 
 def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) -> Rows:

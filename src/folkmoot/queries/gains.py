@@ -114,7 +114,7 @@ class Importance(Query):
         place = np.clip(-exponents, 0, IMPORTANCE_BINS - 1)
         out = np.zeros((clients.n_clients, 2, IMPORTANCE_BINS), dtype=np.int64)
         everybody = np.arange(clients.n_clients)
-        out[everybody, 0, place] = 1
+        out[everybody, 0, place] = w > 0
         out[everybody, 1, place] = np.rint(np.ldexp(w, place) * 2**FINE_BITS).astype(np.int64)
         return dense(out.reshape(clients.n_clients, -1))
 

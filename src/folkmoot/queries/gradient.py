@@ -152,6 +152,7 @@ class Votes(AtPoint):
         return self.sum / self.bound
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+        gradients.sort_indices()  # votes are dealt along the row
         gradients.data = np.maximum(gradients.data, 0.0)
         sums = np.asarray(gradients.sum(axis=1), dtype=np.float64).reshape(-1)
         limit = 2**self.bits - 1

@@ -82,7 +82,9 @@ class LocalWalk(LocalBase):
         if clients._exact(self.samples):
             return super()._at_x(clients, ids)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
-        return clients._sampled_each(everywhere(self.x, clients.n_clients), self._samples, self.key, ids), values
+        return clients._sampled_each(
+            everywhere(self.x, clients.n_clients), self._samples, key_of(key_of(self.key, 0), 1), ids
+        ), values
 
     @property
     def _samples(self) -> int:
@@ -101,7 +103,7 @@ class LocalWalk(LocalBase):
             if clients._exact(self.samples):
                 local = clients._gradients_each(points)
             else:
-                local = clients._sampled_each(points, self._samples, key, ids)
+                local = clients._sampled_each(points, self._samples, key_of(key, 1), ids)
             counts = counts + self._bases(in_slots(local, self.slot, self.width), ids, key)
         return counts
 

@@ -51,10 +51,13 @@ class Magnitude(Query):
         """The ranges that hold at least a share `clip` of the clients whole."""
         tops, beyond = [], 0.0
         for counts in total.reshape(3, BINS):
-            reached = np.cumsum(counts)
+            reached = np.cumsum(counts[1:])  # of those who have anything at all
+            if not reached[-1]:
+                tops.append(1.0)
+                continue
             top = int(np.searchsorted(reached, clip * reached[-1] - 1e-9))
-            beyond = max(beyond, float(1 - reached[top] / reached[-1]))
-            tops.append(2.0 ** (top - 1 + LEAST) if top else 1.0)
+            beyond = max(beyond, float((reached[-1] - reached[top]) / counts.sum()))
+            tops.append(2.0 ** (top + LEAST))
         return Ranges(tops[0], tops[1], tops[2], beyond)
 
 

@@ -118,4 +118,5 @@ def asked_about(members: Mask) -> tuple[Ids, Mask]:
 
 def fixed_point(values: Array, unit: float) -> Ids:
     """Whole numbers from 0 to the limit, to the nearest."""
-    return np.clip(np.floor(values / unit + 0.5), 0, LIMIT).astype(np.int64)
+    numbers = np.where(values > 0, values / unit, 0.0)  # what is no number counts nothing
+    return np.minimum(np.floor(numbers + 0.5), LIMIT).astype(np.int64)

@@ -1,0 +1,269 @@
+"""Every kind of question, listed once, as it would be put to any clients.
+
+Limits are a little too small on purpose, so that the largest numbers are cut off.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from folkmoot import (
+    FacilityLocation,
+    Free,
+    Graphic,
+    Laminar,
+    Linear,
+    Matroid,
+    Objective,
+    Partition,
+    ProbabilisticCoverage,
+    Transversal,
+    Truncation,
+    Uniform,
+)
+from folkmoot.queries import (
+    Appraisal,
+    Gains,
+    Gradient,
+    Importance,
+    LocalBase,
+    LocalWalk,
+    Magnitude,
+    Query,
+    Ranges,
+    ShardBase,
+    Singletons,
+    Values,
+    Votes,
+)
+from folkmoot.sets import Array, Ids, Mask, indicator
+from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
+
+Maker = Callable[[Objective], Query]
+MATROIDS = (Free, Uniform, Partition, Laminar, Graphic, Transversal, Linear, Truncation)
+WIRE: dict[str, type] = {**Query.kinds, **{kind.__name__: kind for kind in MATROIDS}}
+
+KEY = 2**64 - 59
+ITEMS = np.array([4, 0, 5, 2])  # a shortlist, in no order
+FEW = 4  # sampled sets
+
+
+def sampled(objective: Objective, samples: int | None = None) -> int | None:
+    """Where there is no closed form, few sets are enough here."""
+    return samples if objective.closed_form else FEW
+
+
+def limits(objective: Objective) -> Ranges:
+    alone, everything = objective.gains(()).toarray(), objective.values(np.ones(objective.n_items, dtype=bool))
+    return Ranges(0.9 * alone.max(), 0.9 * everything.max(), 0.9 * alone.sum(axis=1).max())
+
+
+def point(n: int) -> Array:
+    """A point of the cube with items that are in, out, and between."""
+    x = np.random.default_rng(11).random(n)
+    x[0], x[1::3] = 1.0, 0.0
+    return x
+
+
+def some_sets(n: int, count: int) -> Mask:
+    return np.random.default_rng(12).random((count, n)) < 0.4
+
+
+def some_members(n: int) -> Mask:
+    """One item of the shortlist, so that there is still something to gain in every family."""
+    return indicator(n, ITEMS[2:3])
+
+
+def uniform(n: int) -> Matroid:
+    return Uniform(n, 2)
+
+
+def partition(n: int) -> Matroid:
+    return Partition(np.arange(n) % 3, [1, 2, 1])
+
+
+def graphic(n: int) -> Matroid:
+    return Graphic([(e % 4, (e + 1 + e // 4) % 4) for e in range(n)])
+
+
+def transversal(n: int) -> Matroid:
+    return Transversal(n, [range(0, n, 2), range(1, n, 2), range(0, n, 3)])
+
+
+def gradient(bits: int, *, stochastic: bool, items: Ids | None = None, samples: int | None = None) -> Maker:
+    """In fixed point without a closed form: as many sets as there would be by themselves."""
+
+    def make(objective: Objective) -> Query:
+        most = limits(objective)
+        return Gradient(
+            x=point(objective.n_items),
+            whole=most.whole,
+            key=KEY,
+            items=items,
+            samples=sampled(objective, samples) if stochastic else None,
+            single=most.single,
+            bits=bits,
+            stochastic=stochastic,
+        )
+
+    return make
+
+
+def votes(count: int, items: Ids | None = None) -> Maker:
+    def make(objective: Objective) -> Query:
+        most = limits(objective)
+        return Votes(
+            x=point(objective.n_items),
+            whole=most.whole,
+            key=KEY,
+            items=items,
+            samples=sampled(objective),
+            votes=count,
+            sum=most.sum,
+            bits=12,
+        )
+
+    return make
+
+
+def base(matroid: Callable[[int], Matroid], items: Ids | None = None) -> Maker:
+    def make(objective: Objective) -> Query:
+        n, most = objective.n_items, limits(objective)
+        return LocalBase(
+            x=point(n),
+            whole=most.whole,
+            key=KEY,
+            items=items,
+            samples=sampled(objective),
+            matroid=matroid(n),
+            single=most.single,
+        )
+
+    return make
+
+
+def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None, samples: int | None = None) -> Maker:
+    def make(objective: Objective) -> Query:
+        n, most = objective.n_items, limits(objective)
+        return LocalWalk(
+            x=point(n),
+            whole=most.whole,
+            key=KEY,
+            items=items,
+            samples=sampled(objective, samples),
+            matroid=matroid(n),
+            single=most.single,
+            steps=steps,
+        )
+
+    return make
+
+
+def gains(kappa: float | None = None, *, important: bool = False) -> Maker:
+    def make(objective: Objective) -> Query:
+        return Gains(
+            members=some_members(objective.n_items),
+            items=ITEMS,
+            most=limits(objective).single / (kappa or 1.0),
+            key=KEY,
+            kappa=kappa,
+            inverse=shares(objective) if important else None,
+        )
+
+    return make
+
+
+def singletons(objective: Objective) -> Query:
+    n = objective.n_items
+    return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, key=KEY)
+
+
+def shares(objective: Objective) -> Array:
+    """1/O_e, and 0 for an item that is not looked at."""
+    sums = objective.gains(()).toarray().sum(axis=0)
+    inverse: Array = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > 0)
+    inverse[3] = 0.0
+    return inverse
+
+
+def importance(objective: Objective) -> Query:
+    return Importance(inverse=shares(objective))
+
+
+def magnitude(_: Objective) -> Query:
+    return Magnitude()
+
+
+def values(objective: Objective) -> Query:
+    return Values(items=ITEMS, sets=some_sets(len(ITEMS), 70), whole=limits(objective).whole)
+
+
+def appraisal(objective: Objective) -> Query:
+    n, most = objective.n_items, limits(objective)
+    slope = np.where(np.arange(n) % 2, 1.0 - point(n), 0.0)
+    steepest = 0.5 * (most.whole + most.single * float(slope.sum()))
+    return Appraisal(
+        items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, y=point(n), slope=slope, steepest=steepest
+    )
+
+
+def shards(*, deal: bool, items: Ids | None = None) -> Maker:
+    """The party is the shard: what holds of clients alone does not hold of these."""
+    return lambda objective: ShardBase(matroid=partition(objective.n_items), shards=2, deal=deal, items=items, key=KEY)
+
+
+KINDS: dict[str, Maker] = {
+    "gradient, fixed point": gradient(20, stochastic=False),
+    "gradient, fixed point, shortlist": gradient(20, stochastic=False, items=ITEMS),
+    "gradient, 1 bit": gradient(1, stochastic=True),
+    "gradient, 4 bits": gradient(4, stochastic=True),
+    "gradient, 4 bits, shortlist": gradient(4, stochastic=True, items=ITEMS),
+    "gradient, 20 bits": gradient(20, stochastic=True),
+    "gradient, sampled": gradient(4, stochastic=True, samples=FEW),
+    "votes": votes(3),
+    "votes, shortlist": votes(2, ITEMS),
+    "base, uniform": base(uniform),
+    "base, partition": base(partition),
+    "base, partition, shortlist": base(partition, ITEMS),
+    "base, graphic": base(graphic),
+    "base, transversal, shortlist": base(transversal, ITEMS),
+    "walk, partition": walk(partition, 3),
+    "walk, partition, shortlist": walk(partition, 2, ITEMS),
+    "walk, graphic": walk(graphic, 2),
+    "walk, sampled": walk(uniform, 3, samples=FEW),
+    "gains": gains(),
+    "gains, uniform chance": gains(0.4),
+    "gains, by importance": gains(1.7, important=True),
+    "singletons": singletons,
+    "importance": importance,
+    "magnitude": magnitude,
+    "values": values,
+    "appraisal": appraisal,
+}
+BY_TIMES = {"gains, by importance", "importance", "magnitude"}  # whose numbers are not `times` what one would answer
+GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
+SHARDS: dict[str, Maker] = {
+    "shards": shards(deal=False),
+    "shards, dealt": shards(deal=True),
+    "shards, shortlist": shards(deal=False, items=ITEMS),
+}
+
+
+def probabilistic_owned(rng: np.random.Generator) -> Case:
+    chances, owners = sparse_matrix(rng, rows=9), np.array([2, 0, 1, 1, 0, 2, 2, 3, 4])
+    objective = ProbabilisticCoverage(chances, owners=owners, row_weights=rng.random(9), weights=weights(rng))
+    return Case(objective, [])
+
+
+def facility_weighted_rows(rng: np.random.Generator) -> Case:
+    """One row a client, but rows that count differently: what fused kernels must not forget."""
+    shares = rng.random(CLIENTS) * 3
+    return Case(FacilityLocation(sparse_matrix(rng), row_weights=shares, weights=weights(rng)), [])
+
+
+EVERY = {
+    **FAMILIES,
+    **LIFTED,
+    "probabilistic, owned rows": probabilistic_owned,
+    "facility, weighted rows": facility_weighted_rows,
+}

@@ -1,0 +1,326 @@
+"""One round: who is asked, what fits into the ring, what happens when too few answer; and the simulator.
+
+Tests that toss coins fail by chance with probability below 1e-9 (Hoeffding, with a union over all clients).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot import Coverage, FacilityLocation, InputError, Objective, Uniform
+from folkmoot.codec import digest_of
+from folkmoot.coding import coins, key_of
+from folkmoot.engines.simulate import Simulation
+from folkmoot.errors import RoundFailed
+from folkmoot.queries import Gains, Gradient, Magnitude, Query
+from folkmoot.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
+from folkmoot.sets import Array, Ids
+
+CHANCE = 1e-9
+WEIGHTS = np.array([0.3, 0.0, 5.0, 1.0, 0.25, 0.0, 2.0, 0.07, 0.4])  # one counts for more than all others together
+
+
+def within(trials: int, compared: int) -> float:
+    return float(np.sqrt(np.log(2 * compared / CHANCE) / (2 * trials)))
+
+
+def named(cohort: Cohort, population: Population) -> tuple[Ids, Ids]:
+    """Who is asked, and how often they count, written out."""
+    ids = np.arange(population.n_clients) if cohort.ids is None else cohort.ids
+    return ids, np.ones(len(ids), dtype=np.int64) if cohort.times is None else cohort.times
+
+
+# Whom to ask.
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS, np.linspace(1.0, 2.0, 9)], ids=["alike", "uneven", "nearly alike"])
+@pytest.mark.parametrize("size", [1, 4, 8])
+def test_clients_are_asked_as_often_as_they_weigh(weights: Array | None, size: int) -> None:
+    population = Population(n_items=3, n_clients=9, weights=weights)
+    p = np.full(9, 1 / 9) if weights is None else weights / weights.sum()
+    draws, sums, together = 6000, np.zeros(9), np.zeros((9, 9))
+    for key in range(draws):
+        cohort = population.draw(size, key)
+        ids, times = named(cohort, population)
+        assert (np.diff(ids) > 0).all()
+        assert (times > 0).all()
+        assert cohort.size == len(ids)
+        assert cohort.weight == times.sum() == size
+        counted = np.zeros(9)
+        counted[ids] = times
+        assert (np.floor(size * p - 1e-9) <= counted).all()
+        assert (counted <= np.ceil(size * p + 1e-9)).all()
+        sums += counted
+        together[np.ix_(ids, ids)] += 1
+    assert np.abs(sums / draws - size * p).max() <= within(draws, 9)
+    assert not sums[p == 0].any()
+    assert size == 1 or together[np.ix_(p > 0, p > 0)].all()  # no two exclude each other
+
+
+def test_a_draw_is_decided_by_its_key() -> None:
+    for weights in (None, np.arange(1.0, 101.0)):
+        population = Population(n_items=3, n_clients=100, weights=weights)
+        drawn = [population.draw(10, key) for key in (1, 1, 2, 2**64 - 1)]
+        digests = [digest_of(cohort) for cohort in drawn]
+        assert digests[0] == digests[1]
+        assert len(set(digests)) == 3
+        for cohort in drawn:
+            assert cohort.ids is not None
+            assert not cohort.ids.flags.writeable
+            assert not cohort.everyone
+
+
+@pytest.mark.parametrize("size", [None, 9, 10, 1000])
+def test_everyone_is_asked_when_there_are_no_more(size: int | None) -> None:
+    alike = Population(n_items=3, n_clients=9)
+    cohort = alike.draw(size, 5)
+    assert (cohort.ids, cohort.times, cohort.size, cohort.weight, cohort.everyone) == (None, None, 9, 9, True)
+    uneven = Population(n_items=3, n_clients=9, weights=WEIGHTS)
+    cohort = uneven.draw(size, 5)
+    assert cohort.everyone
+    ids, times = named(cohort, uneven)
+    assert ids.tolist() == np.flatnonzero(WEIGHTS).tolist()  # who counts nothing is not asked
+    assert times.max() == 2**WEIGHT_BITS
+    assert np.abs(times / 2**WEIGHT_BITS - WEIGHTS[ids] / WEIGHTS.max()).max() <= 0.5 / 2**WEIGHT_BITS
+    np.testing.assert_allclose(times / cohort.weight, (WEIGHTS / WEIGHTS.sum())[ids], atol=9 / 2**WEIGHT_BITS)
+    assert (cohort.size, cohort.weight) == (len(ids), times.sum())
+
+
+def test_a_population_is_what_the_server_may_know() -> None:
+    objective = Coverage(np.eye(4), weights=[2.0, 2.0, 2.0, 2.0])
+    population = Population.of(objective)
+    assert (population.n_items, population.n_clients, population.weights, population.closed_form) == (4, 4, None, True)
+    uneven = Population.of(objective.reweighted([1.0, 2.0, 0.0, 1.0]))
+    assert uneven.weights is not None
+    np.testing.assert_allclose(uneven.weights / uneven.weights.sum(), [0.25, 0.5, 0.0, 0.25])
+
+
+# What fits into the ring.
+
+
+def gradient(bits: int, n: int = 3) -> Gradient:
+    return Gradient(x=np.zeros(n), whole=1.0, key=0, single=1.0, bits=bits, stochastic=True)
+
+
+def weighing(query: Query, weight: int) -> Ask:
+    return Ask(query, Cohort(None, None, 5, weight), "a round", 0)
+
+
+@pytest.mark.parametrize(("query", "bound"), [(Magnitude(), 1), (gradient(1), 1), (gradient(20), 2**20 - 1)])
+def test_the_ring_is_as_small_as_can_be(query: Query, bound: int) -> None:
+    assert query.bound == bound
+    assert weighing(query, 1).ring_bits == bound.bit_length()
+    for weight in (2, 3, 1000, 2**30, 2**30 + 1):
+        bits = weighing(query, weight).ring_bits
+        assert 2 ** (bits - 1) <= bound * weight < 2**bits
+    most = (2**RING_BITS - 1) // bound
+    assert weighing(query, most).ring_bits == RING_BITS
+    with pytest.raises(InputError, match=r"^a round: .* need 64 bits, the ring has 63; ask fewer"):
+        _ = weighing(query, most + 1).ring_bits
+
+
+def asking(*asks: Ask) -> Run[list[Sum]]:
+    answers = []
+    for ask in asks:
+        answers.append((yield ask))
+    return answers
+
+
+def test_sums_go_through_as_they_are() -> None:
+    asks = [weighing(Magnitude(), weight) for weight in (3, 4)]
+    sums = [Sum(np.arange(k, k + 3), k, k, k) for k in (1, 2)]
+    heard: list[Ask] = []
+
+    def engine(ask: Ask) -> Sum:
+        heard.append(ask)
+        return sums[len(heard) - 1]
+
+    answers = drive(asking(*asks), engine)
+    assert [id(one) for one in answers] == [id(one) for one in sums]
+    assert [id(one) for one in heard] == [id(one) for one in asks]
+    assert not answers[0].total.flags.writeable
+    assert drive(asking(), engine) == []
+
+
+def test_nobody_is_asked_what_does_not_fit() -> None:
+    heard: list[Ask] = []
+
+    def engine(ask: Ask) -> Sum:
+        heard.append(ask)
+        return Sum(np.zeros(3, dtype=np.int64), 1, 1, 1)
+
+    with pytest.raises(InputError, match="need 64 bits"):
+        drive(asking(weighing(Magnitude(), 2**63)), engine)
+    assert not heard
+    with pytest.raises(InputError, match="need 64 bits"):
+        drive(asking(weighing(Magnitude(), 5), weighing(Magnitude(), 2**63)), engine)
+    assert len(heard) == 1
+
+
+# Asking again.
+
+
+class Deaf:
+    """Nobody answers the first so many rounds."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        self.heard: list[Ask] = []
+
+    def __call__(self, ask: Ask) -> Sum:
+        self.heard.append(ask)
+        count = 0 if len(self.heard) <= self.rounds else ask.cohort.weight
+        return Sum(np.zeros(ask.query.length, dtype=np.int64), count, count, ask.cohort.weight)
+
+
+def keyed(key: int) -> Gradient:
+    return Gradient(x=np.zeros(3), whole=1.0, key=key, single=1.0, bits=4, stochastic=True)
+
+
+def talk(seed: int = 7) -> Talk:
+    return Talk(Population(n_items=3, n_clients=1000), Uniform(3, 1), seed)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
+    engine, server = Deaf(lost), talk()
+    answer = drive(server.ask(keyed, 10, "a step"), engine)
+    assert answer.count == 10
+    assert len(engine.heard) == server.rounds == lost + 1
+    assert [ask.number for ask in engine.heard] == list(range(lost + 1))
+    assert {ask.label for ask in engine.heard} == {"a step"}
+    assert len({digest_of(ask.cohort) for ask in engine.heard}) == lost + 1  # fresh clients,
+    assert len({digest_of(ask.query) for ask in engine.heard}) == lost + 1  # and fresh coins
+
+
+def test_three_times_in_a_row_is_enough() -> None:
+    engine, server = Deaf(99), talk()
+    with pytest.raises(RoundFailed, match=r"^a step: too few clients answered, 3 times in a row"):
+        drive(server.ask(keyed, 10, "a step"), engine)
+    assert len(engine.heard) == 3
+
+
+def test_a_conversation_is_decided_by_its_seed() -> None:
+    def conversation(seed: int) -> list[str]:
+        engine, server = Deaf(1), talk(seed)
+        for label in ("one", "two"):
+            drive(server.ask(keyed, 10, label), engine)
+        return [digest_of(ask) for ask in engine.heard]
+
+    assert conversation(1) == conversation(1)
+    assert len(set(conversation(1) + conversation(2))) == 6
+
+
+# The simulator.
+
+
+def town(clients: int = 300) -> FacilityLocation:
+    rng = np.random.default_rng(2)
+    return FacilityLocation(rng.random((clients, 3)), weights=rng.random(clients))
+
+
+def a_gradient(objective: Objective, size: int | None, number: int = 0) -> Ask:
+    return Ask(keyed(key_of(3, number)), Population.of(objective).draw(size, key_of(4, number)), "a step", number)
+
+
+@pytest.mark.parametrize("size", [None, 40])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_plain_sums_are_ideal_sums(size: int | None, dropout: float) -> None:
+    objective = town()
+    for number in range(5):
+        ask = a_gradient(objective, size, number)
+        ideal, plain = (Simulation(objective, secure, dropout=dropout)(ask) for secure in ("ideal", "plain"))
+        np.testing.assert_array_equal(ideal.total, plain.total)
+        assert (ideal.count, ideal.clients, ideal.asked) == (plain.count, plain.clients, plain.asked)
+        assert ideal.asked == ask.cohort.weight
+        if not dropout:
+            assert (ideal.count, ideal.clients) == (ask.cohort.weight, ask.cohort.size)
+        np.testing.assert_array_equal(Simulation(objective, threads=1, dropout=dropout)(ask).total, ideal.total)
+
+
+@pytest.mark.parametrize("clients", [1, 255, 256, 300])
+def test_the_largest_sum_fits(clients: int) -> None:
+    """Everybody answers the bound: no bit of the ring is too few."""
+    objective = Coverage(np.ones((clients, 3)))
+    ask = a_gradient(objective, None)
+    for secure in ("ideal", "plain"):
+        total = Simulation(objective, secure)(ask).total
+        assert total[:3].tolist() == [ask.query.bound * clients] * 3
+
+
+@pytest.mark.parametrize("size", [None, 40])
+def test_coins_say_who_drops_out(size: int | None) -> None:
+    """By (seed, round, client) and nothing else."""
+    objective, gone = town(), []
+    for seed, number in ((0, 0), (0, 1), (9, 0)):
+        ask = a_gradient(objective, size, number)
+        ids, times = named(ask.cohort, Population.of(objective))
+        stay = coins(np.uint64(key_of(seed, number, 2)), ids, 0) >= 0.3
+        gone.append(frozenset(ids[~stay].tolist()))
+        answer = Simulation(objective, dropout=0.3, seed=seed)(ask)
+        expected = ask.query.total(objective[ids[stay]], ids[stay], times[stay])
+        np.testing.assert_array_equal(answer.total, expected)
+        assert (answer.count, answer.clients) == (times[stay].sum(), stay.sum())
+    assert len(set(gone)) == 3
+
+
+def test_so_many_drop_out() -> None:
+    objective = Coverage(np.ones((2000, 2)))
+    ask = Ask(Magnitude(), Population.of(objective).everyone, "a step", 0)
+    clients = [Simulation(objective, dropout=0.3, seed=seed)(ask).clients for seed in range(10)]
+    assert abs(np.mean(clients) / 2000 - 0.7) <= within(20_000, 1)
+
+
+def test_too_few_answers_are_no_sum() -> None:
+    objective = town()
+    ask = a_gradient(objective, None)
+    clients = Simulation(objective, dropout=0.3, least=0.0)(ask).clients
+    for least in (clients / ask.cohort.size, (clients + 0.5) / ask.cohort.size, 1.0):
+        answer = Simulation(objective, dropout=0.3, least=least)(ask)
+        enough = least * ask.cohort.size <= clients
+        assert (answer.count > 0, answer.clients) == (enough, clients if enough else 0)
+        assert answer.total.any() == enough
+        assert answer.total.shape == (ask.query.length,)
+        assert answer.asked == ask.cohort.weight
+    assert Simulation(objective, dropout=0.9999, least=0.0, seed=1)(a_gradient(objective, 3)).count == 0
+    server = Talk(Population.of(objective), Uniform(3, 1), 0)
+    with pytest.raises(RoundFailed):
+        drive(server.ask(keyed, 40, "a step"), Simulation(objective, dropout=0.9))
+
+
+def test_who_is_not_willing_is_not_in_the_sum() -> None:
+    objective = town()
+    nothing = np.zeros(3, dtype=bool)
+    for kappa in (0.3, 1e-9):
+        query = Gains(members=nothing, items=np.arange(3), most=1 / kappa, key=5, kappa=kappa)
+        ask = Ask(query, Cohort.of(np.arange(10, 200), None), "a step", 0)
+        willing = np.arange(10, 200)[coins(np.uint64(5), np.arange(10, 200), 3) < kappa]
+        answer = Simulation(objective)(ask)
+        assert (answer.clients, answer.count, answer.asked) == (len(willing), len(willing), 190)
+        once = np.ones(len(willing), dtype=np.int64)
+        expected = query.total(objective[willing], willing, once) if len(willing) else np.zeros(3)
+        np.testing.assert_array_equal(answer.total, expected)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "certain dropout": (lambda: Simulation(town(2), dropout=1.0), "^dropout: needs a chance below 1, got 1.0"),
+    "negative dropout": (lambda: Simulation(town(2), dropout=-0.1), "^dropout: needs a number of at least 0"),
+    "no number": (lambda: Simulation(town(2), dropout=float("nan")), "^dropout: needs a number of at least 0"),
+    "least": (lambda: Simulation(town(2), least=1.01), "^least: needs a share of at most 1, got 1.01"),
+    "negative least": (lambda: Simulation(town(2), least=-1), "^least: needs a number of at least 0"),
+    "secure": (lambda: Simulation(town(2), "masked"), '^secure: needs "ideal" or "plain", got \'masked\''),  # type: ignore[arg-type]
+    "no threads": (lambda: Simulation(town(2), threads=0), "^threads: needs a whole number of at least 1, got 0"),
+    "half a thread": (lambda: Simulation(town(2), threads=1.5), "^threads: needs a whole number"),  # type: ignore[arg-type]
+    "seed": (lambda: Simulation(town(2), seed=-1), "^seed: needs a whole number of at least 0"),
+    "objective": (lambda: Simulation(np.eye(2)), "^objective: needs an objective such as"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_settings_that_cannot_work_are_refused_in_one_sentence(name: str) -> None:
+    make, sentence = REFUSED[name]
+    with pytest.raises(InputError, match=sentence) as refusal:
+        make()
+    assert "\n" not in str(refusal.value)
