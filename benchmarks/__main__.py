@@ -1,11 +1,19 @@
-"""python -m benchmarks [greedy] [startup] [gradient] [memory]: measure, show, and fail where a promise is broken."""
+"""python -m benchmarks [PART …]: measure, show, and fail where a promise is broken. All parts unless some are named."""
 
 import sys
 
-from benchmarks import gradient, greedy, memory, startup
+from benchmarks import gradient, greedy, independence, memory, million, quality, startup
 from benchmarks.table import verdict
 
-PARTS = {"greedy": greedy.main, "startup": startup.main, "gradient": gradient.main, "memory": memory.main}
+PARTS = {
+    "greedy": greedy.main,
+    "startup": startup.main,
+    "gradient": gradient.main,
+    "memory": memory.main,
+    "quality": quality.main,
+    "independence": independence.main,
+    "million": million.main,
+}
 
 
 def main() -> int:

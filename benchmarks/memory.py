@@ -29,7 +29,9 @@ def instance(name: str) -> Matrix:
 
 
 def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The most memory that this process has had, since its start or since the peak was set back."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
 
 
 def resident() -> int:
@@ -52,9 +54,7 @@ def measure(name: str) -> None:
     objective = make(matrix)
     fm.solve(objective, 50)
     objective.mean_gradient(np.full(5_000, 0.01))
-    with open("/proc/self/status") as file:
-        high = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
-    print(size, high - before)
+    print(size, peak() - before)
 
 
 def main() -> list[Floor]:

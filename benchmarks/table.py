@@ -37,6 +37,6 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 def verdict(floors: Sequence[Floor]) -> bool:
     """Show every promise; True if all are kept."""
-    rows = [[f.what, f.promise, f"{f.measured:.3g}", "kept" if f.holds else "BROKEN"] for f in floors]
+    rows = [[f.what, f.promise, f"{f.measured:.5g}", "kept" if f.holds else "BROKEN"] for f in floors]
     show("Promises", ["", "promised", "measured", ""], rows)
     return all(f.holds for f in floors)

@@ -26,15 +26,15 @@ MAY_IMPORT = {
     "checks": {"errors", "sets", "inputs", "objectives"},
     "guarantee": set(),
     "result": {"errors", "sets", "guarantee"},
-    "queries": {"sets", "kernels", "coding", "objectives", "matroids"},
+    "queries": {"errors", "sets", "kernels", "coding", "objectives", "matroids"},
     "rounds": {"errors", "sets", "coding", "objectives", "matroids", "queries"},
     "algorithms": {
         *("errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"),
         *("coding", "queries", "rounds", "guarantee", "result"),
     },
     "engines": {"errors", "sets", "inputs", "kernels", "coding", "objectives", "rounds"},
-    "transcript": {"errors", "codec", "rounds"},
-    "progress": {"result"},
+    "transcript": {"errors", "inputs", "codec", "rounds"},
+    "progress": {"errors", "result"},
     "federation": {
         *("errors", "codec", "objectives", "matroids", "algorithms", "rounds", "engines", "transcript"),
         *("progress", "result", "version"),

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ def test_killed_after_any_round_and_resumed(method: Federated, tmp_path: Path) -
     objective, matroid = people(), Partition(GROUPS, 1)
     whole = solve(objective, matroid, method, seed=4, transcript=tmp_path / "whole")
     assert whole == solve(objective, matroid, method, seed=4)
-    assert whole == verify(tmp_path / "whole") == verify(tmp_path / "whole", objective)
+    assert whole == verify(tmp_path / "whole", objective)
+    told = verify(tmp_path / "whole")  # by the sums alone
+    assert (told.selected, told.estimate, told.rounds) == (whole.selected, whole.estimate, whole.rounds)
     for rounds in range(1, len(whole.rounds or ()) + 1):
         path = tmp_path / f"killed {rounds}"
         with pytest.raises(Killed):
@@ -99,7 +102,15 @@ def test_a_real_kill(rounds: int, tmp_path: Path) -> None:
 def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
     result = solve(people(), 3, FedCG(3, cohort=12), transcript=tmp_path / "run")
     assert resume(tmp_path / "run", people()) == result
-    assert verify(tmp_path / "run") == result
+    assert verify(tmp_path / "run", people()) == result
+
+
+def test_reading_writes_nothing(finished: Path) -> None:
+    before = finished.read_bytes()
+    finished.chmod(0o400)
+    verify(finished)
+    assert finished.read_bytes() == before
+    assert list(finished.parent.iterdir()) == [finished]
 
 
 def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
@@ -107,12 +118,12 @@ def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
     steady, broken = Simulation(objective, dropout=0.4), Simulation(objective, dropout=0.4)
     broken.dropout = 0.999  # settings say the same: the same run, on a bad day
     broken.settings = steady.settings  # type: ignore[method-assign]
-    with pytest.raises(RoundFailed, match="what was learnt before is kept"):
+    with pytest.raises(RoundFailed, match="a stored run can be resumed"):
         solve(objective, 3, FedCG(3, cohort=12), engine=broken, transcript=tmp_path / "run")
     with Transcript.reopen(tmp_path / "run") as store:
         assert len(store) == 3
-    with pytest.raises(RoundFailed):
-        resume(tmp_path / "run", engine=steady)
+    result = resume(tmp_path / "run", engine=steady)  # those who are there now are asked again
+    assert result == solve(objective, 3, FedCG(3, cohort=12), engine=steady)
 
 
 def change(path: Path, statement: str, *values: Any) -> None:
@@ -134,7 +145,7 @@ def test_changes_are_noticed(finished: Path) -> None:
     other = database.execute("select total from rounds where number = 2").fetchone()[0]
     database.close()
     change(finished, "update rounds set total = ? where number = 1", other)
-    with pytest.raises(TranscriptError, match=r"the sum of round 1 \(step 1\) was changed"):
+    with pytest.raises(TranscriptError, match=r"the sum of round 1 \(each item alone\) was changed"):
         verify(finished)
     with pytest.raises(TranscriptError, match="was changed"):
         resume(finished, people())
@@ -159,12 +170,20 @@ def test_what_does_not_fit_is_one_sentence(finished: Path, statement: str, sente
 
 
 def test_a_changed_result_is_noticed(finished: Path) -> None:
-    result = verify(finished)
+    result = verify(finished, people())
     other = Result.from_json(result.to_json().replace(f'"selected": {list(result.selected)}', '"selected": [0, 1, 2]'))
     assert other != result
     change(finished, "update about set value = ? where name = 'result'", other.to_json().encode())
     with pytest.raises(TranscriptError, match="lead to another result"):
         verify(finished)
+
+
+def test_a_forged_value_is_not_passed_on(finished: Path) -> None:
+    forged = replace(verify(finished, people()), value=99.0)
+    change(finished, "update about set value = ? where name = 'result'", forged.to_json().encode())
+    assert verify(finished).value is None or verify(finished).value < 99
+    with pytest.raises(TranscriptError, match="lead to another result"):
+        verify(finished, people())
 
 
 def test_other_clients_are_refused(finished: Path) -> None:
@@ -188,7 +207,7 @@ def test_an_oracle_is_passed_again(tmp_path: Path) -> None:
     result = solve(people(), oracle, FedCG(2), transcript=tmp_path / "run")
     with pytest.raises(InputError, match="is a function and was not stored"):
         verify(tmp_path / "run")
-    assert verify(tmp_path / "run", matroid=oracle) == result
+    assert verify(tmp_path / "run", people(), matroid=oracle) == result
 
 
 def test_wrong_files_are_one_sentence(tmp_path: Path) -> None:
@@ -196,8 +215,8 @@ def test_wrong_files_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     sqlite3.connect(tmp_path / "other").execute("create table t (x)").connection.close()
     for name, sentence in {
-        "text": "is not a transcript, or is damaged",
-        "empty": "cannot be read or written",
+        "text": "is not a transcript",
+        "empty": "is not a transcript",
         "other": "cannot be read or written",
         "missing": "there is no file",
     }.items():

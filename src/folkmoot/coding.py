@@ -41,6 +41,12 @@ class Coded(NamedTuple):
     key: np.uint64
 
 
+def whole_numbers(values: Array, how: Coding) -> Ids:
+    """Any array of values, each to the nearest unit; what is no number counts nothing."""
+    numbers = np.where(values > 0, values / how.unit, 0.0)
+    return np.minimum(np.floor(numbers + 0.5), how.limit).astype(np.int64)
+
+
 def key_of(*parts: int) -> int:
     """One 64-bit key from several whole numbers, such as (seed, round)."""
     key = 0

@@ -87,7 +87,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
     return Round(
         label=ask.label,
         asked=ask.cohort.size,
-        answered=said.clients if said.count else 0,
+        answered=0 if said.lost else said.clients,
         down=len(packed(ask.query)),
         up=ceil(ask.query.length * ask.ring_bits / 8),
         value=ask.query.value(said.total, said.count) if said.count else None,
@@ -97,7 +97,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
 def _result(
     method: Federated,
     matroid: Matroid,
-    engine: Engine,
+    engine: Engine | None,
     seed: int,
     outcome: Outcome,
     rounds: tuple[Round, ...],
@@ -146,9 +146,11 @@ def resume(
         if objective is None:
             raise InputError("objective: the transcript holds no private data; pass the objective or an engine again")
         engine = Simulation(objective)
+    as_engine(engine)
     with Transcript.reopen(path) as store:
         method, constraint, seed = _recorded(store, matroid)
         _same_population(store, engine)
+        store.forget_lost()
         return _conduct(method, constraint, engine, seed, store, progress)
 
 
@@ -161,12 +163,15 @@ def verify(
 ) -> Result:
     """Recompute a finished run: every question from the sums before it, and the result from all of them.
 
-    With the objective (or an engine) every sum is computed again too. Returns the result; raises
-    `TranscriptError` with what does not fit.
+    With the objective (or an engine) every sum is computed again too, and the result is the one written down.
+    Without, it says what the sums say: the value over every client is not among it. Raises `TranscriptError`
+    with what does not fit. Nothing is written to the file.
     """
     if engine is None and objective is not None:
         engine = Simulation(objective)
-    with Transcript.reopen(path) as store:
+    if engine is not None:
+        as_engine(engine)
+    with Transcript.reopen(path, reading=True) as store:
         written = store.about("result")
         if written is None:
             raise TranscriptError(f"{path}: the run is not finished ({len(store)} rounds); resume() goes on with it")
@@ -195,11 +200,17 @@ def verify(
         selected = tuple(np.flatnonzero(outcome.members).tolist())
         if (selected, outcome.estimate, tuple(log)) != (recorded.selected, recorded.estimate, recorded.rounds):
             raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
-        if engine is not None:
-            again = _result(method, constraint, engine, seed, outcome, tuple(log), recorded.seconds)
-            if again != recorded:
-                raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
-        return recorded
+        again = _result(method, constraint, engine, seed, outcome, tuple(log), recorded.seconds)
+        if engine is not None and again != recorded:
+            raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
+        return again
+
+
+def as_engine(given: Any) -> Engine:
+    if isinstance(given, type) or not callable(given) or not isinstance(getattr(given, "population", None), Population):
+        raise InputError(f"engine: needs an engine such as Simulation(objective), got {given!r}")
+    engine: Engine = given
+    return engine
 
 
 def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Matroid, int]:

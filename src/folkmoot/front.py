@@ -12,7 +12,7 @@ from folkmoot.algorithms.federated import Federated
 from folkmoot.certificate import bound_along, bound_from_nothing
 from folkmoot.engines.simulate import Simulation
 from folkmoot.errors import InputError
-from folkmoot.federation import conduct
+from folkmoot.federation import as_engine, conduct
 from folkmoot.inputs import as_count
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
@@ -44,9 +44,9 @@ def solve(
     """
     if engine is None:
         as_objective(objective)
-    elif objective is not None and getattr(engine, "objective", objective) is not objective:
-        raise InputError("engine: was made with another objective than the one given")
-    n_items = objective.n_items if objective is not None else engine.population.n_items if engine else 0
+    elif objective is not None and getattr(as_engine(engine), "objective", objective) is not objective:
+        raise InputError("engine: was made with another objective than the one given; pass the same, or None")
+    n_items = as_objective(objective).n_items if engine is None else as_engine(engine).population.n_items
     if isinstance(matroid, int | np.integer):
         matroid = Uniform(n_items, matroid)
     as_matroid(matroid, kinds="a matroid or a whole number of items")

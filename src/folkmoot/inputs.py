@@ -1,6 +1,8 @@
 """From what people pass to arrays that can be trusted, or one sentence that says what is wrong and where."""
 
 from collections.abc import Mapping, Sequence, Set
+from os import PathLike
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -38,6 +40,18 @@ def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) 
         span = f"of at least {least}" if most is None else f"between {least} and {most}"
         raise InputError(f"{name}: needs a whole number {span}, got {value}")
     return int(value)
+
+
+def as_path(given: Any, name: str) -> Path:
+    """A path that a file can have."""
+    if not isinstance(given, str | PathLike) or not str(given) or "\0" in str(given):
+        raise InputError(f"{name}: needs the name of a file, got {given!r}")
+    path = Path(given)
+    try:
+        path.exists()
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}: {str(path)[:60]}…") from None
+    return path
 
 
 def as_list(given: Any, name: str) -> list[Any]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from folkmoot.errors import InputError
 from folkmoot.result import Round
 
 Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), what the last one was
@@ -20,6 +21,8 @@ def shown(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
     if callable(progress):
         yield progress
         return
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: needs True, False or a function of three arguments, got {progress!r}")
     console = Console(stderr=True)
     if progress is False or (progress is None and not console.is_terminal):
         yield lambda *_: None

@@ -12,6 +12,7 @@ from folkmoot.sets import Array, frozen
 
 FORMAT = "folkmoot-result-2"
 MOST_SHOWN = 30
+FEW = 10  # a sum over fewer is called by its name
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,11 @@ class Result:
 
     def __str__(self) -> str:
         known = "" if self.value is None else f", value {self.value:.6g}"
+        known += " (over every client: only a simulator can know)" if known and self.estimate else ""
+        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
         lines = [
             f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
-            f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible "
+            f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible{sure} "
             f"(upper bound {self.upper_bound:.6g}); {self.seconds:.3g} s, seed {self.seed}",
             *self._told(),
         ]
@@ -166,12 +169,15 @@ class Result:
             if e.clipped:
                 lines.append(f"the values of {e.clipped:.1%} of the clients were cut at the public range")
         if self.rounds:
-            answers = sum(one.answered for one in self.rounds)
-            sent = sum(one.up * one.answered for one in self.rounds)
+            asked, answers = sum(one.asked for one in self.rounds), sum(one.answered for one in self.rounds)
+            sent, smallest = sum(one.up * one.answered for one in self.rounds), min(one.answered for one in self.rounds)
+            gone = "" if answers == asked else f" ({1 - answers / asked:.0%} of those asked did not answer)"
             lines.append(
-                f"{len(self.rounds)} rounds, {answers:,} answers of {sent / max(answers, 1):,.0f} bytes on average, "
-                f"the smallest sum over {min(one.answered for one in self.rounds):,} clients"
+                f"{len(self.rounds)} rounds, {answers:,} answers{gone} of {sent / max(answers, 1):,.0f} bytes on "
+                f"average, the smallest sum over {smallest:,}"
             )
+            if smallest < FEW:
+                lines.append(f"a sum over {smallest} hides little about each of them")
         if self.guarantee is not None and self.guarantee.vacuous:
-            lines.append(f"{self.guarantee.theorem} promises nothing here; the bound above does not rest on it")
+            lines.append("general theory promises nothing at this size; the bound above is measured, not theory")
         return lines

@@ -21,7 +21,7 @@ from folkmoot.sets import Array, Ids, frozen
 T = TypeVar("T")
 
 RING_BITS = 63  # sums are kept in signed 64-bit integers
-WEIGHT_BITS = 20  # of the largest weight, when everybody answers and weights are not alike
+WEIGHT_BITS = 36  # of all weights together, when everybody answers and weights are not alike
 ATTEMPTS = 3  # a round that loses too many clients is asked again, of others
 
 
@@ -69,9 +69,14 @@ class Population:
         """All clients, each as often as it weighs (in whole numbers)."""
         if self.weights is None:
             return Cohort(None, None, self.n_clients, self.n_clients, everyone=True)
-        times = np.rint(self.weights * (2**WEIGHT_BITS / self.weights.max())).astype(np.int64)
+        times = np.rint(self.weights * (2.0**WEIGHT_BITS / self.weights.sum())).astype(np.int64)
         ids = np.flatnonzero(times)
         return replace(Cohort.of(ids, times[ids]), everyone=True)
+
+    @property
+    def slack(self) -> float:
+        """How much of the weight whole numbers may misplace, when everybody answers."""
+        return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
 
     def draw(self, size: int | None, key: int) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
@@ -121,13 +126,14 @@ class Ask:
 class Sum:
     """What the server learns: the sum, how often clients counted in it, and how many they were.
 
-    A round in which too few answered has no sum: zeros, and a count of 0.
+    A round that is lost, because too few were there to answer, has no sum: zeros, and a count of 0.
     """
 
     total: Ids
     count: int
     clients: int
     asked: int  # what the count would be had everyone asked answered
+    lost: bool = False
 
     def __post_init__(self) -> None:
         frozen(self.total)
@@ -170,10 +176,11 @@ class Talk:
         for _ in range(ATTEMPTS):
             number, key = self.rounds, key_of(self.seed, self.rounds)
             self.rounds += 1
-            answer = yield Ask(question(key), self.population.draw(size, key_of(key, 1)), label, number)
-            if answer.count:
+            ask = Ask(question(key), self.population.draw(size, key_of(key, 1)), label, number)
+            answer = yield ask
+            if not answer.lost:
                 return answer
         raise RoundFailed(
-            f"{label}: too few clients answered, {ATTEMPTS} times in a row (round {self.rounds} of the transcript); "
-            "what was learnt before is kept"
+            f"{label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "
+            f"{ask.cohort.size:,}); a stored run can be resumed when more are there"
         )

@@ -17,14 +17,16 @@ import numpy as np
 
 from folkmoot.codec import digest_of, packed
 from folkmoot.errors import InputError, TranscriptError
+from folkmoot.inputs import as_path
 from folkmoot.rounds import Ask, Sum
 
 FORMAT = "folkmoot-transcript-1"
+MAGIC = b"SQLite format 3\0"
 TABLES = """
 create table about (name text primary key, value blob not null);
 create table rounds (
     number integer primary key, label text not null, ask blob not null, digest text not null, total blob not null,
-    count integer not null, clients integer not null, asked integer not null, chain text not null
+    count integer not null, clients integer not null, asked integer not null, lost integer not null, chain text not null
 );
 """
 
@@ -39,9 +41,11 @@ class Transcript:
     @contextmanager
     def create(cls, path: str | Path, about: dict[str, bytes]) -> Iterator["Transcript"]:
         """A new file; one that is there already is not touched."""
-        where = Path(path)
+        where = as_path(path, "transcript")
+        if where.is_dir():
+            raise InputError(f"transcript: {where} is a folder; give the name of a file")
         if where.exists():
-            raise InputError(f"transcript: {where} is there already; resume() goes on with it, or give another name")
+            raise InputError(f"transcript: {where} is there already; resume() goes on with a run, or give another name")
         if not where.parent.is_dir():
             raise InputError(f"transcript: there is no folder {where.parent}")
         with _opened(where) as database:
@@ -53,11 +57,15 @@ class Transcript:
 
     @classmethod
     @contextmanager
-    def reopen(cls, path: str | Path) -> Iterator["Transcript"]:
-        where = Path(path)
+    def reopen(cls, path: str | Path, *, reading: bool = False) -> Iterator["Transcript"]:
+        """One that is there; with `reading` nothing is ever written to it."""
+        where = as_path(path, "transcript")
         if not where.is_file():
             raise InputError(f"transcript: there is no file {where}")
-        with _opened(where) as database:
+        with open(where, "rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise TranscriptError(f"{where}: is not a transcript")
+        with _opened(where, reading=reading) as database:
             transcript = cls(where, database)
             if transcript.about("format") != FORMAT.encode():
                 raise TranscriptError(f"{where}: is not a transcript in the form {FORMAT!r}")
@@ -75,33 +83,39 @@ class Transcript:
     def recall(self, ask: Ask) -> Sum | None:
         """The sum of this round, if it was asked before; a different question in its place is refused."""
         row = self.database.execute(
-            "select digest, total, count, clients, asked, chain from rounds where number = ?", (ask.number,)
+            "select digest, total, count, clients, asked, lost, chain from rounds where number = ?", (ask.number,)
         ).fetchone()
         if row is None:
             return None
-        digest, total, count, clients, asked, chain = row
+        digest, total, count, clients, asked, lost, chain = row
         if digest != digest_of(ask):
             raise TranscriptError(
                 f"{self.path}: round {ask.number} ({ask.label}) is not what this run would ask; "
                 "it was made with other settings, or changed"
             )
-        if chain != self._chain(ask.number, digest, total, count, clients, asked):
+        if chain != self._chain(ask.number, digest, total, count, clients, asked, lost):
             raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) was changed")
         numbers = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
         if len(numbers) != ask.query.length:
             raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) has a wrong length")
-        return Sum(numbers, count, clients, asked)
+        return Sum(numbers, count, clients, asked, bool(lost))
 
     def note(self, ask: Ask, answer: Sum) -> None:
         """Store a round, all of it or nothing."""
         digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
-        numbers = (answer.count, answer.clients, answer.asked)
+        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost))
         chain = self._chain(ask.number, digest, total, *numbers)
         with self.database:
             self.database.execute(
-                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (ask.number, ask.label, packed(ask), digest, total, *numbers, chain),
             )
+
+    def forget_lost(self) -> None:
+        """Rounds that were lost at the end of a failed run may be asked again."""
+        kept = "select coalesce(max(number), -1) from rounds where lost = 0"
+        with self.database:
+            self.database.execute(f"delete from rounds where number > ({kept})")
 
     def finish(self, result: str) -> None:
         with self.database:
@@ -116,18 +130,20 @@ class Transcript:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
     """One process at a time; the write-ahead log is folded into the file at the end."""
     try:
-        database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+        where = f"{path.absolute().as_uri()}?mode={'ro' if reading else 'rwc'}"
+        database = sqlite3.connect(where, uri=True, timeout=1.0, check_same_thread=False)
         try:
-            database.execute("pragma locking_mode = exclusive")
-            database.execute("pragma journal_mode = wal")
-            database.execute("pragma synchronous = full")
+            if not reading:
+                database.execute("pragma locking_mode = exclusive")
+                database.execute("pragma journal_mode = wal")
+                database.execute("pragma synchronous = full")
             yield database
         finally:
             try:
-                if not database.in_transaction:
+                if not reading and not database.in_transaction:
                     database.execute("pragma journal_mode = delete")
             finally:
                 database.close()

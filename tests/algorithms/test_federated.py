@@ -18,6 +18,7 @@ from folkmoot import (
     FederatedFrankWolfe,
     Functions,
     Greedy,
+    Information,
     InputError,
     Matroid,
     Objective,
@@ -86,7 +87,7 @@ def test_fedcg_is_algorithm_1_line_by_line(cohort: int | None) -> None:
     matroid = Partition([0, 0, 0, 1, 1, 1], 1)
     T = 4
     x = np.zeros(6)  # line 2
-    problem = Problem(talk_of(clients, matroid), Ranges(2.0, 2.0, 8.0), None)
+    problem = Problem(talk_of(clients, matroid), Ranges(2.0, 2.0, 8.0), None, np.zeros(6))
 
     def question(at: Array, key: int) -> LocalBase:
         return LocalBase(x=at, whole=2.0, key=key, matroid=matroid, single=2.0)
@@ -224,9 +225,10 @@ def test_the_bound_holds_and_everyone_makes_it_exact(seed: int) -> None:
         assert estimate is not None
         assert estimate.everyone
         assert estimate.bound >= best * (1 - 1e-9)
-        assert estimate.low == estimate.value == estimate.high
+        assert estimate.low <= result.value <= estimate.high
+        assert estimate.high - estimate.low < 1e-4
         assert estimate.value == pytest.approx(result.value, abs=1e-5)
-        assert estimate.popularity == pytest.approx(solve(objective, 3, Popularity()).value, rel=0.1)
+        assert estimate.popularity == pytest.approx(solve(objective, 3, Popularity()).value, rel=0.05)
         assert 0 < estimate.random < estimate.value * 1.01
         assert result.ratio <= 1
 
@@ -276,7 +278,7 @@ def test_what_the_theorem_says_is_told_and_called_vacuous() -> None:
     assert guarantee["heterogeneity"] == pytest.approx(3 * 5)
     assert guarantee["sampling"] == pytest.approx(6 * 3 * 50 / 10 * 10**0.5 / (10 * 0.05) ** 0.5)
     assert guarantee["curvature"] == pytest.approx(9 * guarantee["m_F"] / 20)
-    assert "promises nothing here" in str(result)
+    assert "general theory promises nothing at this size" in str(result)
     plus = solve(ratings(4), 3, FedCGPlus(10, 5, samples=8)).guarantee
     assert plus is not None
     assert {"L_t", "Q", "sigma"} <= {term.symbol for term in plus.terms}
@@ -300,13 +302,15 @@ def test_dropouts_are_left_out_and_the_run_goes_on() -> None:
 
 def test_a_round_that_loses_too_many_is_asked_again_and_then_fails() -> None:
     objective = ratings(6, clients=500)
-    unsteady = Simulation(objective, dropout=0.5, seed=1)  # half must answer: every other round fails
+    unsteady = Simulation(objective, dropout=0.48, seed=1)  # half must answer: about every fifth round is lost
     result = solve(objective, 3, FedCG(4, cohort=100), engine=unsteady, seed=3)
     assert result.rounds is not None
     lost = [one for one in result.rounds if one.answered == 0]
     assert lost
     assert all(one.value is None for one in lost)
-    with pytest.raises(RoundFailed, match="range of values: too few clients answered, 3 times in a row"):
+    with pytest.raises(
+        RoundFailed, match=r"range of values: too few clients answered, 3 times in a row \(the last time"
+    ):
         solve(objective, 3, FedCG(4, cohort=100), engine=Simulation(objective, dropout=0.9))
 
 
@@ -346,10 +350,40 @@ def test_functions_that_know_nothing_of_gradients() -> None:
     assert result.value == solve(Functions(functions, 4), 2, Exhaustive()).value
 
 
-def test_nothing_to_gain_for_anybody() -> None:
-    result = solve(FacilityLocation(np.zeros((4, 5)), keep_empty=True), 2, FedCG(3))
+@pytest.mark.parametrize("method", [FedCG(3), DiscreteGreedy(0.5), DiscreteGreedy(expected_answers=2)], ids=repr)
+def test_nothing_to_gain_for_anybody(method: Federated) -> None:
+    result = solve(FacilityLocation(np.zeros((40, 5)), keep_empty=True), 2, method)
     assert result.value == 0
     assert len(result.selected) == 2
+    assert result.ratio == 1
+
+
+def test_light_clients_are_not_rounded_away() -> None:
+    """A million clients of hardly any weight each outweigh one heavy client."""
+    benefits = np.zeros((200_001, 2))
+    benefits[0, 0], benefits[1:, 1] = 1.0, 100.0
+    weights = np.full(200_001, 2e-6)
+    weights[0] = 1.0
+    result = solve(FacilityLocation(benefits, weights=weights), 1, FedCG(2, polish=0))
+    assert result.selected == (1,)
+    assert result.estimate is not None
+    assert result.estimate.value == pytest.approx(result.value, rel=1e-4)
+
+
+def test_hospitals_with_many_features() -> None:
+    """Only sets that are asked about are looked at: all features together would have too many joint states."""
+    rng = np.random.default_rng(0)
+    tables = [np.column_stack((rng.integers(0, 4, (60, 13)), rng.integers(0, 2, 60))) for _ in range(3)]
+    objective = Information([t[:, :13] for t in tables], [t[:, 13] for t in tables])
+    result = solve(objective, 2, FedCG(2, roundings=2, polish=0))
+    assert len(result.selected) == 2
+    assert "a sum over 3 hides little" in str(result)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_values_out_of_reach_are_refused(scale: float) -> None:
+    with pytest.raises(InputError, match="rescale them nearer to one"):
+        solve(FacilityLocation(np.full((4, 5), scale)), 2, FedCG(3))
 
 
 # What is refused.
@@ -367,6 +401,7 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCG(roundings=-1), "roundings: needs"),
     (lambda: FedCG(polish=-1), "polish: needs"),
     (lambda: FedCG(jury=0), "jury: needs"),
+    (lambda: FedCG(cohort=10, jury=29), "jury: 29 clients are too few to tell how good an answer is"),
     (lambda: FedCG(clip=0.0), "clip: needs"),
     (lambda: FedCG(clip=1.5), "clip: needs"),
     (lambda: FedCG(confidence=1.0), "confidence: needs"),
@@ -374,8 +409,8 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCGPlus(0, 1), "rounds: needs"),
     (lambda: FedCGPlus(10, 0), "local_steps: needs"),
     (lambda: FedCGPlus(samples=0), "samples: needs"),
-    (lambda: DiscreteGreedy(), "epsilon: give either epsilon or expected_answers"),
-    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give either"),
+    (lambda: DiscreteGreedy(), "epsilon: give one of epsilon and expected_answers; neither was given"),
+    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give one of epsilon and expected_answers; both were given"),
     (lambda: DiscreteGreedy(1.0), "epsilon: needs a number between 0 and 1"),
     (lambda: DiscreteGreedy(expected_answers=0), "expected_answers: needs"),
     (lambda: DiscreteGreedy(0.1, importance="most"), "importance: needs"),  # type: ignore[arg-type]
@@ -407,6 +442,14 @@ def test_wrong_doors_are_one_sentence(tmp_path: Any) -> None:
         solve(objective, 3, FedCG(), engine=Simulation(ratings(1)))
     with pytest.raises(InputError, match="objective: needs an objective"):
         solve(None, 3, FedCG())
+    for engine in (objective, Simulation, "ideal"):
+        with pytest.raises(InputError, match="engine: needs an engine such as Simulation"):
+            solve(None, 3, FedCG(), engine=engine)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="progress: needs True, False or a function"):
+        solve(objective, 3, FedCG(), progress=3)  # type: ignore[arg-type]
+    for path in (5, "", "a\0b", tmp_path, "x" * 300):
+        with pytest.raises(InputError, match="transcript: "):
+            solve(objective, 3, FedCG(), transcript=path)  # type: ignore[arg-type]
 
 
 def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() -> None:
@@ -419,8 +462,10 @@ def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() ->
 
         def __call__(self, ask: Ask) -> Sum:
             asked.append(ask)
-            return Sum(np.ones(ask.query.length, dtype=np.int64), 1, 1, ask.cohort.weight)
+            marks = np.zeros(ask.query.length, dtype=np.int64)
+            marks[64::129] = 1  # everybody's numbers are around one
+            return Sum(marks, 1, 1, ask.cohort.weight)
 
-    with pytest.raises(InputError, match=r"step 1: .* answers of up to .* bits, the ring has 63"):
+    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, the ring has 63"):
         solve(None, Uniform(3, 1), FedCG(1, answer="gradient"), engine=Nobody())
     assert len(asked) == 1  # the range, which fits

@@ -21,6 +21,8 @@ from folkmoot.sets import Array, Ids
 class FederatedFrankWolfe(Federated):
     """Stochastic Frank–Wolfe with partial participation: full-precision gradients, averaged over the rounds with
     weight ρ_t = 4/(t + 8)^(2/3) for the new one (Mokhtari, Hassani and Karbasi 2018).
+
+    Settings common to all federated methods: see `Federated`.
     """
 
     rounds: int = 10
@@ -57,7 +59,7 @@ class FederatedFrankWolfe(Federated):
         way = yield from walk(problem, question, self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=1 - min(least, 1.0))
-        return Found.at(way.x, way.merit, way.first if problem.items is None else None, promise, way.lowest)
+        return Found.at(way.x, way.merit, promise, way.lowest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +69,8 @@ class RandGreeDi(Federated):
     Clients and items are dealt to `shards` at random. Each shard, which must see its own clients' functions,
     answers with the greedy base of its items; then all shards choose from the union, and what most of them
     take is rounded. The party whose answer is hidden in the sum is a shard, not a client.
+
+    Settings common to all federated methods: see `Federated`.
     """
 
     shards: int = 10
@@ -87,4 +91,4 @@ class RandGreeDi(Federated):
         second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
         votes = second.total / max(int(second.total.max()), 1, self.shards)
         x = np.minimum(votes, 1.0)
-        return Found.at(x, first.total / self.shards + x, None, None)
+        return Found.at(x, first.total / self.shards + x, None)

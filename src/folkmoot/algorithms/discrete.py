@@ -14,7 +14,7 @@ from folkmoot.guarantee import Discrete, kappa_in_theory
 from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
-from folkmoot.queries.gains import Gains, Importance, singletons
+from folkmoot.queries.gains import Gains, Importance
 from folkmoot.rounds import Run
 from folkmoot.sets import Array, Ids, Mask
 
@@ -30,6 +30,8 @@ class DiscreteGreedy(Federated):
     w_i: "paper", the largest share that the client has in an item (of all items); "shortlist", the same over
     the most popular items only, so that rare ones do not soak up the weight; "uniform", all alike. Who answers
     is visible: to be important is to answer often.
+
+    Settings common to all federated methods: see `Federated`.
     """
 
     epsilon: float | None = None
@@ -40,7 +42,8 @@ class DiscreteGreedy(Federated):
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
         if (self.epsilon is None) == (self.expected_answers is None):
-            raise InputError("epsilon: give either epsilon or expected_answers, and not both")
+            given = "neither was" if self.epsilon is None else "both were"
+            raise InputError(f"epsilon: give one of epsilon and expected_answers; {given} given")
         if self.epsilon is not None and not 0 < as_number(self.epsilon, "epsilon") < 1:
             raise InputError(f"epsilon: needs a number between 0 and 1, got {self.epsilon}")
         if self.expected_answers is not None:
@@ -71,7 +74,7 @@ class DiscreteGreedy(Federated):
 
             answer = yield from problem.talk.ask(question, None, f"item {int(members.sum()) + 1}")
             gains = question(0).mean(answer.total, answer.asked, matroid.n_items)
-            order = in_order(gains, key_of(problem.talk.seed, -7, problem.talk.rounds))
+            order = in_order(gains, key_of(problem.talk.seed, -7, problem.talk.rounds), alone)
             order = order[np.isin(order, addable)]
             for item in order[: self.batch]:
                 if matroid._addable(members)[item]:
@@ -86,22 +89,20 @@ class DiscreteGreedy(Federated):
             self.importance == "paper",
             self.batch,
         )
-        return Found(None, members[None, :], merit, alone, promise)
+        return Found(None, members[None, :], merit, promise)
 
     def _participation(self, problem: Problem) -> Run[tuple[Array, float | None, Array | None, float]]:
         """Singleton means, κ, 1/O, and the largest number that an answer can hold."""
         talk, single, n_items = problem.talk, problem.ranges.single, problem.matroid.n_items
         if self.importance == "uniform":
             alone = problem.singletons
-            if alone is None:
-                alone = yield from singleton_means(problem)
             wanted = talk.population.n_clients if self.expected_answers is None else self.expected_answers
             kappa = wanted / talk.population.n_clients
             return (alone, None, None, single) if kappa >= 1 else (alone, kappa, None, single / kappa)
-        query = singletons(n_items, single, 0)
-        answer = yield from talk.ask(lambda _: query, None, "each item alone, everyone")
-        alone = query.mean(answer.total, answer.count, n_items)
-        sums = alone * answer.asked  # O: sums on both sides of a share, never a mean on one
+        alone = problem.singletons
+        if problem.jury is not None:
+            alone = yield from singleton_means(talk, problem.ranges, None)
+        sums = alone * talk.population.everyone.weight  # O: sums on both sides of a share, never a mean on one
         looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
         if self.importance == "shortlist":
             size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank

@@ -34,14 +34,13 @@ class Way:
 
     x: Array
     merit: Array  # the mean over the rounds
-    first: Array  # the first round, at x = 0
     lowest: Array  # the point, short of x, from which the bound on the optimum looked lowest
 
 
 def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
     """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
     x = np.zeros(problem.matroid.n_items)
-    merit, first = np.zeros_like(x), np.zeros_like(x)
+    merit = np.zeros_like(x)
     bounds: list[tuple[float, Array]] = []
     for t in range(rounds):
         answer = yield from problem.talk.ask(partial(question, x), cohort, f"step {t + 1}")
@@ -50,9 +49,8 @@ def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, 
         bounds.append((bound_from_gains(asked.value(answer.total, answer.count), (1 - x) * mean, problem.matroid), x))
         x = np.minimum(x + direction(mean, t) / rounds, 1.0)
         merit += mean / rounds
-        first = first if t else mean
     lowest = min(range(rounds), key=lambda t: bounds[t][0])
-    return Way(x, merit, first, bounds[lowest][1])
+    return Way(x, merit, bounds[lowest][1])
 
 
 def mean_of_bases(mean: Array, _: int) -> Array:
@@ -89,6 +87,8 @@ class FedCG(Federated):
     base that the client alone likes best. The first three let the server take the best base of the sum, so
     that clients with different tastes do not hurt; `memory` is the share that earlier rounds keep in it. With
     "base" the result can be poor where tastes differ (docs/methods.md): use it to compare.
+
+    Settings common to all federated methods: see `Federated`.
     """
 
     rounds: int = 10
@@ -124,9 +124,8 @@ class FedCG(Federated):
         promise = problem.continuous(
             self.rounds, self.cohort, bases=self.answer == "base", memory=0.0 if self.answer == "base" else self.memory
         )
-        known = self.answer in ("quantized", "gradient") and problem.items is None
         lowest = way.lowest if self.answer != "base" else None
-        return Found.at(way.x, way.merit, way.first if known else None, promise, lowest)
+        return Found.at(way.x, way.merit, promise, lowest)
 
     def _question(self, problem: Problem) -> Question:
         ranges, items = problem.ranges, problem.items
@@ -154,6 +153,8 @@ class FedCGPlus(Federated):
     `rounds` is the paper's T, the steps in all; there are T / local_steps rounds of communication (its loop
     header stops short of that). Gradients at home are exact, or from `samples` sets. Walks leave the cube;
     gradients are taken at min(x, 1). Like FedCG(answer="base") it suffers where tastes differ.
+
+    Settings common to all federated methods: see `Federated`.
     """
 
     rounds: int = 50
@@ -199,4 +200,4 @@ class FedCGPlus(Federated):
         talks = self.rounds // self.local_steps
         way = yield from walk(problem, question, self.cohort, talks, mean_of_bases)
         promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
-        return Found.at(way.x, way.merit, None, promise)
+        return Found.at(way.x, way.merit, promise)

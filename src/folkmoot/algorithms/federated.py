@@ -4,14 +4,14 @@ A method searches, each in its own way, for a point x or a set. Then all do the 
 score candidates are the jury.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from folkmoot import rounding
 from folkmoot.algorithms.finish import appraised, beside, looked_from, polished, scored
-from folkmoot.algorithms.problem import Found, Problem, shortlisted, singleton_means
+from folkmoot.algorithms.problem import Found, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Promise
@@ -22,7 +22,8 @@ from folkmoot.result import Estimate
 from folkmoot.rounds import Run, Talk
 from folkmoot.sets import Array, Mask
 
-JURY = 30  # times the cohort: roundings differ by little, and many clients must tell which is better
+JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
+FEWEST_JURORS = 30  # intervals are normal approximations
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Federated:
 
     shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
     roundings: how many pipage draws are scored beside the top of x. polish: at most so many rounds of best swaps.
-    jury: clients who score (None: 30 cohorts, or everyone). clip: share of clients whose values must fit the
+    jury: clients who score (None: 40 cohorts, or everyone). clip: share of clients whose values must fit the
     public range whole. confidence: of the estimate.
     """
 
@@ -72,7 +73,7 @@ class Federated:
 
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
-        return 1 + (self.shortlist is not None) + self.searching(matroid) + 1 + self.polish + 4
+        return 2 + self.searching(matroid) + 1 + self.polish + 4
 
     def searching(self, matroid: Matroid) -> int:
         raise NotImplementedError
@@ -98,15 +99,18 @@ class Federated:
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
+        if jury is not None and jury < min(FEWEST_JURORS, talk.population.n_clients):
+            raise InputError(
+                f"jury: {jury} clients are too few to tell how good an answer is; give at least {FEWEST_JURORS}, "
+                "or None"
+            )
         answer = yield from talk.ask(lambda _: Magnitude(), jury, "range of values")
         ranges = Magnitude.ranges(answer.total, clip=self.clip)
-        problem = Problem(talk, ranges, jury)
+        alone = yield from singleton_means(talk, ranges, jury)
+        problem = Problem(talk, ranges, jury, alone)
         if self.shortlist is not None:
-            problem = yield from shortlisted(problem, self.shortlist)
+            problem = replace(problem, items=shortlisted(problem, self.shortlist))
         found = yield from self.search(problem)
-        alone = found.singletons if found.singletons is not None else problem.singletons
-        if alone is None:
-            alone = yield from singleton_means(problem)
         candidates = self._candidates(problem, found)
         chosen = candidates[0]
         if len(candidates) > 1:
@@ -124,14 +128,17 @@ class Federated:
     def _candidates(self, problem: Problem, found: Found) -> Mask:
         if found.x is None:
             return found.candidates
-        sets = [found.candidates, rounding.top_of_base(problem.matroid, found.x, fill=found.merit)[None, :]]
+        fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
+        fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)
+        sets = [found.candidates, rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
         if self.roundings:
             key = key_of(problem.talk.seed, -1) >> 1
-            sets.append(rounding.pipage(problem.matroid, found.x, draws=self.roundings, seed=key, fill=found.merit))
+            sets.append(rounding.pipage(problem.matroid, found.x, draws=self.roundings, seed=key, fill=fill))
         return distinct(np.vstack(sets))
 
 
 def distinct(sets: Mask) -> Mask:
     """Each set once, in the order they came."""
-    _, first = np.unique(sets, axis=0, return_index=True)
+    occurring = sets[:, sets.any(axis=0)]  # a thousandth of all items, where there are many
+    _, first = np.unique(occurring, axis=0, return_index=True)
     return sets[np.sort(first)]

@@ -117,11 +117,14 @@ def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", alone: Array, 
     left = 1 - answer.clients / talk.population.n_clients if talk.population.weights is None else 1.0
     spread = 0.0 if everyone else sqrt(max(left, 0.0) / answer.clients)
     value = float(worth.mean[0])
-    off = z * spread * sqrt(float(worth.variance[0]))
+    least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
+    off = z * spread * sqrt(float(worth.variance[0])) + least
+    if not alone.any():  # nobody gains anything: nothing is the best possible
+        off, ceiling = 0.0, replace(ceiling, bound=0.0)
     high = ceiling.bound + z_bound * spread * sqrt(float(tangent.variance[0]))
     return Estimate(
         value=value,
-        low=value - off,
+        low=max(value - off, 0.0),
         high=value + off,
         bound=max(ceiling.bound, value),
         bound_high=max(high, value),
@@ -165,7 +168,7 @@ def looked_from(problem: Problem, points: list[Array], so_far: Ceiling | None = 
     """
     matroid, ranges = problem.matroid, problem.ranges
     lowest = so_far
-    lost = (ranges.whole + matroid.rank * ranges.single) / (2 * LIMIT)  # what fixed point may have lost
+    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + problem.talk.population.slack)  # fixed point
     for y in points:
         question = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
         answer = yield from problem.talk.ask(partial(asking, question), problem.jury, "bound, all items")

@@ -20,8 +20,8 @@ class Problem:
     talk: Talk
     ranges: Ranges
     jury: int | None
+    singletons: Array  # what each item is worth alone, as the jury says
     items: Ids | None = None  # the shortlist; None: all items
-    singletons: Array | None = None
 
     @property
     def matroid(self) -> Matroid:
@@ -48,8 +48,7 @@ class Found:
 
     x: Array | None  # a point to round; else the set is in `candidates`
     candidates: Mask  # sets to score besides the roundings of x
-    merit: Array  # what items looked worth on the way: ties, gaps and the polishing shortlist go by it
-    singletons: Array | None  # what each item is worth alone, if the search asked that
+    merit: Array  # what items looked worth on the way: ties and gaps go by it
     promise: Promise | None = None
     on_the_way: Array | None = None  # a point short of x from which the bound on the optimum promises to be low
 
@@ -58,32 +57,30 @@ class Found:
         cls,
         x: Array,
         merit: Array,
-        singletons: Array | None,
         promise: Promise | None,
         on_the_way: Array | None = None,
     ) -> "Found":
         """A point, with no set yet."""
-        return cls(x, np.zeros((0, len(x)), dtype=bool), merit, singletons, promise, on_the_way)
+        return cls(x, np.zeros((0, len(x)), dtype=bool), merit, promise, on_the_way)
 
 
-def in_order(weights: Array, key: int) -> Ids:
-    """Items by weight, largest first; equal ones by coins, so that ties favour nobody."""
-    return np.lexsort((coins(np.uint64(key), np.arange(len(weights)), 0), -weights))
+def in_order(weights: Array, key: int, then: Array | None = None) -> Ids:
+    """Items by weight, largest first; equal ones by `then`, or by coins, so that ties favour nobody."""
+    second = np.zeros_like(weights) if then is None else then
+    return np.lexsort((coins(np.uint64(key), np.arange(len(weights)), 0), -second, -weights))
 
 
-def singleton_means(problem: Problem) -> Run[Array]:
-    """What each item is worth alone, from the jury."""
-    n_items = problem.matroid.n_items
-    query = singletons(n_items, problem.ranges.single, 0)
-    answer = yield from problem.talk.ask(lambda _: query, problem.jury, "each item alone")
+def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
+    """What each item is worth alone: popularity, and the shortlist, go by it."""
+    n_items = talk.population.n_items
+    query = singletons(n_items, ranges.single, 0)
+    answer = yield from talk.ask(lambda _: query, size, "each item alone")
     return query.mean(answer.total, answer.count, n_items)
 
 
-def shortlisted(problem: Problem, size: int) -> Run[Problem]:
+def shortlisted(problem: Problem, size: int) -> Ids:
     """The best items alone, and always a whole base."""
-    alone = yield from singleton_means(problem)
-    best = in_order(alone, key_of(problem.talk.seed, -2))
+    best = in_order(problem.singletons, key_of(problem.talk.seed, -2))
     base = problem.matroid._first_base(best)
     others = best[~np.isin(best, base)]
-    kept = np.sort(np.concatenate((base, others[: max(size - len(base), 0)])))
-    return Problem(problem.talk, problem.ranges, problem.jury, kept, alone)
+    return np.sort(np.concatenate((base, others[: max(size - len(base), 0)])))

@@ -68,20 +68,20 @@ class Simulation:
         if self.dropout:
             stay = coins(np.uint64(key_of(self.seed, ask.number, 2)), ids, 0) >= self.dropout
             ids, times = ids[stay], times[stay]
-        nothing = Sum(np.zeros(query.length, dtype=np.int64), 0, 0, cohort.weight)
+        nothing = np.zeros(query.length, dtype=np.int64)
         if len(ids) < max(self.least * cohort.size, 1):
-            return nothing
+            return Sum(nothing, 0, len(ids), cohort.weight, lost=True)
         clients = self._clients(ids)
         willing = query.takes_part(clients, ids, times)
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
-                return nothing
+                return Sum(nothing, 0, 0, cohort.weight)
             clients = self._clients(ids)
         total = query.total(clients, ids, times)
         if self.secure == "ideal":
             total = total & (2**ring - 1)
-        return Sum(total, int(times.sum()), len(ids), cohort.weight)
+        return Sum(total, int(times.sum()), min(query.parties or len(ids), len(ids)), cohort.weight)
 
     def _clients(self, ids: Ids) -> Objective:
         """Nothing is copied when everyone is asked."""

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.coding import Coding
+from folkmoot.coding import Coded, Coding, coded
 from folkmoot.kernels import kernel, summed
 from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
@@ -20,7 +20,7 @@ from folkmoot.objectives.facility_gradient import (
     sampled_gradient,
 )
 from folkmoot.objectives.runs import Runs, sorted_runs
-from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, SparseRows, fixed
+from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, fixed, words_of
 from folkmoot.sets import Array, Ids, Mask, Rows
 
 
@@ -58,6 +58,9 @@ class FacilityLocation(SparseRows):
         some = runs[:-1] < runs[1:]
         out[some] = self.layout.run_value[runs[:-1][some]]
         return out
+
+    def _ceilings(self) -> Array:
+        return self._by_client(self._largest_terms)
 
     @property
     def ceiling(self) -> float:
@@ -109,6 +112,15 @@ class FacilityLocation(SparseRows):
         where = points.indptr, points.indices, points.data
         sampled_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
         return self._entries_by_client(out)
+
+    def _add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
+        if self.client_rows is not None:
+            return super()._add_coded_values(sets, how, times)
+        out = np.zeros(len(sets), dtype=np.int64)
+        for at, (word, count) in enumerate(words_of(sets)):
+            into = out[SETS_A_WORD * at : SETS_A_WORD * at + count]
+            add_coded_values(self.layout, self.row_weight, word, np.uint64(2**count - 1), how.scalars, times, into)
+        return out
 
     def _add_coded_gradient(
         self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
@@ -172,6 +184,36 @@ def best_of_sets(
                 entry += 1
             if missing == 0:
                 break
+
+
+@kernel
+def add_coded_values(
+    rows: Runs,
+    row_weight: Array,
+    words: NDArray[np.uint64],
+    everything: np.uint64,
+    how: Coded,
+    times: Ids,
+    into: Ids,
+) -> None:
+    """The best of every set in whole numbers, added up over the rows: rounded once a run, and never written down."""
+    for row in range(len(row_weight)):
+        missing = everything
+        entry = rows.row_start[row]
+        for run in range(rows.row_runs[row], rows.row_runs[row + 1]):
+            end = rows.row_start[row] + rows.run_end[run]
+            found = np.uint64(0)
+            while entry < end:
+                found |= words[rows.items[entry]]
+                entry += 1
+            found &= missing
+            if found != 0:
+                missing &= ~found
+                number = coded(rows.run_value[run] * row_weight[row], how, 0, 0) * times[row]
+                for s in range(len(into)):
+                    into[s] += number * np.int64((found >> np.uint64(s)) & np.uint64(1))
+                if missing == 0:
+                    break
 
 
 @kernel

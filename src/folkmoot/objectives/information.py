@@ -71,11 +71,9 @@ class Information(Objective):
         self.arity, self.offset = self.arity[clients], self.offset[clients]
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
 
-    @property
-    def ceiling(self) -> float:
+    def _ceilings(self) -> Array:
         """H(Y): nothing tells more about the label than the label itself."""
-        entropy = [-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))]
-        return float(self.weights @ entropy)
+        return np.array([-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))])
 
     def _prior(self, client: int) -> Array:
         start = self.prior_offset[client]

@@ -50,9 +50,8 @@ class Lifted(Objective):
     def _values(self, sets: Mask) -> Array:
         return np.concatenate([agent._values(self._own(sets, i)) for agent, i in self._agents()])
 
-    @property
-    def ceiling(self) -> float:
-        return float(self.weights @ [agent.ceiling for agent in self.agents])
+    def _ceilings(self) -> Array:
+        return np.array([agent.ceiling for agent in self.agents])
 
     def _gains(self, members: Mask) -> Rows:
         return self._rows([agent.gains(self._own(members, i)) for agent, i in self._agents()])

@@ -78,9 +78,8 @@ class Mixture(Objective):
     def _mean_gradient(self, x: Array) -> Array:
         return cast(Array, sum(a * part._mean_gradient(x) for a, part in self._terms()))
 
-    @property
-    def ceiling(self) -> float:
-        return float(sum(a * part.ceiling for a, part in self._terms()))
+    def _ceilings(self) -> Array:
+        return cast(Array, sum(a * part._ceilings() for a, part in self._terms()))
 
     def _walk(self, members: Mask) -> "MixedWalk":
         return MixedWalk(self.coefficients, [part._walk(members.copy()) for part in self.parts])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from folkmoot.coding import Coding, code_rows, key_of
+from folkmoot.coding import Coding, code_rows, key_of, whole_numbers
 from folkmoot.errors import InputError
 from folkmoot.inputs import Names, as_names, as_weights
 from folkmoot.objectives import sampling
@@ -190,6 +190,14 @@ class Objective(ABC):
         np.add.at(into, at[at >= 0], numbers[at >= 0])
         return values
 
+    def _add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
+        """Σ of everybody's f_i(S) in whole numbers, `times` over, for each of a few sets."""
+        return times @ whole_numbers(self._values(sets), how)
+
+    def _ceilings(self) -> Array:
+        """For each client, what no set is worth more than to it."""
+        return self._values(np.ones((1, self.n_items), dtype=bool))[:, 0]
+
     def _largest_shares(self, of: Array) -> Array:
         """max_e f_i(e)·of_e for each client."""
         singletons = self._gains(np.zeros(self.n_items, dtype=bool))
@@ -259,7 +267,7 @@ class Objective(ABC):
     @property
     def ceiling(self) -> float:
         """What no set is worth more than: F of all items together, or a bound on that where it costs less."""
-        return float(self._mean_values(np.ones((1, self.n_items), dtype=bool))[0])
+        return float(self.weights @ self._ceilings())
 
     def walk(self, members: ItemSet = ()) -> Walk:
         """Grow a set from here, item by item: what greedy algorithms need."""

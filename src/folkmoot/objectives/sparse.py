@@ -26,6 +26,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 SETS_A_WORD = 64
+WORK_A_CLIENT = 32  # what a client costs beside its entries, in entries: keeps blocks of tiny clients small
 DERIVED = ("_mean_weight", "_largest_terms", "_columns")  # worked out when first needed, from the rest
 # 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
 # 2^-50 of a benefit.
@@ -218,7 +219,8 @@ class SparseRows(Objective):
 
     def client_blocks(self) -> list[tuple[int, int]]:
         starts = self.layout.row_start
-        return blocks(starts if self.client_rows is None else starts[self.client_rows], most=self.n_clients)
+        starts = starts if self.client_rows is None else starts[self.client_rows]
+        return blocks(starts + WORK_A_CLIENT * np.arange(len(starts)), most=self.n_clients)
 
     def _largest_shares(self, of: Array) -> Array:
         """A client of one row needs no rows written down."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_names, as_number, as_weights
+from folkmoot.inputs import as_count, as_names, as_number, as_path, as_weights
 from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT
 from folkmoot.objectives.concave import ConcaveOverModular
 from folkmoot.objectives.coverage import Coverage
@@ -61,7 +61,7 @@ def save(objective: Objective, path: PathLike) -> None:
     _refuse_family(type(as_objective(objective)), "objective")
     given = cast(SparseRows, objective)
     members = {name: Member(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
-    with _room_beside(Path(path)) as room:
+    with _room_beside(as_path(path, "path")) as room:
         _write(Path(room), Path(path), _about(given), members)
 
 
@@ -89,7 +89,7 @@ def save_parts(
     about: dict[str, Any] = {}
     growing: dict[str, tuple[np.dtype[Any], BinaryIO]] = {}
     ends = dict.fromkeys(POINTERS, 0)
-    with _room_beside(Path(path)) as room, ExitStack() as files:
+    with _room_beside(as_path(path, "path")) as room, ExitStack() as files:
         count = n_clients = 0
         for part in parts:
             try:
@@ -130,7 +130,7 @@ def load(path: PathLike) -> Objective:
     what you would run: files of your own, or of people you trust. (`python -m zipfile -t FILE` reads all and
     finds accidental damage.) A loaded file must not be changed in place; `save` never does.
     """
-    name = os.fspath(path)
+    name = os.fspath(as_path(path, "path"))
     try:
         file = open(path, "rb")  # noqa: SIM115 (closed below, where other things can go wrong than here)
     except OSError as error:
@@ -175,7 +175,10 @@ def _room_beside(target: Path) -> TemporaryDirectory[str]:
         raise InputError(f"{target}: there is no directory {target.parent}")
     if target.is_dir():
         raise InputError(f"{target}: is a directory; give the name of a file")
-    return TemporaryDirectory(prefix=".folkmoot-", dir=target.parent)
+    try:
+        return TemporaryDirectory(prefix=".folkmoot-", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from None
 
 
 def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, Member]) -> None:

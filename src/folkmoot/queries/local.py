@@ -131,6 +131,10 @@ class ShardBase(Query):
     key: int
 
     @property
+    def parties(self) -> int:
+        return self.shards
+
+    @property
     def length(self) -> int:
         return self.matroid.n_items
 

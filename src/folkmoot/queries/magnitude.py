@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from folkmoot.errors import InputError
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.query import Query, dense
 from folkmoot.sets import Array, Ids, Mask, Rows
@@ -38,11 +39,9 @@ class Magnitude(Query):
         nothing: Mask = np.zeros(clients.n_items, dtype=bool)
         singletons = clients._gains(nothing)
         out = np.zeros((clients.n_clients, 3, BINS), dtype=np.int64)
-        everything = clients._values(~nothing[None, :])[:, 0]
         largest = clients._largest_shares(np.ones(clients.n_items))
-        for at, values in enumerate(
-            (largest, everything, np.asarray(singletons.sum(axis=1), dtype=np.float64).reshape(-1))
-        ):
+        together = np.asarray(singletons.sum(axis=1), dtype=np.float64).reshape(-1)
+        for at, values in enumerate((largest, clients._ceilings(), together)):
             out[np.arange(clients.n_clients), at, bins_of(values)] = np.minimum(times, 1)
         return dense(out.reshape(clients.n_clients, -1))
 
@@ -50,13 +49,19 @@ class Magnitude(Query):
     def ranges(total: Ids, *, clip: float = 1.0) -> Ranges:
         """The ranges that hold at least a share `clip` of the clients whole."""
         tops, beyond = [], 0.0
-        for counts in total.reshape(3, BINS):
+        for what, counts in enumerate(total.reshape(3, BINS)):
             reached = np.cumsum(counts[1:])  # of those who have anything at all
             if not reached[-1]:
                 tops.append(1.0)
                 continue
             top = int(np.searchsorted(reached, clip * reached[-1] - 1e-9))
-            beyond = max(beyond, float((reached[-1] - reached[top]) / counts.sum()))
+            if top in (0, BINS - 2):
+                raise InputError(
+                    f"values: lie {'above' if top else 'below'} 2^{top + LEAST}; rescale them nearer to one, "
+                    "so that sums keep their digits"
+                )
+            if what < 2:  # the sum is for votes alone
+                beyond = max(beyond, float((reached[-1] - reached[top]) / counts.sum()))
             tops.append(2.0 ** (top + LEAST))
         return Ranges(tops[0], tops[1], tops[2], beyond)
 

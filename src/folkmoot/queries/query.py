@@ -73,6 +73,11 @@ class Query(ABC):
         """Who answers, where clients decide that themselves; None: everybody who is asked."""
         return None
 
+    @property
+    def parties(self) -> int | None:
+        """How many answers are hidden in the sum, where that is not the number of clients."""
+        return None
+
     def value(self, total: Ids, count: int) -> float | None:
         """What this sum says the present solution is worth, if it says so."""
         return None

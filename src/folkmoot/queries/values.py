@@ -1,10 +1,12 @@
 """What sets are worth: many in one question, and the last one that the result rests on."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from folkmoot.coding import Coding, whole_numbers
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.query import FINE_BITS, Query, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
@@ -46,21 +48,26 @@ class Values(Query):
         return dense(self._numbers(clients) * times[:, None])
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return times @ self._numbers(clients)
+        return np.concatenate([clients._add_coded_values(full, self._coding, times) for full in self._some(clients)])
 
     def _numbers(self, clients: Objective) -> Ids:
         """Every client's numbers, for a client that counts once."""
-        return fixed_point(self._values(clients), self.scale)
+        return whole_numbers(self._values(clients), self._coding)
 
     def _values(self, clients: Objective) -> Array:
         """clients × sets, a few sets at a time: many sets of many items are never written out together."""
-        parts = []
+        return np.concatenate([clients._values(full) for full in self._some(clients)], axis=1)
+
+    def _some(self, clients: Objective) -> Iterator[Mask]:
         for first in range(0, len(self.sets), SETS_AT_ONCE):
             some = self.sets[first : first + SETS_AT_ONCE]
             full = np.zeros((len(some), clients.n_items), dtype=bool)
             full[:, self.items] = some
-            parts.append(clients._values(full))
-        return np.concatenate(parts, axis=1)
+            yield full
+
+    @property
+    def _coding(self) -> Coding:
+        return Coding(self.scale, LIMIT, False, 0)
 
     def mean(self, total: Ids, count: int) -> Array:
         return np.asarray(total[: len(self.sets)] * (self.scale / count), dtype=np.float64)
@@ -80,6 +87,9 @@ class Appraisal(Values):
     @property
     def length(self) -> int:
         return 2 * len(self.sets) + 2
+
+    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return times @ self._numbers(clients)
 
     def _numbers(self, clients: Objective) -> Ids:
         values = self._values(clients)
@@ -117,6 +127,4 @@ def asked_about(members: Mask) -> tuple[Ids, Mask]:
 
 
 def fixed_point(values: Array, unit: float) -> Ids:
-    """Whole numbers from 0 to the limit, to the nearest."""
-    numbers = np.where(values > 0, values / unit, 0.0)  # what is no number counts nothing
-    return np.minimum(np.floor(numbers + 0.5), LIMIT).astype(np.int64)
+    return whole_numbers(values, Coding(unit, LIMIT, False, 0))
