@@ -19,7 +19,7 @@ from folkmoot.objectives.runs import Runs
 from folkmoot.objectives.sparse import LEAST_MISS
 from folkmoot.sets import Array, Ids
 
-ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
+ZERO, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
 ROOM = 64  # runs that a row has room for at first
 
 
@@ -136,8 +136,9 @@ def add_coded_gradient(
     """What `gradient_by_entry` and `coded` say entry by entry, added up without ever being written down.
 
     Items that x leaves out (`touched` is 0, a byte an item that stays in the nearest cache) have all of a run's
-    term: that is rounded once a run, or tossed for from one quotient and one half of the hash. A row is a
-    client here. `ids` may be empty (a client's number is its row), `times` too (once each).
+    term: that is rounded once a run, or tossed for from one quotient and one half of the hash. Most runs hold no
+    other items, which their chance of being missed tells. A row is a client here. `ids` may be empty (a client's
+    number is its row), `times` too (once each).
     """
     items = rows.items
     room = most_runs(rows, lo, hi)
@@ -154,25 +155,27 @@ def add_coded_gradient(
             end = row_start + np.uint64(rows.run_end[first + run])
             whole = terms[run] * row_weight[row]
             scaled = whole / how.unit
-            if how.stochastic and 0.0 < scaled < how.limit:
-                below = int(np.floor(scaled))
-                edge = np.uint64(np.ceil((scaled - below) * 2.0**53))  # coins below the fraction, as whole numbers
+            tossed = how.stochastic and 0.0 < scaled < how.limit
+            below = int(np.floor(scaled)) if tossed else coded(whole, how, client, 0)
+            edge = np.uint64(np.ceil((scaled - below) * 2.0**53)) if tossed else ZERO  # coins under the fraction
+            if none[run] != 1.0:  # x touches this run
                 while at < end:
                     item = items[at]
-                    if touched[item]:
-                        number = coded(terms[run] / miss[item] * row_weight[row], how, client, item)
-                    else:
-                        number = below + int((mixed(half ^ np.uint64(item)) >> S11) < edge)
-                    into[item] += number * count
                     at += ONE
-            else:
-                plain = coded(whole, how, client, 0) * count
-                while at < end:
-                    item = items[at]
                     if touched[item]:
                         into[item] += coded(terms[run] / miss[item] * row_weight[row], how, client, item) * count
                     else:
-                        into[item] += plain
+                        up = tossed and (mixed(half ^ np.uint64(item)) >> S11) < edge
+                        into[item] += (below + int(up)) * count
+            elif tossed:
+                while at < end:
+                    item = items[at]
+                    into[item] += (below + int((mixed(half ^ np.uint64(item)) >> S11) < edge)) * count
+                    at += ONE
+            else:
+                below *= count
+                while at < end:
+                    into[items[at]] += below
                     at += ONE
 
 
