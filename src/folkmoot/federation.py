@@ -106,14 +106,21 @@ def _result(
     """What the sums say; and what only a simulator can know, marked as such by its place."""
     estimate = outcome.estimate
     outside = engine.objective if isinstance(engine, Simulation) else None
-    largest, value = outcome.ranges.single, estimate.value if estimate.everyone else None
+    largest = m_F = outcome.ranges.single
+    value = estimate.value if estimate.everyone else None
     names = None
     selected = tuple(np.flatnonzero(outcome.members).tolist())
     if outside is not None:
         largest = float(outside._largest_shares(np.ones(outside.n_items)).max())
+        m_F = float(outside.mean_gains(()).max())
         value = float(outside.mean_values(outcome.members))
         names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
-    promise = outcome.promise
+    complete = method.chooses or all(one.answered == one.asked for one in rounds)
+    promise, guarantee = outcome.promise, None
+    if promise is not None:
+        guarantee = promise.guarantee(largest, m_F, estimate.low)
+        if not (outcome.covered and complete):
+            guarantee = guarantee.not_covered()
     return Result(
         method=repr(method),
         n_items=matroid.n_items,
@@ -125,7 +132,7 @@ def _result(
         fractional=outcome.x,
         names=names,
         estimate=estimate,
-        guarantee=None if promise is None else promise.guarantee(largest, outcome.m_F, estimate.value),
+        guarantee=guarantee,
         rounds=rounds,
     )
 

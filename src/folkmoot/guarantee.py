@@ -6,7 +6,7 @@ from Hoeffding's inequality (docs/mathematics.md). γ is never asked of clients:
 since gradients of monotone submodular functions lie between 0 and the singleton values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 from typing import Any, Protocol
 
@@ -36,6 +36,12 @@ class Guarantee:
     def __getitem__(self, symbol: str) -> float:
         return next(term.value for term in self.terms if term.symbol == symbol)
 
+    def not_covered(self) -> "Guarantee":
+        """The same terms, of a run that no theorem covers: shortlists, lost clients, gradients from sampled sets."""
+        return replace(
+            self, theorem=f"{self.theorem}, which does not cover this run", factor=0.0, promised=0.0, vacuous=True
+        )
+
     def __str__(self) -> str:
         lines = [f"{self.theorem}: {'vacuous here' if self.vacuous else f'at least {self.promised:.4g}'}"]
         lines += [f"  {term.symbol:<14} {term.value:<12.5g} {term.meaning}" for term in self.terms]
@@ -62,10 +68,13 @@ class Continuous:
     n_items: int
     rounds: int  # of communication
     cohort: int | None  # None: everyone
+    clients: int
     bases: bool  # whether clients answer with bases of their own (the paper's way)
     local_steps: int = 1
     samples: int | None = None
     memory: float = 0.0
+    reach: float = 0.0  # no number that a client answers for an item is larger
+    coin: float = 0.0  # by how much a coin may move it
 
     def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
         r, rounds, gamma = self.rank, self.rounds, largest
@@ -88,9 +97,11 @@ class Continuous:
             terms.append(Term("K", self.cohort, "clients a round"))
         if not self.bases:
             name = "best base of the summed gradient (Hoeffding)"
-            if self.cohort is not None:
-                off = gamma * sqrt(log(2 * self.n_items * rounds / DELTA) / (2 * self.cohort))
-                parts.append(Term("sampling", 2 * r * off, "additive: 2r·γ·sqrt(ln(2nT/δ)/2K)"))
+            moved, answers = (self.coin, self.clients) if self.cohort is None else (self.reach, self.cohort)
+            if moved:
+                off = moved * sqrt(log(2 * self.n_items * rounds / DELTA) / (2 * answers))
+                what = "coins" if self.cohort is None else "sampling"
+                parts.append(Term(what, 2 * r * off, "additive: 2r·(largest number)·sqrt(ln(2nT/δ)/2K)"))
             if self.memory:
                 # An old gradient lies above a new one by at most what the points between them have curved away.
                 lag = self.memory / (1 - self.memory)

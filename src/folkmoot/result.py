@@ -167,7 +167,9 @@ class Result:
                 f"from sums alone: value {e.value:.6g} ({spread}); popularity {e.popularity:.6g}, random {e.random:.6g}"
             )
             if e.clipped:
-                lines.append(f"the values of {e.clipped:.1%} of the clients were cut at the public range")
+                lines.append(
+                    f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
+                )
         if self.rounds:
             asked, answers = sum(one.asked for one in self.rounds), sum(one.answered for one in self.rounds)
             sent, smallest = sum(one.up * one.answered for one in self.rounds), min(one.answered for one in self.rounds)

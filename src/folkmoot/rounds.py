@@ -7,6 +7,7 @@ two together.
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -81,21 +82,35 @@ class Population:
     def draw(self, size: int | None, key: int) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
 
-        Unbiased: clients stand in a random order, each as long as its p_i, and every 1/size along the way one
-        is taken. So nobody counts more than one time above or below what is expected, and where all weigh the
-        same it is a sample without repeats, whose sums vary less than those of independent draws.
+        Where all weigh the same this is a sample without repeats, whose means vary less than those of
+        independent draws; else they are `size` independent draws from p, and who is drawn twice counts twice.
         """
         if size is None or size >= self.n_clients:
             return self.everyone
         rng = np.random.default_rng(key)
         if self.weights is None:
             return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
-        order = rng.permutation(np.flatnonzero(self.weights))
-        ends = np.cumsum(self.weights[order])
-        marks = (np.arange(size) + rng.random()) * (ends[-1] / size)
-        taken = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
-        ids, times = np.unique(taken, return_counts=True)
+        some = np.flatnonzero(self.weights)
+        ends = np.cumsum(self.weights[some])
+        drawn = np.searchsorted(ends, rng.random(size) * ends[-1], side="right")
+        ids, times = np.unique(some[np.minimum(drawn, len(some) - 1)], return_counts=True)
         return Cohort.of(ids, times)
+
+    def error(self, size: int | None, answer: "Sum") -> float:
+        """The standard error of a mean over this answer, in standard deviations of one client; 0 if all answered."""
+        everyone = self.everyone
+        if answer.count == everyone.weight:
+            return 0.0
+        if size is None or size >= self.n_clients:  # all were asked and some are missing
+            equal = (
+                self.n_clients
+                if everyone.times is None
+                else everyone.weight**2 / np.sum(everyone.times.astype(float) ** 2)
+            )
+            share = answer.count / everyone.weight
+            return sqrt((1 - share) / (share * float(equal)))
+        left = 1.0 - answer.clients / self.n_clients if self.weights is None else 1.0
+        return sqrt(max(left, 0.0) / answer.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +176,18 @@ def drive(run: Run[T], engine: Callable[[Ask], Sum]) -> T:
             result: T = end.value
             return result
         ask.ring_bits  # noqa: B018 - refuses before anyone is asked
-        answer = engine(ask)
+        answer = checked(ask, engine(ask))
+
+
+def checked(ask: Ask, answer: Sum) -> Sum:
+    """An engine's answer, if it can be one."""
+    fits = isinstance(answer, Sum) and answer.total.shape == (ask.query.length,) and answer.total.dtype == np.int64
+    if fits and not answer.lost:
+        fits = 0 <= answer.count <= ask.cohort.weight and answer.clients <= ask.cohort.size
+        fits = fits and answer.total.min() >= 0 and int(answer.total.max()) <= ask.query.bound * answer.count
+    if not fits:
+        raise RoundFailed(f"{ask.label}: the engine's answer is not a sum of answers to this question")
+    return answer
 
 
 class Talk:

@@ -4,7 +4,9 @@ A round is in the file entirely or not at all, so a run that was killed can go o
 chained by hashes; a changed file is noticed.
 """
 
+import glob
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.codec import digest_of, packed
+from folkmoot.codec import digest_of, packed, text_of
 from folkmoot.errors import InputError, TranscriptError
 from folkmoot.inputs import as_path
 from folkmoot.rounds import Ask, Sum
@@ -48,11 +50,18 @@ class Transcript:
             raise InputError(f"transcript: {where} is there already; resume() goes on with a run, or give another name")
         if not where.parent.is_dir():
             raise InputError(f"transcript: there is no folder {where.parent}")
+        fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it takes its name when it can be resumed
+        try:
+            with _opened(fresh) as database:
+                database.executescript(f"begin; {TABLES} commit;")
+                with database:
+                    rows = [("format", FORMAT.encode()), *about.items()]
+                    database.executemany("insert into about values (?, ?)", rows)
+            os.replace(fresh, where)
+        finally:
+            for left in where.parent.glob(f".{glob.escape(where.name)}.{os.getpid()}*"):
+                left.unlink()
         with _opened(where) as database:
-            database.executescript(f"begin; {TABLES} commit;")
-            with database:
-                rows = [("format", FORMAT.encode()), *about.items()]
-                database.executemany("insert into about values (?, ?)", rows)
             yield cls(where, database)
 
     @classmethod
@@ -65,6 +74,8 @@ class Transcript:
         with open(where, "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 raise TranscriptError(f"{where}: is not a transcript")
+        if reading and where.with_name(f"{where.name}-wal").exists():
+            raise TranscriptError(f"{where}: the run is not finished; resume() goes on with it")
         with _opened(where, reading=reading) as database:
             transcript = cls(where, database)
             if transcript.about("format") != FORMAT.encode():
@@ -83,17 +94,19 @@ class Transcript:
     def recall(self, ask: Ask) -> Sum | None:
         """The sum of this round, if it was asked before; a different question in its place is refused."""
         row = self.database.execute(
-            "select digest, total, count, clients, asked, lost, chain from rounds where number = ?", (ask.number,)
+            "select digest, total, count, clients, asked, lost, chain, ask, label from rounds where number = ?",
+            (ask.number,),
         ).fetchone()
         if row is None:
             return None
-        digest, total, count, clients, asked, lost, chain = row
-        if digest != digest_of(ask):
+        digest, total, count, clients, asked, lost, chain, stored, label = row
+        same = label == ask.label and _text(stored) == text_of(ask)
+        if digest != digest_of(ask) or not same:
             raise TranscriptError(
                 f"{self.path}: round {ask.number} ({ask.label}) is not what this run would ask; "
                 "it was made with other settings, or changed"
             )
-        if chain != self._chain(ask.number, digest, total, count, clients, asked, lost):
+        if not isinstance(total, bytes) or chain != self._chain(ask.number, digest, total, count, clients, asked, lost):
             raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) was changed")
         numbers = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
         if len(numbers) != ask.query.length:
@@ -127,6 +140,14 @@ class Transcript:
         start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
         parts: list[Any] = [start if before is None else before[0], number, digest, sha256(total).hexdigest(), *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _text(stored: Any) -> str:
+    """The text of a stored question; nothing where it is none."""
+    try:
+        return zlib.decompress(stored).decode()
+    except (TypeError, ValueError, zlib.error):
+        return ""
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from folkmoot.queries import (
     Ranges,
     ShardBase,
     Singletons,
+    Spread,
     Values,
     Votes,
 )
@@ -199,19 +200,26 @@ def values(objective: Objective) -> Query:
 
 
 def appraisal(objective: Objective) -> Query:
-    n, most = objective.n_items, limits(objective)
-    slope = np.where(np.arange(n) % 2, 1.0 - point(n), 0.0)
-    steepest = 0.5 * (most.whole + most.single * float(slope.sum()))
-    return Appraisal(
-        items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, y=point(n), slope=slope, steepest=steepest
+    most = limits(objective)
+    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single)
+
+
+def spread(objective: Objective) -> Query:
+    """At a whole point: elsewhere sampled families look at sets of their own."""
+    most, n = limits(objective), objective.n_items
+    return Spread(
+        x=point(n) if objective.closed_form else (np.arange(n) % 2).astype(float), single=most.single, whole=most.whole
     )
 
 
 def shards(*, deal: bool, items: Ids | None = None) -> Maker:
     """The party is the shard: what holds of clients alone does not hold of these."""
-    return lambda objective: ShardBase(matroid=partition(objective.n_items), shards=2, deal=deal, items=items, key=KEY)
+    return lambda objective: ShardBase(
+        matroid=partition(objective.n_items), clients=SHARDED, shards=2, deal=deal, items=items, key=KEY
+    )
 
 
+SHARDED = 1_000_000  # clients in all, of whom a few are there
 KINDS: dict[str, Maker] = {
     "gradient, fixed point": gradient(20, stochastic=False),
     "gradient, fixed point, shortlist": gradient(20, stochastic=False, items=ITEMS),
@@ -237,10 +245,16 @@ KINDS: dict[str, Maker] = {
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
+    "spread": spread,
     "values": values,
     "appraisal": appraisal,
 }
-BY_TIMES = {"gains, by importance", "importance", "magnitude"}  # whose numbers are not `times` what one would answer
+BY_TIMES = {
+    "gains, uniform chance",
+    "gains, by importance",
+    "importance",
+    "magnitude",
+}  # whose numbers are not `times` what one would answer
 GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
 SHARDS: dict[str, Maker] = {
     "shards": shards(deal=False),

@@ -37,6 +37,7 @@ from folkmoot.queries import (
     Query,
     Ranges,
     ShardBase,
+    Spread,
     Values,
     Votes,
 )
@@ -442,8 +443,8 @@ def test_walks_of_many_ties_are_algorithm_2(samples: int | None) -> None:
 def test_shards_are_greedy(deal: bool) -> None:
     case = case_of("facility")
     ids, times = np.array([0, 3, 4, 8, 9]), np.array([1, 2, 1, 5, 1])
-    query = ShardBase(matroid=partition(6), shards=2, deal=deal, items=None, key=KEY)
-    hand = np.random.default_rng(key_of(KEY, 1)).integers(0, 2, 10)[ids]
+    query = ShardBase(matroid=partition(6), clients=10, shards=2, deal=deal, items=None, key=KEY)
+    hand = np.random.default_rng(key_of(KEY, 1)).permutation(10)[ids] % 2
     of_item = np.random.default_rng(KEY).integers(0, 2, 6)
     expected = np.zeros(6, dtype=np.int64)
     for shard in range(2):
@@ -478,7 +479,7 @@ def gains_question(objective: Objective, times: Ids, kappa: float | None, *, imp
         chances = np.array(
             [min(1.0, kappa * max(times[i] * alone[i, sums > 0] / sums[sums > 0])) for i in range(len(times))]
         )
-    most = float((alone.max(axis=1) / chances).max())
+    most = float((alone.max(axis=1) * (times if kappa else 1) / chances).max())
     members = some_members(objective.n_items)
     query = Gains(members=members, items=ITEMS, most=most, key=0, kappa=kappa, inverse=inverse if important else None)
     return query, chances
@@ -518,7 +519,7 @@ def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) ->
         sums += rows.reshape(-1, copies, len(ITEMS)).sum(axis=1)
     trials = copies * keys
     assert np.abs(answered / trials - chances).max() <= within(trials, len(times))
-    largest = times[:, None] * (exact / chances[:, None] + query.scale)
+    largest = times[:, None] * exact / chances[:, None] + query.scale
     off = np.abs(sums * query.scale / trials - times[:, None] * exact)
     assert (off <= within(trials, exact.size, largest)).all()
 
@@ -650,22 +651,35 @@ def test_values_are_values(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", list(EVERY))
-def test_appraisals_know_means_and_spreads(family: str) -> None:
+def test_means_and_spreads(family: str) -> None:
     objective = case_of(family).objective
     masks, n = some_sets(len(ITEMS), 5), objective.n_items
     sets: Mask = np.zeros((5, n), dtype=bool)
     sets[:, ITEMS] = masks
-    most, y = ranges_of(objective), point(n)
-    slope = np.where(np.arange(n) % 2, 1.0 - y, 0.0)
-    steepest = most.whole + most.single * float(slope.sum())
-    query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, y=y, slope=slope, steepest=steepest)
+    most, y = ranges_of(objective), (np.arange(n) % 2).astype(float)
     times = 1 + np.arange(objective.n_clients)
-    worth, tangent = query.moments(query.total(objective, once(objective)[0], times), int(times.sum()))
-    p = times / times.sum()
-    lines = objective.extension(y) + objective.gradients(y) @ slope
-    for found, exact, largest in ((worth, objective.values(sets).T, most.whole), (tangent, lines[None], steepest)):
+    p, ids, count = times / times.sum(), once(objective)[0], int(times.sum())
+    query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single)
+    worth, cut = query.moments(query.total(objective, ids, times), count)
+    spread = Spread(x=y, whole=most.whole, single=most.single)
+    gradient, value, also_cut = spread.moments(spread.total(objective, ids, times), count)
+    assert cut == also_cut == 0
+    for found, exact, largest in (
+        (worth, objective.values(sets).T, most.whole),
+        (gradient, objective.gradients(y).toarray().T, most.single),
+        (value, objective.extension(y)[None], most.whole),
+    ):
         mean = exact @ p
         variance = (exact - mean[:, None]) ** 2 @ p
         assert np.abs(found.mean - mean).max() <= largest / LIMIT / 2 + 1e-12
-        assert np.abs(found.variance - variance).max() <= 2 * largest**2 / LIMIT
-        assert (found.variance >= 0).all()
+        assert np.abs(found.deviation**2 - variance).max() <= 2 * largest**2 / LIMIT
+    assert spread.value(spread.total(objective, ids, times), count) == pytest.approx(float(value.mean[0]))
+
+
+def test_who_does_not_fit_the_range_is_counted() -> None:
+    objective = FacilityLocation(np.array([[1.0, 0.5], [3.0, 0.1], [0.5, 0.5]]))
+    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0)
+    ids, times = once(objective)
+    assert query.moments(query.total(objective, ids, times), 3)[1] == pytest.approx(1 / 3)
+    spread = Spread(x=np.zeros(2), whole=2.0, single=4.0)
+    assert spread.moments(spread.total(objective, ids, times), 3)[2] == pytest.approx(1 / 3)

@@ -58,7 +58,8 @@ class FederatedFrankWolfe(Federated):
         direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
         way = yield from walk(problem, question, self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
-        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=1 - min(least, 1.0))
+        memory = 1 - min(least, 1.0)
+        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=ranges.single)
         return Found.at(way.x, way.merit, promise, way.lowest)
 
 
@@ -78,17 +79,21 @@ class RandGreeDi(Federated):
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
         as_count(self.shards, "shards", least=2)
+        matroid.parameters()  # shards must be told the matroid
 
     def searching(self, matroid: Matroid) -> int:
         return 2
 
     def search(self, problem: Problem) -> Run[Found]:
+        clients = problem.talk.population.n_clients
+        shards = min(self.shards, clients)
+
         def question(key: int, deal: bool, items: Ids | None) -> ShardBase:
-            return ShardBase(matroid=problem.matroid, shards=self.shards, deal=deal, items=items, key=key)
+            return ShardBase(matroid=problem.matroid, clients=clients, shards=shards, deal=deal, items=items, key=key)
 
         first = yield from problem.talk.ask(lambda key: question(key, True, problem.items), None, "shards, own items")
         union = np.flatnonzero(first.total)
         second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
-        votes = second.total / max(int(second.total.max()), 1, self.shards)
+        votes = second.total / max(int(second.total.max()), 1, shards)
         x = np.minimum(votes, 1.0)
-        return Found.at(x, first.total / self.shards + x, None)
+        return Found.at(x, first.total / shards + x, None)

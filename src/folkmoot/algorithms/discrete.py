@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated import Federated
-from folkmoot.algorithms.problem import Found, Problem, in_order, singleton_means
+from folkmoot.algorithms.problem import Found, Problem, in_order, layered, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Discrete, kappa_in_theory
@@ -26,9 +26,10 @@ class DiscreteGreedy(Federated):
     """Add the item of the largest summed gain, `batch` items a round (Algorithm 3).
 
     Every client is asked, and answers with probability κ_i = min(1, κ·w_i). Either `epsilon` gives κ as in
-    theory, which makes everybody answer at any size one can run, or `expected_answers` a round do. Importance
-    w_i: "paper", the largest share that the client has in an item (of all items); "shortlist", the same over
-    the most popular items only, so that rare ones do not soak up the weight; "uniform", all alike. Who answers
+    theory, which makes nearly everybody answer, or `expected_answers` a round do. Importance
+    w_i: "paper" (the default with epsilon), the largest share that the client has in an item; "shortlist" (the
+    default otherwise), the same over the most popular items only, so that rare ones do not soak up the weight;
+    "uniform", all alike. Who answers
     is visible: to be important is to answer often.
 
     Settings common to all federated methods: see `Federated`.
@@ -36,7 +37,7 @@ class DiscreteGreedy(Federated):
 
     epsilon: float | None = None
     expected_answers: int | None = None
-    importance: Literal["paper", "uniform", "shortlist"] = "shortlist"
+    importance: Literal["paper", "uniform", "shortlist"] | None = None
     batch: int = 1
 
     def check(self, matroid: Matroid) -> None:
@@ -44,11 +45,11 @@ class DiscreteGreedy(Federated):
         if (self.epsilon is None) == (self.expected_answers is None):
             given = "neither was" if self.epsilon is None else "both were"
             raise InputError(f"epsilon: give one of epsilon and expected_answers; {given} given")
-        if self.epsilon is not None and not 0 < as_number(self.epsilon, "epsilon") < 1:
-            raise InputError(f"epsilon: needs a number between 0 and 1, got {self.epsilon}")
+        if self.epsilon is not None and not 1e-6 <= as_number(self.epsilon, "epsilon") < 1:
+            raise InputError(f"epsilon: needs a number between 0.000001 and 1, got {self.epsilon}")
         if self.expected_answers is not None:
             as_count(self.expected_answers, "expected_answers")
-        if self.importance not in ("paper", "uniform", "shortlist"):
+        if self.importance not in (None, "paper", "uniform", "shortlist"):
             raise InputError(f'importance: needs "paper", "uniform" or "shortlist", got {self.importance!r}')
         as_count(self.batch, "batch")
 
@@ -56,8 +57,17 @@ class DiscreteGreedy(Federated):
     def asked(self) -> int | None:
         return self.expected_answers
 
+    @property
+    def chooses(self) -> bool:
+        return True
+
+    @property
+    def _importance(self) -> str:
+        """As the theorem has it where κ is the theorem's; else as it works best."""
+        return self.importance or ("shortlist" if self.epsilon is None else "paper")
+
     def searching(self, matroid: Matroid) -> int:
-        return -(-matroid.rank // self.batch) + (1 if self.importance == "uniform" else 2)
+        return -(-matroid.rank // self.batch) + (0 if self._importance == "uniform" else 2)
 
     def search(self, problem: Problem) -> Run[Found]:
         matroid = problem.matroid
@@ -67,6 +77,8 @@ class DiscreteGreedy(Federated):
         while (addable := np.flatnonzero(matroid._addable(members))).size:
             if problem.items is not None:
                 addable = np.intersect1d(addable, problem.items)
+                if not addable.size:
+                    break
             at, items = members.copy(), addable
 
             def question(key: int, at: Mask = at, items: Ids = items) -> Gains:
@@ -86,7 +98,7 @@ class DiscreteGreedy(Federated):
             kappa,
             0.1 if self.epsilon is None else self.epsilon,
             isinstance(matroid, Uniform),
-            self.importance == "paper",
+            self._importance == "paper",
             self.batch,
         )
         return Found(None, members[None, :], merit, promise)
@@ -94,19 +106,21 @@ class DiscreteGreedy(Federated):
     def _participation(self, problem: Problem) -> Run[tuple[Array, float | None, Array | None, float]]:
         """Singleton means, κ, 1/O, and the largest number that an answer can hold."""
         talk, single, n_items = problem.talk, problem.ranges.single, problem.matroid.n_items
-        if self.importance == "uniform":
+        everyone = talk.population.everyone
+        heaviest = 1 if everyone.times is None else int(everyone.times.max())
+        if self._importance == "uniform":
             alone = problem.singletons
-            wanted = talk.population.n_clients if self.expected_answers is None else self.expected_answers
-            kappa = wanted / talk.population.n_clients
-            return (alone, None, None, single) if kappa >= 1 else (alone, kappa, None, single / kappa)
+            kappa = 1.0 if self.expected_answers is None else self.expected_answers / everyone.size
+            return (alone, None, None, single) if kappa >= 1 else (alone, kappa, None, heaviest * single / kappa)
         alone = problem.singletons
         if problem.jury is not None:
             alone = yield from singleton_means(talk, problem.ranges, None)
-        sums = alone * talk.population.everyone.weight  # O: sums on both sides of a share, never a mean on one
+        sums = alone * everyone.weight  # O: sums on both sides of a share, never a mean on one
         looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
-        if self.importance == "shortlist":
+        if self._importance == "shortlist":
             size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank
-            looked_at &= np.isin(np.arange(n_items), in_order(alone, key_of(talk.seed, -8))[:size])
+            short = layered(problem.matroid, in_order(alone, key_of(talk.seed, -8)), size)
+            looked_at &= np.isin(np.arange(n_items), short)
         inverse = np.divide(1.0, sums, out=np.zeros(n_items), where=looked_at)
         if self.expected_answers is None:
             kappa = kappa_in_theory(problem.matroid.rank, n_items, self.epsilon or 0.1)
@@ -115,6 +129,6 @@ class DiscreteGreedy(Federated):
             kappa = Importance.kappa(histogram.total, self.expected_answers)
         if kappa == inf:
             return alone, None, None, single
-        # f_i(e)/κ_i ≤ O_e/κ by the definition of w_i; an item outside the shortlist may need more.
-        most = max(single, float(sums.max()) / kappa)
+        # times_i·f_i(e)/κ_i ≤ O_e/κ by the definition of w_i; an item outside the shortlist may need more.
+        most = max(heaviest * single, float(sums.max()) / kappa)
         return alone, kappa, inverse, most

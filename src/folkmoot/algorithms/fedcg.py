@@ -105,6 +105,8 @@ class FedCG(Federated):
         if self.answer not in ("quantized", "gradient", "base", "votes"):
             raise InputError(f'answer: needs "quantized", "gradient", "base" or "votes", got {self.answer!r}')
         as_count(self.bits, "bits", most=32)
+        if self.answer == "base":
+            matroid.parameters()  # clients must be told the matroid
         if not 0 <= as_number(self.memory, "memory") < 1:
             raise InputError(f"memory: needs a share of at least 0 and below 1, got {self.memory}")
 
@@ -121,9 +123,16 @@ class FedCG(Federated):
             least = 1 - self.memory
             direction = BestBase(problem.matroid, lambda t: max(least, 1 / (t + 1)), key_of(problem.talk.seed, -6))
         way = yield from walk(problem, self._question(problem), self.cohort, self.rounds, direction)
-        promise = problem.continuous(
-            self.rounds, self.cohort, bases=self.answer == "base", memory=0.0 if self.answer == "base" else self.memory
-        )
+        ranges, unit = problem.ranges, 1 / (2**self.bits - 1)
+        reach, coin = {
+            "quantized": (ranges.single, ranges.single * unit),
+            "gradient": (ranges.single, 0.0),
+            "votes": (ranges.single + ranges.sum / problem.matroid.rank, ranges.sum / problem.matroid.rank),
+            "base": (1.0, 0.0),
+        }[self.answer]
+        base = self.answer == "base"
+        memory = 0.0 if base else self.memory
+        promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
         lowest = way.lowest if self.answer != "base" else None
         return Found.at(way.x, way.merit, promise, lowest)
 
@@ -171,6 +180,7 @@ class FedCGPlus(Federated):
                 f"local_steps: {self.local_steps} steps a round do not divide the {self.rounds} steps in all; "
                 f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}"
             )
+        matroid.parameters()  # clients must be told the matroid
         for name in ("cohort", "samples"):
             if getattr(self, name) is not None:
                 as_count(getattr(self, name), name)

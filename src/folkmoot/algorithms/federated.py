@@ -23,6 +23,7 @@ from folkmoot.rounds import Run, Talk
 from folkmoot.sets import Array, Mask
 
 JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
+FEW_DRAWS = 4  # under matroids where a draw takes seconds
 FEWEST_JURORS = 30  # intervals are normal approximations
 
 
@@ -34,8 +35,8 @@ class Outcome:
     x: Array | None
     estimate: Estimate
     ranges: Ranges
-    m_F: float
     promise: Promise | None
+    covered: bool  # whether the theorems speak of runs like this at all
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,6 +72,11 @@ class Federated:
         """Clients a round of the search; None: everyone."""
         return None
 
+    @property
+    def chooses(self) -> bool:
+        """Whether clients decide themselves if they answer: then silence is no loss."""
+        return False
+
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
         return 2 + self.searching(matroid) + 1 + self.polish + 4
@@ -93,8 +99,8 @@ class Federated:
             as_count(self.jury, "jury")
         if not 0 < as_number(self.clip, "clip") <= 1:
             raise InputError(f"clip: needs a share above 0 and up to 1, got {self.clip}")
-        if not 0 < as_number(self.confidence, "confidence") < 1:
-            raise InputError(f"confidence: needs a number between 0 and 1, got {self.confidence}")
+        if not 0 < as_number(self.confidence, "confidence") <= 0.9999:
+            raise InputError(f"confidence: needs a number above 0 and up to 0.9999, got {self.confidence}")
 
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
@@ -105,7 +111,8 @@ class Federated:
                 "or None"
             )
         answer = yield from talk.ask(lambda _: Magnitude(), jury, "range of values")
-        ranges = Magnitude.ranges(answer.total, clip=self.clip)
+        complete = answer.count == talk.population.everyone.weight
+        ranges = replace(Magnitude.ranges(answer.total, clip=self.clip), complete=complete)
         alone = yield from singleton_means(talk, ranges, jury)
         problem = Problem(talk, ranges, jury, alone)
         if self.shortlist is not None:
@@ -118,12 +125,14 @@ class Federated:
             chosen = candidates[int(scores.argmax())]
         first = chosen
         ceiling = yield from looked_from(problem, [beside(problem, chosen, found)])
-        chosen = yield from polished(problem, chosen, ceiling.gains, self.polish)
+        chosen = yield from polished(problem, chosen, ceiling.gradient.mean, self.polish)
         further = [] if (chosen == first).all() else [beside(problem, chosen, found)]
-        further += [] if found.on_the_way is None else [found.on_the_way]
+        if found.on_the_way is not None and talk.population.closed_form:
+            further.append(found.on_the_way)
         ceiling = yield from looked_from(problem, further, ceiling)
-        estimate = yield from appraised(problem, chosen, ceiling, alone, self.confidence)
-        return Outcome(chosen, found.x, estimate, ranges, float(alone.max()), found.promise)
+        estimate = yield from appraised(problem, chosen, ceiling, self.confidence)
+        covered = self.shortlist is None and talk.population.closed_form
+        return Outcome(chosen, found.x, estimate, ranges, found.promise, covered)
 
     def _candidates(self, problem: Problem, found: Found) -> Mask:
         if found.x is None:
@@ -131,9 +140,10 @@ class Federated:
         fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
         fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)
         sets = [found.candidates, rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
-        if self.roundings:
+        draws = self.roundings if problem.matroid.blocks is not None else min(self.roundings, FEW_DRAWS)
+        if draws:
             key = key_of(problem.talk.seed, -1) >> 1
-            sets.append(rounding.pipage(problem.matroid, found.x, draws=self.roundings, seed=key, fill=fill))
+            sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
         return distinct(np.vstack(sets))
 
 

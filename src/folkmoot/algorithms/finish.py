@@ -4,9 +4,9 @@ Many roundings are scored in one question, a bound on the optimum is asked for, 
 candidate, and a last cohort that had no part in choosing appraises the answer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import inf
 from statistics import NormalDist
 
 import numpy as np
@@ -17,12 +17,13 @@ from folkmoot.coding import key_of
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.gradient import Gradient
 from folkmoot.queries.query import FINE_BITS, Query
-from folkmoot.queries.values import LIMIT, Appraisal, Values, asked_about
+from folkmoot.queries.values import LIMIT, Appraisal, Moments, Spread, Values, asked_about
 from folkmoot.result import Estimate
 from folkmoot.rounds import Run
 from folkmoot.sets import Array, Ids, Mask, indicator
 
 MOST_SWAPS = 2048  # sets in one question
+MOST_LOOKS = 3  # points from which the bound is looked at; the lowest may be low by luck
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
@@ -98,57 +99,68 @@ def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], bett
     return leaps[1:]
 
 
-def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", alone: Array, confidence: float) -> Run[Estimate]:
+def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: float) -> Run[Estimate]:
     """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many."""
-    talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
+    talk, matroid, ranges, alone = problem.talk, problem.matroid, problem.ranges, problem.singletons
     popular = indicator(matroid.n_items, matroid._first_base(in_order(alone, key_of(talk.seed, -4))))
     rng = np.random.default_rng(key_of(talk.seed, -5))
     randoms = [
         indicator(matroid.n_items, matroid._first_base(rng.permutation(matroid.n_items))) for _ in range(RANDOM_BASES)
     ]
     items, masks = asked_about(np.array([chosen, popular, *randoms]))
-    steepest = ranges.whole + float(ceiling.slope.sum()) * ranges.single
-    last = Appraisal(items=items, sets=masks, whole=ranges.whole, y=ceiling.y, slope=ceiling.slope, steepest=steepest)
-    answer = yield from talk.ask(lambda _: last, problem.jury, "appraisal")
-    worth, tangent = last.moments(answer.total, answer.count)
-    everyone = answer.count == talk.population.everyone.weight
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    z_bound = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / ceiling.looks)  # the lowest of several may be low by luck
-    left = 1 - answer.clients / talk.population.n_clients if talk.population.weights is None else 1.0
-    spread = 0.0 if everyone else sqrt(max(left, 0.0) / answer.clients)
+    last = Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single)
+    answer = yield from talk.ask(partial(asking, last), problem.jury, "appraisal")
+    worth, cut = last.moments(answer.total, answer.count)
+    error = talk.population.error(problem.jury, answer)
     value = float(worth.mean[0])
     least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
-    off = z * spread * sqrt(float(worth.variance[0])) + least
-    if not alone.any():  # nobody gains anything: nothing is the best possible
-        off, ceiling = 0.0, replace(ceiling, bound=0.0)
-    high = ceiling.bound + z_bound * spread * sqrt(float(tangent.variance[0]))
+    off = NormalDist().inv_cdf((1 + confidence) / 2) * error * float(worth.deviation[0]) + least
+    bound, high = ceiling.bound, ceiling.high(matroid, NormalDist().inv_cdf(1 - (1 - confidence) / 2 / MOST_LOOKS))
+    clipped = max(ranges.clipped, ceiling.cut, cut)
+    if clipped:  # values beyond the range count for less than they are: nothing above is bounded
+        bound = high = inf
+    elif not alone.any():  # nobody gains anything: nothing is the best possible
+        off = bound = high = 0.0
     return Estimate(
         value=value,
         low=max(value - off, 0.0),
-        high=value + off,
-        bound=max(ceiling.bound, value),
+        high=inf if clipped else value + off,
+        bound=max(bound, value),
         bound_high=max(high, value),
         confidence=confidence,
         clients=answer.clients,
-        everyone=everyone,
+        everyone=ranges.complete and ceiling.complete and error == 0 and not clipped,
         popularity=float(worth.mean[1]),
         random=float(worth.mean[2:].mean()),
-        clipped=ranges.clipped,
+        clipped=clipped,
     )
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A bound on the optimum: F̂(y) + Σ slope_e · ∂F̂/∂y_e, the tangent at y towards the best base."""
+    """What the gradient at y says about the optimum: no allowed O is worth more than the tangent at y towards it."""
 
-    bound: float
     y: Array
-    slope: Array
-    gains: Array  # the gradient there
-    looks: int  # how many points were looked from
+    gradient: Moments
+    value: Moments
+    error: float  # of a mean, in standard deviations; 0 where everybody answered
+    lost: float  # what fixed point may have lost
+    cut: float
+    bound: float
 
-    def or_lower(self, other: "Ceiling") -> "Ceiling":
-        return replace(min(self, other, key=lambda one: one.bound), looks=self.looks + other.looks)
+    @property
+    def complete(self) -> bool:
+        return self.error == 0
+
+    def high(self, matroid: Matroid, z: float) -> float:
+        """A bound that the sample's errors do not break but for the chance of z.
+
+        The mean of O's own tangent is off by at most z deviations of it, and these are at most the sum of the
+        deviations of its parts; so with every part raised by its own, the best base is not below O.
+        """
+        raised = (1.0 - self.y) * (self.gradient.mean + z * self.error * self.gradient.deviation)
+        value = float(self.value.mean[0] + z * self.error * self.value.deviation[0])
+        return bound_from_gains(value, raised, matroid) + self.lost
 
 
 def beside(problem: Problem, chosen: Mask, found: Found) -> Array:
@@ -162,24 +174,29 @@ def beside(problem: Problem, chosen: Mask, found: Found) -> Array:
 def looked_from(problem: Problem, points: list[Array], so_far: Ceiling | None = None) -> Run[Ceiling]:
     """The lowest of the bounds from these points (and so far), one sum over the gradients of all items each.
 
-    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e. The base that makes the right side largest in a sample
-    makes it at least as large as O does there, so the sample errs on the safe side but for the spread of one
-    tangent, which the appraisal asks for.
+    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. Where
+    everybody answers the gradient alone is enough; else its spread is asked for too.
     """
-    matroid, ranges = problem.matroid, problem.ranges
-    lowest = so_far
-    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + problem.talk.population.slack)  # fixed point
+    talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
+    seen = [] if so_far is None else [so_far]
+    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + talk.population.slack)
+    nothing = np.zeros(matroid.n_items)
     for y in points:
-        question = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
-        answer = yield from problem.talk.ask(partial(asking, question), problem.jury, "bound, all items")
-        gradient = question.mean(answer.total, answer.count)
-        slopes = (1.0 - y) * gradient
-        bound = bound_from_gains(question.value(answer.total, answer.count), slopes, matroid) + lost
-        slope = np.where(indicator(matroid.n_items, matroid.best_base(slopes)), 1.0 - y, 0.0)
-        here = Ceiling(bound, y, slope, gradient, 1)
-        lowest = here if lowest is None else lowest.or_lower(here)
-    assert lowest is not None
-    return lowest
+        gradient, value, cut, error = Moments(nothing, nothing), Moments(nothing, nothing), 0.0, 1.0
+        if problem.jury is None or problem.jury >= talk.population.n_clients:
+            plain = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+            answer = yield from talk.ask(partial(asking, plain), problem.jury, "bound, all items")
+            error = talk.population.error(problem.jury, answer)
+            gradient = Moments(plain.mean(answer.total, answer.count), nothing)
+            value = Moments(np.array([plain.value(answer.total, answer.count)]), np.zeros(1))
+        if error:
+            spread = Spread(x=y, whole=ranges.whole, single=ranges.single)
+            answer = yield from talk.ask(partial(asking, spread), problem.jury, "bound, all items")
+            error = talk.population.error(problem.jury, answer)
+            gradient, value, cut = spread.moments(answer.total, answer.count)
+        bound = bound_from_gains(float(value.mean[0]), (1.0 - y) * gradient.mean, matroid) + lost
+        seen.append(Ceiling(y, gradient, value, error, lost, cut, bound))
+    return min(seen, key=lambda one: one.high(matroid, 2.0))
 
 
 def asking(question: Query, _: int) -> Query:

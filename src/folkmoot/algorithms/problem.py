@@ -36,10 +36,25 @@ class Problem:
         memory: float = 0.0,
         local_steps: int = 1,
         samples: int | None = None,
+        reach: float = 0.0,
+        coin: float = 0.0,
     ) -> Continuous:
         """What the theorems on continuous greedy need to know."""
         sampled = cohort if cohort is not None and cohort < self.talk.population.n_clients else None
-        return Continuous(self.matroid.rank, self.matroid.n_items, rounds, sampled, bases, local_steps, samples, memory)
+        clients = self.talk.population.n_clients
+        return Continuous(
+            self.matroid.rank,
+            self.matroid.n_items,
+            rounds,
+            sampled,
+            clients,
+            bases,
+            local_steps,
+            samples,
+            memory,
+            reach,
+            coin,
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,17 @@ def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
 
 def shortlisted(problem: Problem, size: int) -> Ids:
     """The best items alone, and always a whole base."""
-    best = in_order(problem.singletons, key_of(problem.talk.seed, -2))
-    base = problem.matroid._first_base(best)
-    others = best[~np.isin(best, base)]
-    return np.sort(np.concatenate((base, others[: max(size - len(base), 0)])))
+    return layered(problem.matroid, in_order(problem.singletons, key_of(problem.talk.seed, -2)), size)
+
+
+def layered(matroid: Matroid, order: Ids, size: int) -> Ids:
+    """The first base of this order, then the first of what is left, and so on: every group has its best items in."""
+    taken = np.zeros(matroid.n_items, dtype=bool)
+    while taken.sum() < size:
+        base = matroid._first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
+        fresh = order[np.isin(order, base[~taken[base]])]
+        if not fresh.size:
+            break
+        room = size - int(taken.sum())
+        taken[fresh[: room if taken.any() else len(fresh)]] = True
+    return np.flatnonzero(taken)

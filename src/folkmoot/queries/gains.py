@@ -25,7 +25,7 @@ class Gains(Query):
 
     members: Mask
     items: Ids
-    most: float  # no answer is worth more
+    most: float  # no answer is worth more (by importance: however often the client counts)
     key: int
     kappa: float | None = None  # None: everybody answers
     inverse: Array | None = None
@@ -64,11 +64,13 @@ class Gains(Query):
         slot = np.full(clients.n_items, -1)
         slot[self.items] = np.arange(len(self.items))
         gains = in_slots(clients._gains(self.members), slot, self.length)
-        chances = self._chances(clients, times)
-        gains.data /= np.repeat(np.maximum(chances, 1e-300), np.diff(gains.indptr))
         how = Coding(self.scale, self.bound, self.kappa is not None, self.key).scalars
+        counts = np.diff(gains.indptr)
+        if self.kappa is not None:  # who counts often has a larger chance: only both together have a bound
+            gains.data *= np.repeat(times / np.maximum(self._chances(clients, times), 1e-300), counts)
         numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
-        numbers *= np.repeat(times, np.diff(gains.indptr))
+        if self.kappa is None:
+            numbers *= np.repeat(times, counts)
         return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
 
     def mean(self, total: Ids, weight: int, n_items: int) -> Array:

@@ -125,6 +125,7 @@ class ShardBase(Query):
     """
 
     matroid: Matroid
+    clients: int  # in all
     shards: int
     deal: bool
     items: Ids | None
@@ -133,6 +134,11 @@ class ShardBase(Query):
     @property
     def parties(self) -> int:
         return self.shards
+
+    def shard_of_client(self) -> Ids:
+        """As many to each shard, so that none has nobody."""
+        places = np.random.default_rng(key_of(self.key, 1)).permutation(self.clients)
+        return np.asarray(places % self.shards)
 
     @property
     def length(self) -> int:
@@ -143,9 +149,8 @@ class ShardBase(Query):
         return 1
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        rng = np.random.default_rng(self.key)
-        shard_of_item = rng.integers(0, self.shards, self.length)
-        hand = np.random.default_rng(key_of(self.key, 1)).integers(0, self.shards, int(ids.max()) + 1)[ids]
+        shard_of_item = np.random.default_rng(self.key).integers(0, self.shards, self.length)
+        hand = self.shard_of_client()[ids]
         out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
         for shard in range(self.shards):
             members = np.flatnonzero(hand == shard)

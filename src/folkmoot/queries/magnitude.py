@@ -21,6 +21,7 @@ class Ranges:
     whole: float  # what a set is worth to a client
     sum: float  # what all items are worth to a client, one by one
     clipped: float = 0.0  # the share of the clients asked whose largest number lies above
+    complete: bool = False  # whether everybody was asked, and answered
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from folkmoot.coding import Coding, whole_numbers
 from folkmoot.objectives.objective import Objective
-from folkmoot.queries.query import FINE_BITS, Query, dense
+from folkmoot.queries.query import FINE_BITS, Query, beside, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 LIMIT: int = 2**FINE_BITS - 1
@@ -17,7 +19,11 @@ SETS_AT_ONCE = 64
 
 class Moments(NamedTuple):
     mean: Array
-    variance: Array  # of one client's number
+    deviation: Array  # the standard deviation of one client's number
+
+    @classmethod
+    def of(cls, mean: NDArray[Any], square: NDArray[Any]) -> "Moments":
+        return cls(np.asarray(mean, dtype=np.float64), np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,46 +84,87 @@ class Values(Query):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(Values):
-    """Values and their squares, and the same of the tangent f̂_i(y) + Σ slope_e · ∂f̂_i/∂y_e: means and spreads."""
+    """Values and their squares: means and spreads. The last number marks clients whose values do not fit the range."""
 
-    y: Array
-    slope: Array
-    steepest: float  # no tangent is worth more to a client
+    single: float
 
     @property
     def length(self) -> int:
-        return 2 * len(self.sets) + 2
+        return 2 * len(self.sets) + 1
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         return times @ self._numbers(clients)
 
     def _numbers(self, clients: Objective) -> Ids:
         values = self._values(clients)
-        if clients.closed_form:
-            gradients, at_y = clients._gradients_and_values(self.y)
-        else:
-            gradients, at_y = clients.gradients(self.y), clients.extension(self.y)
-        tangent = (at_y + gradients @ self.slope)[:, None]
-        return np.hstack(
-            [
-                fixed_point(values, self.scale),
-                fixed_point(values**2, self.scale * self.whole),
-                fixed_point(tangent, self.steepest / LIMIT),
-                fixed_point(tangent**2, self.steepest**2 / LIMIT),
-            ]
-        )
+        cut = cut_off(clients, self.single, self.whole)
+        squares = fixed_point(values**2, self.scale * self.whole)
+        return np.hstack([fixed_point(values, self.scale), squares, cut[:, None]])
 
-    def moments(self, total: Ids, count: int) -> tuple[Moments, Moments]:
-        """Of the sets' values, and of the tangent."""
+    def moments(self, total: Ids, count: int) -> tuple[Moments, float]:
+        """Of the sets' values; and the share of clients that were cut."""
         k = len(self.sets)
-        mean = self.mean(total, count)
         square = total[k : 2 * k] * (self.scale * self.whole / count)
-        tangent = np.asarray(total[2 * k : 2 * k + 1] * (self.steepest / LIMIT / count), dtype=np.float64)
-        its_square = total[2 * k + 1 :] * (self.steepest**2 / LIMIT / count)
-        return (
-            Moments(mean, np.maximum(square - mean**2, 0.0)),
-            Moments(tangent, np.maximum(its_square - tangent**2, 0.0)),
+        return Moments.of(self.mean(total, count), square), float(total[-1] / count)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spread(Query):
+    """∇f̂_i(x), f̂_i(x) and the squares of each, and who does not fit the range: means and spreads of a gradient."""
+
+    x: Array
+    single: float
+    whole: float
+
+    def __post_init__(self) -> None:
+        frozen(self.x)
+
+    @property
+    def length(self) -> int:
+        return 2 * len(self.x) + 3
+
+    @property
+    def bound(self) -> int:
+        return LIMIT
+
+    @property
+    def scale(self) -> float:
+        return self.single / LIMIT
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        if clients.closed_form:
+            gradients, values = clients._gradients_and_values(self.x)
+        else:
+            gradients, values = clients.gradients(self.x), clients.extension(self.x)
+        parts = [
+            sparse.csr_array((fixed_point(data, unit), gradients.indices, gradients.indptr), shape=gradients.shape)
+            for data, unit in ((gradients.data, self.scale), (gradients.data**2, self.scale * self.single))
+        ]
+        unit = self.whole / LIMIT
+        columns = (
+            fixed_point(values, unit),
+            fixed_point(values**2, unit * self.whole),
+            cut_off(clients, self.single, self.whole),
         )
+        rows = beside(sparse.csr_array(sparse.hstack(parts, format="csr")), np.stack(columns, axis=1))
+        rows.data *= np.repeat(times, np.diff(rows.indptr))
+        return rows
+
+    def moments(self, total: Ids, count: int) -> tuple[Moments, Moments, float]:
+        """Of the gradient, of the value; and the share of clients that were cut."""
+        n, unit = len(self.x), self.whole / LIMIT
+        gradient = Moments.of(total[:n] * (self.scale / count), total[n : 2 * n] * (self.scale * self.single / count))
+        value = Moments.of(total[-3:-2] * (unit / count), total[-2:-1] * (unit * self.whole / count))
+        return gradient, value, float(total[-1] / count)
+
+    def value(self, total: Ids, count: int) -> float:
+        return float(total[-3] * (self.whole / LIMIT) / count)
+
+
+def cut_off(clients: Objective, single: float, whole: float) -> Ids:
+    """1 for clients whose numbers do not all fit the range."""
+    above = (clients._largest_shares(np.ones(clients.n_items)) > single) | (clients._ceilings() > whole)
+    return above.astype(np.int64)
 
 
 def asked_about(members: Mask) -> tuple[Ids, Mask]:
