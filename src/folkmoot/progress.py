@@ -1,10 +1,8 @@
 """Showing how far a run has come."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from folkmoot.errors import InputError
 from folkmoot.result import Round
@@ -23,10 +21,13 @@ def shown(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
         return
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"progress: needs True, False or a function of three arguments, got {progress!r}")
-    console = Console(stderr=True)
-    if progress is False or (progress is None and not console.is_terminal):
+    if not progress and (progress is False or not sys.stderr.isatty()):
         yield lambda *_: None
         return
+    from rich.console import Console  # looked up when there is something to show: importing takes a while
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

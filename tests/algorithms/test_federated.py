@@ -30,6 +30,7 @@ from folkmoot import (
     Simulation,
     Uniform,
     solve,
+    store,
 )
 from folkmoot.algorithms.fedcg import mean_of_bases, walk
 from folkmoot.algorithms.federated import Federated
@@ -325,6 +326,15 @@ def test_progress_is_told_to_a_function_and_to_nobody_without_a_terminal(capfd: 
     assert capfd.readouterr() == ("", "")
     solve(ratings(0), 3, FedCG(3, cohort=9), progress=True)
     assert capfd.readouterr().out == ""
+
+
+def test_a_population_on_disk_answers_alike(tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    parts = [rng.integers(1, 6, (40, 12)) * (rng.random((40, 12)) < 0.5) for _ in range(3)]
+    store.save_parts(tmp_path / "people.npz", FacilityLocation, parts, keep_empty=True)
+    whole = FacilityLocation(np.vstack(parts), keep_empty=True)
+    for method in (FedCG(3, cohort=30), FedCG(3), DiscreteGreedy(expected_answers=40), FedCGPlus(4, 2, cohort=30)):
+        assert solve(store.load(tmp_path / "people.npz"), 3, method) == solve(whole, 3, method)
 
 
 def test_batches_take_fewer_rounds() -> None:
