@@ -13,7 +13,6 @@ from folkmoot.coding import (
     Coded,
     Coding,
     _mixed,
-    best_in_groups,
     code_column,
     code_rows,
     coded,
@@ -22,8 +21,8 @@ from folkmoot.coding import (
     hashed,
     key_of,
     mixed,
-    ranked,
 )
+from folkmoot.queries.local import best_in_groups, ranked
 from folkmoot.sets import Array, Ids
 
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair

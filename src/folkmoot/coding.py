@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel
-from folkmoot.sets import Array, Ids, Mask
+from folkmoot.sets import Array, Ids
 
-Keys = NDArray[np.uint64]
-
-GOLDEN, FIRST, SECOND = (np.uint64(k) for k in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+GOLDEN, FIRST, SECOND = (np.uint64(k) for k in MIX)
 S27, S30, S31, S11 = (np.uint64(k) for k in (27, 30, 31, 11))
 MASK64 = 2**64 - 1
 
@@ -51,15 +50,15 @@ def key_of(*parts: int) -> int:
     """One 64-bit key from several whole numbers, such as (seed, round)."""
     key = 0
     for part in parts:
-        key = _mixed(key ^ _mixed((part + 0x9E3779B97F4A7C15) & MASK64))
+        key = _mixed(key ^ _mixed((part + MIX[0]) & MASK64))
     return key
 
 
 def _mixed(z: int) -> int:
     """The same as `mixed`, on Python's whole numbers."""
-    z = (z + 0x9E3779B97F4A7C15) & MASK64
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK64
+    z = (z + MIX[0]) & MASK64
+    z = (z ^ z >> 30) * MIX[1] & MASK64
+    z = (z ^ z >> 27) * MIX[2] & MASK64
     return z ^ z >> 31
 
 
@@ -121,36 +120,3 @@ def code_rows(start: NDArray[Any], items: NDArray[Any], values: Array, how: Code
         for at in range(start[row], start[row + 1]):
             out[at] = coded(values[at], how, ids[row], items[at])
     return out
-
-
-@kernel
-def best_in_groups(
-    start: NDArray[Any],
-    items: NDArray[Any],
-    gains: Ids,
-    group: Ids,
-    capacity: Ids,
-    key: np.uint64,
-    ids: Ids,
-    chosen: Mask,
-) -> None:
-    """Each row's best base under groups with capacities, among its entries that gain; ties by a coin."""
-    room = capacity.copy()
-    for row in range(len(start) - 1):
-        first, last = start[row], start[row + 1]
-        best_first = ranked(items[first:last], gains[first:last], key, ids[row])
-        room[:] = capacity
-        for at in best_first:
-            if gains[first + at] <= 0:
-                break
-            of = group[items[first + at]]
-            if room[of] > 0:
-                room[of] -= 1
-                chosen[first + at] = True
-
-
-@kernel
-def ranked(items: NDArray[Any], gains: Ids, key: np.uint64, client: int) -> Ids:
-    """The places of the gains, largest first; equal ones in the order of their coins."""
-    order = np.argsort(np.array([hashed(key, client, item) for item in items]), kind="mergesort")
-    return order[np.argsort(-gains[order], kind="mergesort")]

@@ -1,11 +1,14 @@
 """Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from folkmoot.coding import Coding, best_in_groups, code_rows, key_of, ranked
+from folkmoot.coding import Coding, code_rows, hashed, key_of
+from folkmoot.kernels import kernel
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
@@ -83,7 +86,7 @@ class LocalWalk(LocalBase):
             return super()._at_x(clients, ids)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
         return clients._sampled_each(
-            everywhere(self.x, clients.n_clients), self._samples, key_of(key_of(self.key, 0), 1), ids
+            at_home(self.x, clients), self._samples, key_of(key_of(self.key, 0), 1), ids
         ), values
 
     @property
@@ -92,7 +95,7 @@ class LocalWalk(LocalBase):
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
         counts = self._bases(gradients, ids, key_of(self.key, 0))
-        shared = everywhere(self.x, clients.n_clients)
+        shared = at_home(self.x, clients)
         for step in range(1, self.steps):
             moved = sparse.csr_array(
                 (counts.data / self.steps, self._item(counts.indices), counts.indptr), shared.shape
@@ -108,12 +111,10 @@ class LocalWalk(LocalBase):
         return counts
 
 
-def everywhere(x: Array, clients: int) -> Rows:
-    """The same point for everybody, as sparse rows."""
-    support = np.flatnonzero(x)
-    start = np.arange(0, clients * len(support) + 1, max(len(support), 1))[: clients + 1]
-    start = start if len(support) else np.zeros(clients + 1, dtype=np.int64)
-    return sparse.csr_array((np.tile(x[support], clients), np.tile(support, clients), start), shape=(clients, len(x)))
+def at_home(x: Array, clients: Objective) -> Rows:
+    """The same point for everybody, on each client's own items: what is worth nothing alone never matters."""
+    own = clients._gains(np.zeros(clients.n_items, dtype=bool))
+    return sparse.csr_array((x[own.indices], own.indices, own.indptr), shape=own.shape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,3 +180,36 @@ def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int
         walk.add(item)
         order.append(item)
     return order
+
+
+@kernel
+def best_in_groups(
+    start: NDArray[Any],
+    items: NDArray[Any],
+    gains: Ids,
+    group: Ids,
+    capacity: Ids,
+    key: np.uint64,
+    ids: Ids,
+    chosen: Mask,
+) -> None:
+    """Each row's best base under groups with capacities, among its entries that gain; ties by a coin."""
+    room = capacity.copy()
+    for row in range(len(start) - 1):
+        first, last = start[row], start[row + 1]
+        best_first = ranked(items[first:last], gains[first:last], key, ids[row])
+        room[:] = capacity
+        for at in best_first:
+            if gains[first + at] <= 0:
+                break
+            of = group[items[first + at]]
+            if room[of] > 0:
+                room[of] -= 1
+                chosen[first + at] = True
+
+
+@kernel
+def ranked(items: NDArray[Any], gains: Ids, key: np.uint64, client: int) -> Ids:
+    """The places of the gains, largest first; equal ones in the order of their coins."""
+    order = np.argsort(np.array([hashed(key, client, item) for item in items]), kind="mergesort")
+    return order[np.argsort(-gains[order], kind="mergesort")]
