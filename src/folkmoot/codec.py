@@ -9,7 +9,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,6 @@ from folkmoot.errors import InputError
 MOST_BYTES = 1 << 30  # of a text that is unpacked
 MOST_ITEMS = 10**8  # a few bytes must not make something enormous
 DTYPES = ("bool", "int64", "float64", "uint64")
-
-
-class Written(Protocol):
-    """What knows how it is made again."""
-
-    def parameters(self) -> dict[str, Any]: ...
 
 
 def text_of(thing: Any) -> str:

@@ -109,8 +109,9 @@ def nearest(objective: FacilityLocation, result: Result) -> list[float]:
 def comparison(results: dict[str, dict[str, Result]]) -> Table:
     """Each method's value over all households, and its share of the best value found."""
     table = Table(title="Mean benefit of a household", title_justify="left")
-    for name, side in (("method", "left"), ("value", "right"), ("of the best found", "right"), ("seconds", "right")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    table.add_column("method")
+    for name in ("value", "of the best found", "seconds"):
+        table.add_column(name, justify="right")
     top = max(result.value for group in results.values() for result in group.values())
     for how, group in results.items():
         table.add_section()

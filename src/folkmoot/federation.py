@@ -91,6 +91,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
         down=len(packed(ask.query)),
         up=ceil(ask.query.length * ask.ring_bits / 8),
         value=ask.query.value(said.total, said.count) if said.count else None,
+        voluntary=ask.query.voluntary,
     )
 
 
@@ -115,7 +116,7 @@ def _result(
         m_F = float(outside.mean_gains(()).max())
         value = float(outside.mean_values(outcome.members))
         names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
-    complete = method.chooses or all(one.answered == one.asked for one in rounds)
+    complete = all(one.voluntary or one.answered == one.asked for one in rounds)
     promise, guarantee = outcome.promise, None
     if promise is not None:
         guarantee = promise.guarantee(largest, m_F, estimate.low)

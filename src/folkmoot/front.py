@@ -43,10 +43,11 @@ def solve(
     False; a bar is shown on terminals. The same seed gives the same result, on any number of threads.
     """
     if engine is None:
-        as_objective(objective)
-    elif objective is not None and getattr(as_engine(engine), "objective", objective) is not objective:
-        raise InputError("engine: was made with another objective than the one given; pass the same, or None")
-    n_items = as_objective(objective).n_items if engine is None else as_engine(engine).population.n_items
+        n_items = as_objective(objective).n_items
+    else:
+        n_items = as_engine(engine).population.n_items
+        if objective is not None and getattr(engine, "objective", objective) is not objective:
+            raise InputError("engine: was made with another objective than the one given; pass the same, or None")
     if isinstance(matroid, int | np.integer):
         matroid = Uniform(n_items, matroid)
     as_matroid(matroid, kinds="a matroid or a whole number of items")

@@ -47,6 +47,7 @@ class Round:
     down: int
     up: int
     value: float | None
+    voluntary: bool = False  # clients decided themselves whether to answer: silence is no loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +172,11 @@ class Result:
                     f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
                 )
         if self.rounds:
-            asked, answers = sum(one.asked for one in self.rounds), sum(one.answered for one in self.rounds)
-            sent, smallest = sum(one.up * one.answered for one in self.rounds), min(one.answered for one in self.rounds)
-            gone = "" if answers == asked else f" ({1 - answers / asked:.0%} of those asked did not answer)"
+            answers, smallest = sum(one.answered for one in self.rounds), min(one.answered for one in self.rounds)
+            sent = sum(one.up * one.answered for one in self.rounds)
+            due = [one for one in self.rounds if not one.voluntary]
+            lost = 1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1)
+            gone = f" ({lost:.0%} of those asked did not answer)" if lost > 0 else ""
             lines.append(
                 f"{len(self.rounds)} rounds, {answers:,} answers{gone} of {sent / max(answers, 1):,.0f} bytes on "
                 f"average, the smallest sum over {smallest:,}"

@@ -79,14 +79,19 @@ class Population:
         """How much of the weight whole numbers may misplace, when everybody answers."""
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
 
+    def asks_everyone(self, size: int | None) -> bool:
+        """Whether a cohort of this size is everybody there is."""
+        return size is None or size >= self.n_clients
+
     def draw(self, size: int | None, key: int) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
 
         Where all weigh the same this is a sample without repeats, whose means vary less than those of
         independent draws; else they are `size` independent draws from p, and who is drawn twice counts twice.
         """
-        if size is None or size >= self.n_clients:
+        if self.asks_everyone(size):
             return self.everyone
+        assert size is not None
         rng = np.random.default_rng(key)
         if self.weights is None:
             return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
@@ -101,14 +106,10 @@ class Population:
         everyone = self.everyone
         if answer.count == everyone.weight:
             return 0.0
-        if size is None or size >= self.n_clients:  # all were asked and some are missing
-            equal = (
-                self.n_clients
-                if everyone.times is None
-                else everyone.weight**2 / np.sum(everyone.times.astype(float) ** 2)
-            )
+        if self.asks_everyone(size):  # and some are missing
+            times = np.ones(self.n_clients) if everyone.times is None else everyone.times.astype(np.float64)
             share = answer.count / everyone.weight
-            return sqrt((1 - share) / (share * float(equal)))
+            return sqrt((1 - share) / share * float(times @ times) / everyone.weight**2)
         left = 1.0 - answer.clients / self.n_clients if self.weights is None else 1.0
         return sqrt(max(left, 0.0) / answer.count)
 
@@ -197,12 +198,13 @@ class Talk:
         self.population, self.matroid, self.seed = population, matroid, seed
         self.rounds = 0
 
-    def ask(self, question: Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
-        """Ask `size` fresh clients; if too few answer, ask others. `question` gets the key of its coins."""
+    def ask(self, question: Query | Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
+        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with their key."""
         for _ in range(ATTEMPTS):
             number, key = self.rounds, key_of(self.seed, self.rounds)
             self.rounds += 1
-            ask = Ask(question(key), self.population.draw(size, key_of(key, 1)), label, number)
+            query = question if isinstance(question, Query) else question(key)
+            ask = Ask(query, self.population.draw(size, key_of(key, 1)), label, number)
             answer = yield ask
             if not answer.lost:
                 return answer

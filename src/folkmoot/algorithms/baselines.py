@@ -1,20 +1,19 @@
 """Federated methods from related work, through the same front door, so that a reader can compare."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from folkmoot.algorithms.fedcg import BestBase, walk
+from folkmoot.algorithms.fedcg import BestBase, in_bits, walk
 from folkmoot.algorithms.federated import Federated
-from folkmoot.algorithms.problem import Found, Problem
+from folkmoot.algorithms.problem import Point, Problem
 from folkmoot.coding import key_of
 from folkmoot.inputs import as_count
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.queries.gradient import AtPoint, Gradient
 from folkmoot.queries.local import ShardBase
-from folkmoot.queries.query import FINE_BITS
 from folkmoot.rounds import Run
-from folkmoot.sets import Array, Ids
+from folkmoot.sets import Ids
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,26 +40,13 @@ class FederatedFrankWolfe(Federated):
     def searching(self, matroid: Matroid) -> int:
         return self.rounds
 
-    def search(self, problem: Problem) -> Run[Found]:
-        ranges = problem.ranges
-
-        def question(x: Array, key: int) -> AtPoint:
-            return Gradient(
-                x=x,
-                whole=ranges.whole,
-                key=key,
-                items=problem.items,
-                single=ranges.single,
-                bits=FINE_BITS,
-                stochastic=False,
-            )
-
+    def search(self, problem: Problem) -> Run[Point]:
         direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
-        way = yield from walk(problem, question, self.cohort, self.rounds, direction)
+        way = yield from walk(problem, partial(in_bits, problem, None), self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         memory = 1 - min(least, 1.0)
-        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=ranges.single)
-        return Found.at(way.x, way.merit, promise, way.lowest)
+        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single)
+        return Point(way.x, way.merit, promise, way.lowest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +70,7 @@ class RandGreeDi(Federated):
     def searching(self, matroid: Matroid) -> int:
         return 2
 
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: Problem) -> Run[Point]:
         clients = problem.talk.population.n_clients
         shards = min(self.shards, clients)
 
@@ -96,4 +82,4 @@ class RandGreeDi(Federated):
         second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
         votes = second.total / max(int(second.total.max()), 1, shards)
         x = np.minimum(votes, 1.0)
-        return Found.at(x, first.total / shards + x, None)
+        return Point(x, first.total / shards + x, None)

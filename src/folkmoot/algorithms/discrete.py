@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated import Federated
-from folkmoot.algorithms.problem import Found, Problem, in_order, layered, singleton_means
+from folkmoot.algorithms.problem import Chosen, Problem, in_order, layered, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Discrete, kappa_in_theory
@@ -26,11 +26,10 @@ class DiscreteGreedy(Federated):
     """Add the item of the largest summed gain, `batch` items a round (Algorithm 3).
 
     Every client is asked, and answers with probability κ_i = min(1, κ·w_i). Either `epsilon` gives κ as in
-    theory, which makes nearly everybody answer, or `expected_answers` a round do. Importance
-    w_i: "paper" (the default with epsilon), the largest share that the client has in an item; "shortlist" (the
-    default otherwise), the same over the most popular items only, so that rare ones do not soak up the weight;
-    "uniform", all alike. Who answers
-    is visible: to be important is to answer often.
+    theory, which makes nearly everybody answer, or `expected_answers` a round do. Importance w_i: "paper" (the
+    default with epsilon), the largest share that the client has in an item; "shortlist" (the default otherwise),
+    the same over the most popular items only, so that rare ones do not soak up the weight; "uniform", all alike.
+    Who answers is visible: to be important is to answer often.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -58,10 +57,6 @@ class DiscreteGreedy(Federated):
         return self.expected_answers
 
     @property
-    def chooses(self) -> bool:
-        return True
-
-    @property
     def _importance(self) -> str:
         """As the theorem has it where κ is the theorem's; else as it works best."""
         return self.importance or ("shortlist" if self.epsilon is None else "paper")
@@ -69,11 +64,10 @@ class DiscreteGreedy(Federated):
     def searching(self, matroid: Matroid) -> int:
         return -(-matroid.rank // self.batch) + (0 if self._importance == "uniform" else 2)
 
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: Problem) -> Run[Chosen]:
         matroid = problem.matroid
         alone, kappa, inverse, most = yield from self._participation(problem)
         members = np.zeros(matroid.n_items, dtype=bool)
-        gains, merit = alone, alone.copy()
         while (addable := np.flatnonzero(matroid._addable(members))).size:
             if problem.items is not None:
                 addable = np.intersect1d(addable, problem.items)
@@ -91,7 +85,6 @@ class DiscreteGreedy(Federated):
             for item in order[: self.batch]:
                 if matroid._addable(members)[item]:
                     members[item] = True
-            merit = np.maximum(merit * 1e-3, gains)  # what still gained late is worth swapping in
         promise = Discrete(
             matroid.rank,
             matroid.n_items,
@@ -101,7 +94,7 @@ class DiscreteGreedy(Federated):
             self._importance == "paper",
             self.batch,
         )
-        return Found(None, members[None, :], merit, promise)
+        return Chosen(members, promise)
 
     def _participation(self, problem: Problem) -> Run[tuple[Array, float | None, Array | None, float]]:
         """Singleton means, κ, 1/O, and the largest number that an answer can hold."""
@@ -125,7 +118,7 @@ class DiscreteGreedy(Federated):
         if self.expected_answers is None:
             kappa = kappa_in_theory(problem.matroid.rank, n_items, self.epsilon or 0.1)
         else:
-            histogram = yield from talk.ask(lambda _: Importance(inverse=inverse), None, "importance of clients")
+            histogram = yield from talk.ask(Importance(inverse=inverse), None, "importance of clients")
             kappa = Importance.kappa(histogram.total, self.expected_answers)
         if kappa == inf:
             return alone, None, None, single

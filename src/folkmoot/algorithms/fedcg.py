@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated import Federated
-from folkmoot.algorithms.problem import Found, Problem, in_order
+from folkmoot.algorithms.problem import Point, Problem, in_order
 from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
@@ -26,6 +26,20 @@ Question = Callable[[Array, int], AtPoint]  # from x and the key of the coins
 
 
 Direction = Callable[[Array, int], Array]  # from what a round said, and its number
+
+
+def in_bits(problem: Problem, bits: int | None, x: Array, key: int) -> Gradient:
+    """The gradient rounded to so many bits by a coin; None: in fixed point."""
+    ranges, fine = problem.ranges, bits is None
+    return Gradient(
+        x=x,
+        whole=ranges.whole,
+        key=key,
+        items=problem.items,
+        single=ranges.single,
+        bits=FINE_BITS if bits is None else bits,
+        stochastic=not fine,
+    )
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,7 @@ class FedCG(Federated):
     def searching(self, matroid: Matroid) -> int:
         return self.rounds
 
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: Problem) -> Run[Point]:
         direction: Direction = mean_of_bases
         if self.answer != "base":
             least = 1 - self.memory
@@ -133,8 +147,7 @@ class FedCG(Federated):
         base = self.answer == "base"
         memory = 0.0 if base else self.memory
         promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
-        lowest = way.lowest if self.answer != "base" else None
-        return Found.at(way.x, way.merit, promise, lowest)
+        return Point(way.x, way.merit, promise, None if base else way.lowest)
 
     def _question(self, problem: Problem) -> Question:
         ranges, items = problem.ranges, problem.items
@@ -147,10 +160,7 @@ class FedCG(Federated):
             if self.answer == "votes":
                 votes = problem.matroid.rank
                 return Votes(x=x, whole=ranges.whole, key=key, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS)
-            coin, bits = self.answer == "quantized", self.bits if self.answer == "quantized" else FINE_BITS
-            return Gradient(
-                x=x, whole=ranges.whole, key=key, items=items, single=ranges.single, bits=bits, stochastic=coin
-            )
+            return in_bits(problem, self.bits if self.answer == "quantized" else None, x, key)
 
         return question
 
@@ -192,7 +202,7 @@ class FedCGPlus(Federated):
     def searching(self, matroid: Matroid) -> int:
         return self.rounds // self.local_steps
 
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: Problem) -> Run[Point]:
         ranges = problem.ranges
 
         def question(x: Array, key: int) -> AtPoint:
@@ -210,4 +220,4 @@ class FedCGPlus(Federated):
         talks = self.rounds // self.local_steps
         way = yield from walk(problem, question, self.cohort, talks, mean_of_bases)
         promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
-        return Found.at(way.x, way.merit, promise)
+        return Point(way.x, way.merit, promise)

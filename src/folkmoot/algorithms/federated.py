@@ -4,14 +4,15 @@ A method searches, each in its own way, for a point x or a set. Then all do the 
 score candidates are the jury.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from folkmoot import rounding
-from folkmoot.algorithms.finish import appraised, beside, looked_from, polished, scored
-from folkmoot.algorithms.problem import Found, Problem, in_order, shortlisted, singleton_means
+from folkmoot.algorithms.finish import MOST_LOOKS, appraised, looked_from, near, polished, scored
+from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Promise
@@ -40,7 +41,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Federated:
+class Federated(ABC):
     """A method whose server learns sums only. These settings are common to all.
 
     shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
@@ -64,25 +65,22 @@ class Federated:
         given = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
+    @abstractmethod
     def search(self, problem: Problem) -> Run[Found]:
-        raise NotImplementedError
+        """The method's own part of the conversation."""
 
     @property
     def asked(self) -> int | None:
         """Clients a round of the search; None: everyone."""
         return None
 
-    @property
-    def chooses(self) -> bool:
-        """Whether clients decide themselves if they answer: then silence is no loss."""
-        return False
-
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
-        return 2 + self.searching(matroid) + 1 + self.polish + 4
+        return 2 + self.searching(matroid) + 1 + self.polish + MOST_LOOKS + 1
 
+    @abstractmethod
     def searching(self, matroid: Matroid) -> int:
-        raise NotImplementedError
+        """How many rounds the search takes."""
 
     def check(self, matroid: Matroid) -> None:
         """Refuse settings that cannot work, before anyone is asked."""
@@ -110,7 +108,7 @@ class Federated:
                 f"jury: {jury} clients are too few to tell how good an answer is; give at least {FEWEST_JURORS}, "
                 "or None"
             )
-        answer = yield from talk.ask(lambda _: Magnitude(), jury, "range of values")
+        answer = yield from talk.ask(Magnitude(), jury, "range of values")
         complete = answer.count == talk.population.everyone.weight
         ranges = replace(Magnitude.ranges(answer.total, clip=self.clip), complete=complete)
         alone = yield from singleton_means(talk, ranges, jury)
@@ -118,28 +116,27 @@ class Federated:
         if self.shortlist is not None:
             problem = replace(problem, items=shortlisted(problem, self.shortlist))
         found = yield from self.search(problem)
-        candidates = self._candidates(problem, found)
-        chosen = candidates[0]
+        x = found.x if isinstance(found, Point) else None
+        candidates = self._rounded(problem, found) if isinstance(found, Point) else found.members[None, :]
+        first = candidates[0]
         if len(candidates) > 1:
             scores = yield from scored(problem, candidates, "scoring roundings")
-            chosen = candidates[int(scores.argmax())]
-        first = chosen
-        ceiling = yield from looked_from(problem, [beside(problem, chosen, found)])
-        chosen = yield from polished(problem, chosen, ceiling.gradient.mean, self.polish)
-        further = [] if (chosen == first).all() else [beside(problem, chosen, found)]
-        if found.on_the_way is not None and talk.population.closed_form:
+            first = candidates[int(scores.argmax())]
+        ceiling = yield from looked_from(problem, [near(problem, first, x)])
+        chosen = yield from polished(problem, first, ceiling.gradient.mean, self.polish)
+        further = [] if (chosen == first).all() else [near(problem, chosen, x)]
+        if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
         ceiling = yield from looked_from(problem, further, ceiling)
         estimate = yield from appraised(problem, chosen, ceiling, self.confidence)
         covered = self.shortlist is None and talk.population.closed_form
-        return Outcome(chosen, found.x, estimate, ranges, found.promise, covered)
+        return Outcome(chosen, x, estimate, ranges, found.promise, covered)
 
-    def _candidates(self, problem: Problem, found: Found) -> Mask:
-        if found.x is None:
-            return found.candidates
+    def _rounded(self, problem: Problem, found: Point) -> Mask:
+        """The top of x, and draws of pipage."""
         fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
         fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)
-        sets = [found.candidates, rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
+        sets = [rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
         draws = self.roundings if problem.matroid.blocks is not None else min(self.roundings, FEW_DRAWS)
         if draws:
             key = key_of(problem.talk.seed, -1) >> 1

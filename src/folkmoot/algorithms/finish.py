@@ -5,18 +5,17 @@ candidate, and a last cohort that had no part in choosing appraises the answer.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from statistics import NormalDist
 
 import numpy as np
 
-from folkmoot.algorithms.problem import Found, Problem, in_order
+from folkmoot.algorithms.problem import Problem, in_order
 from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.gradient import Gradient
-from folkmoot.queries.query import FINE_BITS, Query
+from folkmoot.queries.query import FINE_BITS
 from folkmoot.queries.values import LIMIT, Appraisal, Moments, Spread, Values, asked_about
 from folkmoot.result import Estimate
 from folkmoot.rounds import Run
@@ -32,7 +31,7 @@ def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
     """F of many sets, from one question to the jury."""
     items, masks = asked_about(sets)
     query = Values(items=items, sets=masks, whole=problem.ranges.whole)
-    answer = yield from problem.talk.ask(lambda _: query, problem.jury, label)
+    answer = yield from problem.talk.ask(query, problem.jury, label)
     return query.mean(answer.total, answer.count)
 
 
@@ -109,13 +108,14 @@ def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: fl
     ]
     items, masks = asked_about(np.array([chosen, popular, *randoms]))
     last = Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single)
-    answer = yield from talk.ask(partial(asking, last), problem.jury, "appraisal")
+    answer = yield from talk.ask(last, problem.jury, "appraisal")
     worth, cut = last.moments(answer.total, answer.count)
     error = talk.population.error(problem.jury, answer)
     value = float(worth.mean[0])
     least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
     off = NormalDist().inv_cdf((1 + confidence) / 2) * error * float(worth.deviation[0]) + least
-    bound, high = ceiling.bound, ceiling.high(matroid, NormalDist().inv_cdf(1 - (1 - confidence) / 2 / MOST_LOOKS))
+    z = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / MOST_LOOKS)
+    bound, high = ceiling.high(matroid, 0.0), ceiling.high(matroid, z)
     clipped = max(ranges.clipped, ceiling.cut, cut)
     if clipped:  # values beyond the range count for less than they are: nothing above is bounded
         bound = high = inf
@@ -145,8 +145,7 @@ class Ceiling:
     value: Moments
     error: float  # of a mean, in standard deviations; 0 where everybody answered
     lost: float  # what fixed point may have lost
-    cut: float
-    bound: float
+    cut: float  # the share of clients whose values do not fit the range
 
     @property
     def complete(self) -> bool:
@@ -163,12 +162,12 @@ class Ceiling:
         return bound_from_gains(value, raised, matroid) + self.lost
 
 
-def beside(problem: Problem, chosen: Mask, found: Found) -> Array:
+def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
     """A point a little above x and the set; the set itself where gradients are sampled or there is no x."""
     at_set = chosen.astype(np.float64)
-    if found.x is None or not problem.talk.population.closed_form:
+    if x is None or not problem.talk.population.closed_form:
         return at_set
-    return np.minimum(BETWEEN * (found.x + at_set), 1.0)
+    return np.minimum(BETWEEN * (x + at_set), 1.0)
 
 
 def looked_from(problem: Problem, points: list[Array], so_far: Ceiling | None = None) -> Run[Ceiling]:
@@ -183,22 +182,16 @@ def looked_from(problem: Problem, points: list[Array], so_far: Ceiling | None = 
     nothing = np.zeros(matroid.n_items)
     for y in points:
         gradient, value, cut, error = Moments(nothing, nothing), Moments(nothing, nothing), 0.0, 1.0
-        if problem.jury is None or problem.jury >= talk.population.n_clients:
+        if talk.population.asks_everyone(problem.jury):
             plain = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
-            answer = yield from talk.ask(partial(asking, plain), problem.jury, "bound, all items")
+            answer = yield from talk.ask(plain, problem.jury, "bound, all items")
             error = talk.population.error(problem.jury, answer)
             gradient = Moments(plain.mean(answer.total, answer.count), nothing)
             value = Moments(np.array([plain.value(answer.total, answer.count)]), np.zeros(1))
         if error:
             spread = Spread(x=y, whole=ranges.whole, single=ranges.single)
-            answer = yield from talk.ask(partial(asking, spread), problem.jury, "bound, all items")
+            answer = yield from talk.ask(spread, problem.jury, "bound, all items")
             error = talk.population.error(problem.jury, answer)
             gradient, value, cut = spread.moments(answer.total, answer.count)
-        bound = bound_from_gains(float(value.mean[0]), (1.0 - y) * gradient.mean, matroid) + lost
-        seen.append(Ceiling(y, gradient, value, error, lost, cut, bound))
+        seen.append(Ceiling(y, gradient, value, error, lost, cut))
     return min(seen, key=lambda one: one.high(matroid, 2.0))
-
-
-def asking(question: Query, _: int) -> Query:
-    """A question without coins."""
-    return question

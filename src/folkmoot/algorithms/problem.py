@@ -1,6 +1,7 @@
 """What a federated search is given, and what it leaves behind."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,56 +28,33 @@ class Problem:
     def matroid(self) -> Matroid:
         return self.talk.matroid
 
-    def continuous(
-        self,
-        rounds: int,
-        cohort: int | None,
-        *,
-        bases: bool,
-        memory: float = 0.0,
-        local_steps: int = 1,
-        samples: int | None = None,
-        reach: float = 0.0,
-        coin: float = 0.0,
-    ) -> Continuous:
+    def continuous(self, rounds: int, cohort: int | None, *, bases: bool, **told: Any) -> Continuous:
         """What the theorems on continuous greedy need to know."""
-        sampled = cohort if cohort is not None and cohort < self.talk.population.n_clients else None
-        clients = self.talk.population.n_clients
-        return Continuous(
-            self.matroid.rank,
-            self.matroid.n_items,
-            rounds,
-            sampled,
-            clients,
-            bases,
-            local_steps,
-            samples,
-            memory,
-            reach,
-            coin,
-        )
+        population = self.talk.population
+        sampled = None if population.asks_everyone(cohort) else cohort
+        rank, n_items = self.matroid.rank, self.matroid.n_items
+        return Continuous(rank, n_items, rounds, sampled, population.n_clients, bases, **told)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search ends with."""
+class Point:
+    """What a search ends with that leads to a point of the polytope."""
 
-    x: Array | None  # a point to round; else the set is in `candidates`
-    candidates: Mask  # sets to score besides the roundings of x
+    x: Array
     merit: Array  # what items looked worth on the way: ties and gaps go by it
-    promise: Promise | None = None
+    promise: Promise | None
     on_the_way: Array | None = None  # a point short of x from which the bound on the optimum promises to be low
 
-    @classmethod
-    def at(
-        cls,
-        x: Array,
-        merit: Array,
-        promise: Promise | None,
-        on_the_way: Array | None = None,
-    ) -> "Found":
-        """A point, with no set yet."""
-        return cls(x, np.zeros((0, len(x)), dtype=bool), merit, promise, on_the_way)
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a search ends with that leads to a set."""
+
+    members: Mask
+    promise: Promise | None
+
+
+Found = Point | Chosen
 
 
 def in_order(weights: Array, key: int, then: Array | None = None) -> Ids:
@@ -89,7 +67,7 @@ def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
     """What each item is worth alone: popularity, and the shortlist, go by it."""
     n_items = talk.population.n_items
     query = singletons(n_items, ranges.single, 0)
-    answer = yield from talk.ask(lambda _: query, size, "each item alone")
+    answer = yield from talk.ask(query, size, "each item alone")
     return query.mean(answer.total, answer.count, n_items)
 
 

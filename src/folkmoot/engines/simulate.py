@@ -1,7 +1,8 @@
 """All clients in this process: a researcher's federation, with a million of them if need be.
 
-Answers are worked out for a whole cohort at once by fused kernels; nothing is done client by client. The sums
-are those that secure aggregation would give, in the same ring.
+Answers are worked out for a whole cohort at once by fused kernels. (Only two things go client by client: functions
+that are Python's own, and clients' own bases under matroids that are not groups with capacities.) The sums are
+those that secure aggregation would give, in the same ring.
 """
 
 from typing import Any, Literal

@@ -47,6 +47,10 @@ class Gains(Query):
     def scale(self) -> float:
         return self.most / self.bound
 
+    @property
+    def voluntary(self) -> bool:
+        return self.kappa is not None
+
     def _chances(self, clients: Objective, times: Ids) -> Array:
         """κ_i."""
         if self.kappa is None:

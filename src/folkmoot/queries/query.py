@@ -6,14 +6,14 @@ client does is here and in the files beside; a server only sees sums of what the
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
 
 from folkmoot.kernels import kernel, on_threads
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows
+from folkmoot.sets import Ids, Mask, Rows
 
 FINE_BITS = 20  # of a number that is to be exact for all purposes
 FINEST_BITS = 24  # of one that is divided by a small probability first
@@ -28,7 +28,7 @@ class Query(ABC):
         Query.kinds[cls.__name__] = cls
 
     def parameters(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
 
     @property
     @abstractmethod
@@ -74,6 +74,11 @@ class Query(ABC):
         return None
 
     @property
+    def voluntary(self) -> bool:
+        """Whether clients decide themselves if they answer."""
+        return False
+
+    @property
     def parties(self) -> int | None:
         """How many answers are hidden in the sum, where that is not the number of clients."""
         return None
@@ -102,8 +107,3 @@ def beside(left: Rows, right: Ids) -> Rows:
     """Sparse rows with a few dense columns after them."""
     joined: Rows = sparse.hstack((left, dense(right)), format="csr")
     return joined
-
-
-def positive(values: Array) -> Array:
-    """Nothing to gain is nothing, also where rounding says a little less."""
-    return np.maximum(values, 0.0)
