@@ -1,0 +1,105 @@
+"""Settings that cannot work are refused in one sentence, before anyone is asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot import (
+    DiscreteGreedy,
+    FedCG,
+    FedCGPlus,
+    FederatedFrankWolfe,
+    Greedy,
+    InputError,
+    RandGreeDi,
+    Simulation,
+    Uniform,
+    solve,
+)
+from folkmoot.algorithms.federated import Federated
+from folkmoot.rounds import Ask, Population, Sum
+from tests.algorithms.test_federated import ratings
+
+WRONG: list[tuple[Callable[[], Federated], str]] = [
+    (lambda: FedCG(0), "rounds: needs a whole number of at least 1"),
+    (lambda: FedCG(cohort=0), "cohort: needs a whole number of at least 1"),
+    (lambda: FedCG(cohort=-3), "cohort: needs"),
+    (lambda: FedCG(cohort=2.5), "cohort: needs a whole number"),  # type: ignore[arg-type]
+    (lambda: FedCG(bits=0), "bits: needs a whole number between 1 and 32, got 0"),
+    (lambda: FedCG(bits=33), "bits: needs a whole number between 1 and 32, got 33"),
+    (lambda: FedCG(answer="all"), "answer: needs"),  # type: ignore[arg-type]
+    (lambda: FedCG(memory=1.0), "memory: needs"),
+    (lambda: FedCG(shortlist=2), "shortlist: 2 items cannot hold a base of 3"),
+    (lambda: FedCG(roundings=-1), "roundings: needs"),
+    (lambda: FedCG(polish=-1), "polish: needs"),
+    (lambda: FedCG(jury=0), "jury: needs"),
+    (lambda: FedCG(cohort=10, jury=29), "jury: 29 clients are too few to tell how good an answer is"),
+    (lambda: FedCG(clip=0.0), "clip: needs"),
+    (lambda: FedCG(clip=1.5), "clip: needs"),
+    (lambda: FedCG(confidence=1.0), "confidence: needs"),
+    (lambda: FedCGPlus(10, 3), "local_steps: 3 steps a round do not divide the 10 steps in all; try rounds=9"),
+    (lambda: FedCGPlus(0, 1), "rounds: needs"),
+    (lambda: FedCGPlus(10, 0), "local_steps: needs"),
+    (lambda: FedCGPlus(samples=0), "samples: needs"),
+    (lambda: DiscreteGreedy(), "epsilon: give one of epsilon and expected_answers; neither was given"),
+    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give one of epsilon and expected_answers; both were given"),
+    (lambda: DiscreteGreedy(1.0), "epsilon: needs a number between 0.000001 and 1"),
+    (lambda: DiscreteGreedy(expected_answers=0), "expected_answers: needs"),
+    (lambda: DiscreteGreedy(0.1, importance="most"), "importance: needs"),  # type: ignore[arg-type]
+    (lambda: DiscreteGreedy(0.1, batch=0), "batch: needs"),
+    (lambda: FederatedFrankWolfe(0), "rounds: needs"),
+    (lambda: RandGreeDi(1), "shards: needs"),
+]
+
+
+@pytest.mark.parametrize(("method", "sentence"), WRONG, ids=[sentence for _, sentence in WRONG])
+def test_wrong_settings_are_one_sentence(method: Callable[[], Federated], sentence: str) -> None:
+    with pytest.raises(InputError) as refused:
+        solve(ratings(0), 3, method())
+    assert str(refused.value).startswith(sentence)
+    assert "\n" not in str(refused.value)
+
+
+def test_wrong_doors_are_one_sentence(tmp_path: Any) -> None:
+    objective = ratings(0)
+    with pytest.raises(InputError, match="dropout: needs a chance below 1"):
+        Simulation(objective, dropout=1.0)
+    with pytest.raises(InputError, match="method: needs a method with its brackets, such as FedCG"):
+        solve(objective, 3, Greedy(), engine=Simulation(objective))
+    with pytest.raises(InputError, match="method: needs a method with its brackets"):
+        solve(objective, 3, FedCG)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="transcript: Greedy"):
+        solve(objective, 3, Greedy(), transcript=tmp_path / "run")
+    with pytest.raises(InputError, match="engine: was made with another objective"):
+        solve(objective, 3, FedCG(), engine=Simulation(ratings(1)))
+    with pytest.raises(InputError, match="objective: needs an objective"):
+        solve(None, 3, FedCG())
+    for engine in (objective, Simulation, "ideal"):
+        with pytest.raises(InputError, match="engine: needs an engine such as Simulation"):
+            solve(None, 3, FedCG(), engine=engine)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="progress: needs True, False or a function"):
+        solve(objective, 3, FedCG(), progress=3)  # type: ignore[arg-type]
+    for path in (5, "", "a\0b", tmp_path, "x" * 300):
+        with pytest.raises(InputError, match="transcript: "):
+            solve(objective, 3, FedCG(), transcript=path)  # type: ignore[arg-type]
+
+
+def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() -> None:
+    population = Population(3, 2**50)
+    asked: list[Ask] = []
+
+    class Nobody:
+        def __init__(self) -> None:
+            self.population = population
+
+        def __call__(self, ask: Ask) -> Sum:
+            asked.append(ask)
+            marks = np.zeros(ask.query.length, dtype=np.int64)
+            marks[64::129] = 1  # everybody's numbers are around one
+            return Sum(marks, 1, 1, ask.cohort.weight)
+
+    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, the ring has 63"):
+        solve(None, Uniform(3, 1), FedCG(1, answer="gradient"), engine=Nobody())
+    assert len(asked) == 1  # the range, which fits

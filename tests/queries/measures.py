@@ -1,0 +1,60 @@
+"""What the tests of questions measure with: bounds that hold but for chance, and answers written out."""
+
+from typing import Any
+
+import numpy as np
+
+from folkmoot import (
+    Objective,
+)
+from folkmoot.coding import _mixed
+from folkmoot.queries import (
+    Magnitude,
+    Query,
+    Ranges,
+)
+from folkmoot.queries.query import FINE_BITS
+from folkmoot.sets import Ids
+from tests.objectives.families import FAMILIES, Case
+from tests.queries.kinds import (
+    EVERY,
+)
+
+LIMIT = 2**FINE_BITS - 1
+CHANCE = 1e-9
+CLOSED = [name for name, make in FAMILIES.items() if make(np.random.default_rng(7)).objective.closed_form]
+
+
+def within(trials: int, compared: int, spread: Any = 1.0) -> Any:
+    """How far means of so many numbers, each within `spread`, may lie from what is expected."""
+    return spread * np.sqrt(np.log(2 * compared / CHANCE) / (2 * trials))
+
+
+def case_of(family: str) -> Case:
+    return EVERY[family](np.random.default_rng(7))
+
+
+def once(objective: Objective) -> tuple[Ids, Ids]:
+    return np.arange(objective.n_clients), np.ones(objective.n_clients, dtype=np.int64)
+
+
+def dense(query: Query, objective: Objective, ids: Ids, times: Ids) -> Ids:
+    return np.asarray(query.answers(objective, ids, times).toarray())
+
+
+def ranges_of(objective: Objective) -> Ranges:
+    return Magnitude.ranges(Magnitude().total(objective, *once(objective)))
+
+
+def crowd(objective: Objective, copies: int) -> tuple[Objective, Ids, Ids]:
+    """Every client many times over, each copy with a number of its own."""
+    batch = objective[np.repeat(np.arange(objective.n_clients), copies)]
+    return batch, *once(batch)
+
+
+def fixed_point(values: Any, unit: float) -> Ids:
+    return np.clip(np.floor(np.asarray(values) / unit + 0.5), 0, LIMIT).astype(np.int64)
+
+
+def coin(key: int, client: int, item: int) -> float:
+    return (_mixed(_mixed(key ^ client) ^ item) >> 11) * 2.0**-53

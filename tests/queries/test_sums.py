@@ -1,0 +1,255 @@
+"""What sums of gains, ranges and values mean, and who has a part in them.
+
+Tests that toss coins fail by chance with probability below 1e-9 (Hoeffding, with a union over all that is compared);
+seeds are fixed, so they do not fail by chance twice.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from folkmoot import (
+    Coverage,
+    FacilityLocation,
+    Objective,
+)
+from folkmoot.coding import key_of
+from folkmoot.queries import (
+    Appraisal,
+    Gains,
+    Importance,
+    Magnitude,
+    Ranges,
+    Spread,
+    Values,
+)
+from folkmoot.queries.magnitude import BINS, LEAST, MOST, bins_of
+from folkmoot.queries.query import FINE_BITS
+from folkmoot.sets import Array, Ids, Mask
+from tests.queries.kinds import (
+    EVERY,
+    ITEMS,
+    point,
+    some_members,
+    some_sets,
+)
+from tests.queries.measures import LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, within
+
+# Gains, and who answers.
+
+
+def gains_question(objective: Objective, times: Ids, kappa: float | None, *, important: bool) -> tuple[Gains, Array]:
+    """A question that cuts nothing off, and every client's κ_i as the paper has it."""
+    alone = objective.gains(()).toarray()
+    sums = times @ alone
+    inverse = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > 0)
+    chances = np.full(len(times), kappa or 1.0)
+    if kappa and important:
+        chances = np.array(
+            [min(1.0, kappa * max(times[i] * alone[i, sums > 0] / sums[sums > 0])) for i in range(len(times))]
+        )
+    most = float((alone.max(axis=1) * (times if kappa else 1) / chances).max())
+    members = some_members(objective.n_items)
+    query = Gains(members=members, items=ITEMS, most=most, key=0, kappa=kappa, inverse=inverse if important else None)
+    return query, chances
+
+
+@pytest.mark.parametrize("family", list(EVERY))
+def test_sums_of_gains_are_gains_of_the_mean(family: str) -> None:
+    objective = case_of(family).objective
+    times = 1 + np.arange(objective.n_clients) ** 2
+    query, _ = gains_question(objective, times, None, important=False)
+    assert query.takes_part(objective, once(objective)[0], times) is None
+    mean = query.mean(query.total(objective, once(objective)[0], times), int(times.sum()), objective.n_items)
+    exact = objective.reweighted(times).mean_gains(query.members)
+    assert np.abs(mean - exact)[ITEMS].max() <= query.scale / 2 + 1e-12
+    assert not np.delete(mean, ITEMS).any()
+
+
+@pytest.mark.parametrize("family", ["facility", "facility, owned rows", "concave sqrt", "logdet, few dimensions"])
+@pytest.mark.parametrize("important", [False, True], ids=["uniform", "important"])
+def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) -> None:
+    """Algorithm 3: client i answers with probability κ_i, over κ_i."""
+    copies, keys = 20, 60
+    objective = case_of(family).objective
+    times = 1 + np.arange(objective.n_clients)
+    query, chances = gains_question(objective, times, 0.7, important=important)
+    assert (chances < 1).any()
+    batch, ids, _ = crowd(objective, copies)
+    often = np.repeat(times, copies)
+    exact = objective.gains(query.members).toarray()[:, ITEMS]
+    answered, sums = np.zeros(len(times)), np.zeros(exact.shape)
+    for key in range(keys):
+        question = replace(query, key=key_of(8, key))
+        willing = question.takes_part(batch, ids, often)
+        assert willing is not None
+        rows = dense(question, batch, ids, often) * willing[:, None]
+        answered += willing.reshape(-1, copies).sum(axis=1)
+        sums += rows.reshape(-1, copies, len(ITEMS)).sum(axis=1)
+    trials = copies * keys
+    assert np.abs(answered / trials - chances).max() <= within(trials, len(times))
+    largest = times[:, None] * exact / chances[:, None] + query.scale
+    off = np.abs(sums * query.scale / trials - times[:, None] * exact)
+    assert (off <= within(trials, exact.size, largest)).all()
+
+
+def alone_with(worth: Array) -> tuple[Objective, Array]:
+    """A client an item, each worth this share of a sum of one: w_i = worth_i."""
+    return FacilityLocation(np.diag(worth), keep_empty=True), np.ones(len(worth))
+
+
+def expected_answers(objective: Objective, inverse: Array, wanted: float) -> float:
+    ids, times = once(objective)
+    kappa = Importance.kappa(Importance(inverse=inverse).total(objective, ids, times), wanted)
+    query = Gains(members=np.zeros(objective.n_items, dtype=bool), items=np.arange(1), most=1.0, key=0, kappa=kappa)
+    return float(replace(query, inverse=inverse)._chances(objective, times).sum())
+
+
+@pytest.mark.parametrize("wanted", [5, 50, 500, 1500, 1900])
+def test_kappa_makes_so_many_answer(wanted: int) -> None:
+    """Clients of one power of two are taken alike, so a few percent are missing: never more than a sixth."""
+    worth = np.exp(np.random.default_rng(2).normal(size=2000) * 1.5 - 8).clip(max=1.0)
+    assert 0.95 * wanted <= expected_answers(*alone_with(worth), wanted) <= 1.001 * wanted
+
+
+def test_kappa_counts_only_those_who_could_answer() -> None:
+    """Ten clients of great importance, a hundred of little, a thousand of none: 10 + κ · 100 · 0.01 = 50."""
+    objective, inverse = alone_with(np.repeat([0.9, 0.01, 0.0], [10, 100, 1000]))
+    assert expected_answers(objective, inverse, 50) == pytest.approx(50, rel=0.05)
+
+
+def test_kappa_is_infinite_where_all_must_answer() -> None:
+    objective, inverse = alone_with(np.array([0.5, 0.2, 1e-3]))
+    total = Importance(inverse=inverse).total(objective, *once(objective))
+    assert Importance.kappa(total, 3) == np.inf
+    assert Importance.kappa(total, 2.9) < np.inf
+
+
+def test_importance_is_the_largest_share() -> None:
+    """Counts and sums, each in the bin of its power of two; who counts twice has twice the share."""
+    objective = FacilityLocation(np.array([[0.5, 0.1], [0.0, 0.2], [0.3, 0.0]]))
+    inverse = np.array([0.5, 2.0])  # w = 0.25 (half of 0.5 is more than twice 0.1), 0.4, 0.15
+    total = Importance(inverse=inverse).total(objective, np.arange(3), np.array([1, 2, 1]))
+    counts, sums = total.reshape(2, -1)
+    assert {place: int(counts[place]) for place in np.flatnonzero(counts)} == {0: 1, 1: 1, 2: 1}
+    expected = [0.8, 0.25 * 2, 0.15 * 4]
+    np.testing.assert_allclose(sums[:3] / 2**FINE_BITS, expected, atol=2.0**-FINE_BITS)
+
+
+# Ranges.
+
+
+@pytest.mark.parametrize("family", list(EVERY))
+def test_ranges_cover_everybody(family: str) -> None:
+    objective = case_of(family).objective
+    alone = objective.gains(()).toarray()
+    found = ranges_of(objective)
+    largest = (alone.max(), objective.values(np.ones(objective.n_items, dtype=bool)).max(), alone.sum(axis=1).max())
+    for power, top in zip((found.single, found.whole, found.sum), largest, strict=True):
+        assert np.frexp(power)[0] == 0.5
+        assert power / 2 < top * (1 + 1e-12)
+        assert top <= power * (1 + 1e-12)
+    assert found.clipped == 0
+    # And so do gradients and their values anywhere.
+    x = point(objective.n_items)
+    slopes = objective.gradients(x).toarray()
+    assert slopes.max() <= found.single * (1 + 1e-12)
+    assert slopes.sum(axis=1).max() <= found.sum * (1 + 1e-12)
+    assert objective.extension(x).max() <= found.whole * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("exponent", [-63, -20, -1, 0, 1, 30, 61])
+def test_a_power_of_two_covers_itself(exponent: int) -> None:
+    power = 2.0**exponent
+    assert ranges_of(FacilityLocation(np.array([[power, power / 2]]))) == Ranges(power, power, 2 * power)
+    above = np.nextafter(power, np.inf)
+    assert bins_of(np.array([power]))[0] + (exponent < MOST) == bins_of(np.array([above]))[0]
+    assert bins_of(np.array([np.nextafter(power, 0)]))[0] == bins_of(np.array([power]))[0]
+
+
+def test_bins_end_somewhere() -> None:
+    values = np.array([0.0, -1e-17, 5e-324, 2.0**LEAST, 2.0**MOST, 1e300])
+    assert bins_of(values).tolist() == [0, 0, 1, 1, BINS - 1, BINS - 1]
+
+
+def test_functions_worth_nothing_have_a_range() -> None:
+    nothing = Coverage(np.zeros((3, 4)), keep_empty=True)
+    assert ranges_of(nothing) == Ranges(1.0, 1.0, 1.0)
+    one = FacilityLocation(np.array([[0.0, 0.0], [3.0, 0.0]]), keep_empty=True)
+    assert ranges_of(one) == Ranges(4.0, 4.0, 4.0)
+
+
+def test_ranges_may_leave_out_a_few() -> None:
+    values = np.concatenate((np.full(97, 0.7), [5.0, 6.0, 900.0]))
+    objective = FacilityLocation(values[:, None])
+    total = Magnitude().total(objective, *once(objective))
+    for clip, power, left_out in ((1.0, 1024.0, 0.0), (0.99, 8.0, 0.01), (0.98, 8.0, 0.01), (0.97, 1.0, 0.03)):
+        found = Magnitude.ranges(total, clip=clip)
+        assert (found.single, found.whole, found.sum) == (power, power, power)
+        assert found.clipped == pytest.approx(left_out, abs=1e-12)
+
+
+def test_in_ranges_clients_count_once() -> None:
+    objective = case_of("facility").objective
+    ids, times = once(objective)
+    np.testing.assert_array_equal(
+        Magnitude().total(objective, ids, 7 * times), Magnitude().total(objective, ids, times)
+    )
+
+
+# Values.
+
+
+@pytest.mark.parametrize("family", list(EVERY))
+def test_values_are_values(family: str) -> None:
+    objective = case_of(family).objective
+    masks = some_sets(len(ITEMS), 70)
+    sets: Mask = np.zeros((70, objective.n_items), dtype=bool)
+    sets[:, ITEMS] = masks
+    whole = ranges_of(objective).whole
+    query = Values(items=ITEMS, sets=masks, whole=whole)
+    ids, times = once(objective)
+    np.testing.assert_array_equal(
+        dense(query, objective, ids, times), fixed_point(objective.values(sets), whole / LIMIT)
+    )
+    times = 1 + np.arange(objective.n_clients)
+    total = query.total(objective, ids, times)
+    exact = objective.reweighted(times).mean_values(sets)
+    assert np.abs(query.mean(total, int(times.sum())) - exact).max() <= query.scale / 2 + 1e-12
+    assert query.value(total, int(times.sum())) == pytest.approx(exact.max(), abs=query.scale)
+
+
+@pytest.mark.parametrize("family", list(EVERY))
+def test_means_and_spreads(family: str) -> None:
+    objective = case_of(family).objective
+    masks, n = some_sets(len(ITEMS), 5), objective.n_items
+    sets: Mask = np.zeros((5, n), dtype=bool)
+    sets[:, ITEMS] = masks
+    most, y = ranges_of(objective), (np.arange(n) % 2).astype(float)
+    times = 1 + np.arange(objective.n_clients)
+    p, ids, count = times / times.sum(), once(objective)[0], int(times.sum())
+    query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single)
+    worth, cut = query.moments(query.total(objective, ids, times), count)
+    spread = Spread(x=y, whole=most.whole, single=most.single)
+    gradient, value, also_cut = spread.moments(spread.total(objective, ids, times), count)
+    assert cut == also_cut == 0
+    for found, exact, largest in (
+        (worth, objective.values(sets).T, most.whole),
+        (gradient, objective.gradients(y).toarray().T, most.single),
+        (value, objective.extension(y)[None], most.whole),
+    ):
+        mean = exact @ p
+        variance = (exact - mean[:, None]) ** 2 @ p
+        assert np.abs(found.mean - mean).max() <= largest / LIMIT / 2 + 1e-12
+        assert np.abs(found.deviation**2 - variance).max() <= 2 * largest**2 / LIMIT
+    assert spread.value(spread.total(objective, ids, times), count) == pytest.approx(float(value.mean[0]))
+
+
+def test_who_does_not_fit_the_range_is_counted() -> None:
+    objective = FacilityLocation(np.array([[1.0, 0.5], [3.0, 0.1], [0.5, 0.5]]))
+    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0)
+    ids, times = once(objective)
+    assert query.moments(query.total(objective, ids, times), 3)[1] == pytest.approx(1 / 3)
+    spread = Spread(x=np.zeros(2), whole=2.0, single=4.0)
+    assert spread.moments(spread.total(objective, ids, times), 3)[2] == pytest.approx(1 / 3)
