@@ -117,7 +117,7 @@ def main() -> list[Floor]:
         Floor("a million clients: peak memory, GB", found["peak, GB"], at_most=6),
         Floor("a million clients: ratio to greedy", found["value / greedy"], at_least=0.998),
         Floor("everybody's gradient / one read", found["gradient, fixed point / one read"], at_most=25),
-        Floor("everybody's gradient in 4 bits / one read", found["gradient, 4 bits / one read"], at_most=45),
+        Floor("everybody's gradient in 4 bits / one read", found["gradient, 4 bits / one read"], at_most=25),
         Floor("clients a second, ours / the loop", found["ours, clients/s"] / found["loop, clients/s"], at_least=1e4),
         Floor("the loop's gradient: distance / sampling error", found["distance / sampling error"], at_most=1.3),
     ]
