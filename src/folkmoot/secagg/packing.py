@@ -1,0 +1,53 @@
+"""Vectors on the wire: b bits a number, one after the other, the lowest bit first."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import kernel
+from folkmoot.secagg.masks import Words, word_of
+
+S6 = np.uint64(6)
+
+
+def packed(words: Words, bits: int) -> bytes:
+    if bits == 8 * words.itemsize:
+        return words.astype(words.dtype.newbyteorder("<"), copy=False).tobytes()
+    size = -(-len(words) * bits // 8)
+    out = np.zeros(-(-len(words) * bits // 64), dtype=np.uint64)
+    pack(words.astype(np.uint64, copy=False), bits, out)
+    return out.astype("<u8", copy=False).tobytes()[:size]
+
+
+def unpacked(data: bytes, length: int, bits: int) -> Words:
+    """The inverse; `data` has the right size."""
+    word = word_of(bits)
+    if bits == 8 * np.dtype(word).itemsize:
+        return np.frombuffer(data, dtype=np.dtype(word).newbyteorder("<")).astype(word)
+    padded = np.frombuffer(data.ljust(-(-len(data) // 8) * 8, b"\0"), dtype="<u8").astype(np.uint64)
+    out = np.empty(length, dtype=np.uint64)
+    unpack(padded, bits, out)
+    return out.astype(word)
+
+
+@kernel
+def pack(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
+    mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
+    for at in range(len(words)):
+        start = at * bits
+        place, shift = start >> 6, np.uint64(start & 63)
+        value = words[at] & mask
+        out[place] |= value << shift
+        if (start & 63) + bits > 64:
+            out[place + 1] |= value >> (np.uint64(64) - shift)
+
+
+@kernel
+def unpack(data: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
+    mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
+    for at in range(len(out)):
+        start = at * bits
+        place, shift = start >> 6, np.uint64(start & 63)
+        value = data[place] >> shift
+        if (start & 63) + bits > 64:
+            value |= data[place + 1] << (np.uint64(64) - shift)
+        out[at] = value & mask

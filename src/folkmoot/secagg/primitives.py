@@ -1,0 +1,79 @@
+"""The cryptography that is not ours: X25519, HKDF, AES, Ed25519 and SHA-256 from `cryptography`, and nothing else.
+
+Every derivation names its purpose and the state of the session it belongs to, so that no key of one round, purpose
+or pair of clients is ever a key of another.
+"""
+
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES128
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+
+SEED, KEY, DIGEST, SIGNATURE, TAG = 32, 32, 32, 64, 16
+NO_NONCE = bytes(12)  # every key below encrypts once and once only
+
+
+def digest(*parts: bytes) -> bytes:
+    """SHA-256 of parts, each with its length before it: no two lists of parts look alike."""
+    hasher = sha256()
+    for part in parts:
+        hasher.update(len(part).to_bytes(8, "little"))
+        hasher.update(part)
+    return hasher.digest()
+
+
+def derived(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes:
+    """A key from a uniform secret."""
+    return HKDFExpand(SHA256(), size, digest(purpose.encode(), *context)).derive(secret)
+
+
+def agreed(private: X25519PrivateKey, public: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes | None:
+    """A key that the two share and nobody else; None where the public key is of low order."""
+    try:
+        secret = private.exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return None
+    return HKDF(SHA256(), size, None, digest(purpose.encode(), *context)).derive(secret)
+
+
+def key_pair(seed: bytes, purpose: str) -> tuple[X25519PrivateKey, bytes]:
+    """A key pair from a seed: the seed is what is shared, never the key."""
+    private = X25519PrivateKey.from_private_bytes(derived(seed, purpose))
+    return private, private.public_key().public_bytes_raw()
+
+
+def sealed(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
+    """Encrypted under a key that is used once."""
+    return AESGCM(key).encrypt(NO_NONCE, plain, bound_to)
+
+
+def opened(key: bytes, box: bytes, bound_to: bytes) -> bytes | None:
+    """None where it was not sealed under this key for this."""
+    try:
+        return AESGCM(key).decrypt(NO_NONCE, box, bound_to)
+    except InvalidTag:
+        return None
+
+
+def signed(private: Ed25519PrivateKey, purpose: str, *context: bytes) -> bytes:
+    return private.sign(digest(purpose.encode(), *context))
+
+
+def is_signed(public: bytes, signature: bytes, purpose: str, *context: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, digest(purpose.encode(), *context))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def stream(key: bytes) -> CipherContext:
+    """AES-128 in counter mode, from counter 0: the mask of a key that makes one mask."""
+    return Cipher(AES128(key), CTR(bytes(16))).encryptor()

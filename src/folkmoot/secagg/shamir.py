@@ -1,0 +1,138 @@
+"""Secrets in shares: any `threshold` bring the secret back, fewer say nothing about it (Shamir 1979).
+
+Over the field of 2^61 − 1, whose products fit into 64-bit arithmetic; a secret of bytes is cut into limbs of seven
+bytes, each the value at 0 of a random polynomial of its own. A share is the values at one point x ≥ 1.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.errors import InputError
+from folkmoot.kernels import kernel
+
+Numbers = NDArray[np.uint64]
+
+PRIME = 2**61 - 1
+P = np.uint64(PRIME)
+LIMB = 7  # bytes
+LOW31, LOW30 = np.uint64(2**31 - 1), np.uint64(2**30 - 1)
+S30, S31, S61 = np.uint64(30), np.uint64(31), np.uint64(61)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+def limbs_of(size: int) -> int:
+    return -(-size // LIMB)
+
+
+def to_limbs(secret: bytes) -> Numbers:
+    padded = secret.ljust(limbs_of(len(secret)) * LIMB, b"\0")
+    pieces = [int.from_bytes(padded[at : at + LIMB], "little") for at in range(0, len(padded), LIMB)]
+    return np.array(pieces, dtype=np.uint64)
+
+
+def from_limbs(limbs: Numbers, size: int) -> bytes | None:
+    """The bytes again; None where the numbers never were bytes."""
+    if (limbs >= 2 ** (8 * LIMB)).any():
+        return None
+    whole = b"".join(int(limb).to_bytes(LIMB, "little") for limb in limbs)
+    return whole[:size] if not any(whole[size:]) else None
+
+
+def random_field(randomness: bytes) -> Numbers:
+    """Field elements from 16 random bytes each: a 128-bit number modulo the prime is uniform to 2^-67."""
+    words = np.frombuffer(randomness, dtype="<u8").reshape(-1, 2)
+    out = np.empty(len(words), dtype=np.uint64)
+    reduce_wide(words, out)
+    return out
+
+
+def split(secret: bytes, shares: int, threshold: int, randomness: bytes) -> Numbers:
+    """shares × limbs: the share at x = 1, 2, …. `randomness`: as many bytes as `bytes_needed` says."""
+    if not 1 <= threshold <= shares < PRIME:
+        raise InputError(f"threshold: needs a number between 1 and the {shares} shares, got {threshold}")
+    limbs = to_limbs(secret)
+    if len(randomness) != bytes_needed(len(secret), threshold):
+        raise InputError("randomness: has a wrong length")
+    coefficients = np.empty((threshold, len(limbs)), dtype=np.uint64)
+    coefficients[0] = limbs
+    coefficients[1:] = random_field(randomness).reshape(threshold - 1, len(limbs))
+    out = np.empty((shares, len(limbs)), dtype=np.uint64)
+    evaluate(coefficients, out)
+    return out
+
+
+def bytes_needed(size: int, threshold: int) -> int:
+    return 16 * limbs_of(size) * (threshold - 1)
+
+
+def combine(points: NDArray[np.int64], shares: Numbers, size: int) -> bytes | None:
+    """The secret from exactly as many shares as its threshold; None where they cannot be of one secret of bytes."""
+    if len(set(points.tolist())) != len(points) or (points < 1).any() or (shares >= P).any():
+        return None
+    out = np.zeros(shares.shape[1], dtype=np.uint64)
+    at_zero(points.astype(np.uint64), shares, out)
+    return from_limbs(out, size)
+
+
+@kernel
+def times(a: np.uint64, b: np.uint64) -> np.uint64:
+    """a·b modulo 2^61 − 1, for a and b below it: 2^61 counts as 1."""
+    a1, a0, b1, b0 = a >> S31, a & LOW31, b >> S31, b & LOW31
+    middle = a1 * b0 + a0 * b1
+    total = ((a1 * b1) << ONE) + (middle >> S30) + ((middle & LOW30) << S31) + a0 * b0
+    total = (total & P) + (total >> S61)
+    return total - P if total >= P else total
+
+
+@kernel
+def plus(a: np.uint64, b: np.uint64) -> np.uint64:
+    total = a + b
+    return total - P if total >= P else total
+
+
+@kernel
+def power(a: np.uint64, exponent: np.uint64) -> np.uint64:
+    out = ONE
+    while exponent > ZERO:
+        if exponent & ONE:
+            out = times(out, a)
+        a = times(a, a)
+        exponent >>= ONE
+    return out
+
+
+@kernel
+def reduce_wide(words: NDArray[np.uint64], out: Numbers) -> None:
+    """low + 2^64·high modulo the prime, where 2^64 counts as 8."""
+    for k in range(len(words)):
+        low = (words[k, 0] & P) + (words[k, 0] >> S61)
+        high = (words[k, 1] & P) + (words[k, 1] >> S61)
+        low = low - P if low >= P else low
+        high = high - P if high >= P else high
+        out[k] = plus(low, times(high, np.uint64(8)))
+
+
+@kernel
+def evaluate(coefficients: Numbers, out: Numbers) -> None:
+    """Every limb's polynomial at 1, 2, …, by Horner's rule."""
+    for point in range(len(out)):
+        x = np.uint64(point + 1)
+        for limb in range(coefficients.shape[1]):
+            value = ZERO
+            for k in range(len(coefficients) - 1, -1, -1):
+                value = plus(times(value, x), coefficients[k, limb])
+            out[point, limb] = value
+
+
+@kernel
+def at_zero(points: Numbers, shares: Numbers, out: Numbers) -> None:
+    """Lagrange's interpolation at 0."""
+    for i in range(len(points)):
+        above, below = ONE, ONE
+        for j in range(len(points)):
+            if j != i:
+                above = times(above, points[j])
+                below = times(below, plus(points[j], P - points[i]))
+        weight = times(above, power(below, P - np.uint64(2)))
+        for limb in range(len(out)):
+            out[limb] = plus(out[limb], times(weight, shares[i, limb]))
