@@ -1,0 +1,153 @@
+"""Few numbers among many: a vector whose sum has D entries that are not 0 in 1.4·D words, whatever its length.
+
+Every entry (item e, number v) adds v·word(e) to four cells, one in each quarter of the table, modulo 2^64:
+
+    word(e) = 1 + ((e | check(e) << item bits) << count bits)
+
+Sums of sketches are sketches of sums. A cell that holds one item alone shows it: its low bits are the number v, the
+rest is v times the item and its check. Take such an item out of all its cells, and go on with what that uncovers
+(an invertible Bloom lookup table, Goodrich and Mitzenmacher 2011, in one word a cell). It is right only if nothing is
+left in any cell and the numbers add up to what the last cell says, or it is no result at all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.errors import FolkmootError
+from folkmoot.kernels import kernel
+from folkmoot.secagg.primitives import derived
+
+CELLS_AN_ITEM, PARTS = 1.4, 4
+LEAST_CELLS = 64
+ONE, ZERO = np.uint64(1), np.uint64(0)
+Cells = NDArray[np.uint64]
+Ids = NDArray[np.int64]
+
+
+class SketchFailed(FolkmootError):
+    """More items were hit than the sketch has room for; nothing can be said about the sum."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The shape of a sketch, and its hashes, which nobody knows before everybody's keys are fixed."""
+
+    length: int  # of the vectors
+    items: int  # that the sum is expected to hold
+    most: int  # no number of the sum is larger
+    seed: bytes
+
+    @property
+    def part(self) -> int:
+        """Cells in each of the four parts."""
+        return max((int(CELLS_AN_ITEM * self.items) - 1) // PARTS, LEAST_CELLS // PARTS)
+
+    @property
+    def cells(self) -> int:
+        return PARTS * self.part + 1
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """Of a number, and of an item."""
+        return int(self.most).bit_length(), max(int(self.length - 1).bit_length(), 1)
+
+    @property
+    def _keys(self) -> Cells:
+        return np.frombuffer(derived(self.seed, "sketch", size=8 * (PARTS + 1)), dtype="<u8").astype(np.uint64)
+
+    def encode(self, items: Ids, numbers: Ids) -> Cells:
+        """The cells of a vector, given as its entries that are not 0."""
+        out = np.zeros(self.cells, dtype=np.uint64)
+        insert(out, items, numbers.astype(np.uint64), self.part, *self.bits, self._keys)
+        return out
+
+    def decode(self, cells: Cells) -> Ids:
+        """The whole vector again."""
+        rest = cells.copy()
+        out = np.zeros(self.length, dtype=np.int64)
+        if not peel(rest, out, self.part, *self.bits, self._keys):
+            raise SketchFailed(f"the sum holds more items than the {self.items} that the sketch has room for")
+        return out
+
+
+@kernel
+def scrambled(key: np.uint64, item: np.uint64) -> np.uint64:
+    z = (item + key) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    z = (z ^ (z >> np.uint64(32)) ^ key) * np.uint64(0xBF58476D1CE4E5B9)
+    return z ^ (z >> np.uint64(29))
+
+
+@kernel
+def place(key: np.uint64, item: np.uint64, part: int, size: int) -> int:
+    return int(part * size + scrambled(key, item) % np.uint64(size))
+
+
+@kernel
+def word(item: np.uint64, count_bits: int, item_bits: int, key: np.uint64) -> np.uint64:
+    """The check fills whatever room the number and the item leave."""
+    payload = item | (scrambled(key, item) << np.uint64(item_bits))
+    return ONE + (payload << np.uint64(count_bits))
+
+
+@kernel
+def insert(cells: Cells, items: Ids, numbers: Cells, size: int, count_bits: int, item_bits: int, keys: Cells) -> None:
+    for at in range(len(items)):
+        item = np.uint64(items[at])
+        value = numbers[at] * word(item, count_bits, item_bits, keys[PARTS])
+        for part in range(PARTS):
+            cells[place(keys[part], item, part, size)] += value
+        cells[-1] += numbers[at]
+
+
+@kernel
+def inverse(odd: np.uint64) -> np.uint64:
+    """Of an odd number modulo 2^64, by Newton's iteration: every step doubles the bits that are right."""
+    out = odd
+    for _ in range(6):
+        out *= np.uint64(2) - odd * out
+    return out
+
+
+@kernel
+def peel(cells: Cells, out: Ids, size: int, count_bits: int, item_bits: int, keys: Cells) -> bool:
+    waiting = [np.int64(cell) for cell in range(len(cells) - 1)]
+    count_mask = (ONE << np.uint64(count_bits)) - ONE
+    item_mask = (ONE << np.uint64(item_bits)) - ONE
+    total = ZERO
+    while len(waiting) > 0:
+        cell = waiting.pop()
+        value = cells[cell]
+        number = value & count_mask
+        if number == ZERO:
+            continue
+        zeros = 0
+        while (number >> np.uint64(zeros)) & ONE == ZERO:
+            zeros += 1
+        room = 64 - count_bits - zeros  # bits of item and check that are left
+        rest = value >> np.uint64(count_bits)
+        if room < item_bits or rest & ((ONE << np.uint64(zeros)) - ONE) != ZERO:
+            continue
+        payload = (rest >> np.uint64(zeros)) * inverse(number >> np.uint64(zeros))
+        payload &= (ONE << np.uint64(room)) - ONE
+        item = payload & item_mask
+        if item >= np.uint64(len(out)) or out[item] != 0:
+            continue
+        expected = word(item, count_bits, item_bits, keys[PARTS]) >> np.uint64(count_bits)
+        if (expected & ((ONE << np.uint64(room)) - ONE)) != payload:
+            continue
+        if place(keys[cell // size], item, cell // size, size) != cell:
+            continue
+        out[item] = np.int64(number)
+        total += number
+        amount = number * word(item, count_bits, item_bits, keys[PARTS])
+        for part in range(PARTS):
+            other = place(keys[part], item, part, size)
+            cells[other] -= amount
+            waiting.append(np.int64(other))
+    for cell in range(len(cells) - 1):
+        if cells[cell] != ZERO:
+            return False
+    return total == cells[-1]
