@@ -29,7 +29,7 @@ def vector(client: int) -> np.ndarray:
     return np.random.default_rng(client).integers(0, 100, LENGTH).astype(np.uint32)
 
 
-@pytest.mark.parametrize(("stage", "gone"), product(STAGES, [0, 1, 2]))
+@pytest.mark.parametrize(("stage", "gone"), list(product(STAGES, [0, 1, 2])))
 def test_dropouts_at_every_stage(stage: str, gone: int) -> None:
     announcement, members = cohort(20)
     lost = sorted(members)[3 : 3 + gone]
