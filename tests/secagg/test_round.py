@@ -2,56 +2,44 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from folkmoot.secagg.client import Member, Policy, Roster
-from folkmoot.secagg.messages import DENSE, Announcement
-from folkmoot.secagg.parameters import choose
 from folkmoot.secagg.server import AggregationFailed
-from folkmoot.secagg.together import STAGES, aggregate
-
-LENGTH, BITS = 40, 12
-
-
-def cohort(clients: int) -> tuple[Announcement, dict[int, Member]]:
-    keys = {7 * one + 3: Ed25519PrivateKey.from_private_bytes(one.to_bytes(32, "little")) for one in range(clients)}
-    roster = Roster({one: key.public_key().public_bytes_raw() for one, key in keys.items()})
-    chosen = choose(clients)
-    announcement = Announcement(
-        bytes(16), 1, bytes(32), roster.digest, clients, chosen.degree, chosen.threshold, LENGTH, BITS, DENSE
-    )
-    return announcement, {one: Member(one, key, roster, Policy(fewest=3)) for one, key in keys.items()}
+from folkmoot.secagg.together import STAGES
+from tests.secagg.cohorts import Federation
 
 
-def vector(client: int) -> np.ndarray:
-    return np.random.default_rng(client).integers(0, 100, LENGTH).astype(np.uint32)
-
-
-@pytest.mark.parametrize(("stage", "gone"), list(product(STAGES, [0, 1, 2])))
-def test_dropouts_at_every_stage(stage: str, gone: int) -> None:
-    announcement, members = cohort(20)
-    lost = sorted(members)[3 : 3 + gone]
-    result = aggregate(announcement, members, vector, lambda now, client: now == stage and client in lost)
+@pytest.mark.parametrize(("stage", "gone", "room"), list(product(STAGES, [0, 1, 2], [0, 200])))
+def test_dropouts_at_every_stage(stage: str, gone: int, room: int) -> None:
+    federation = Federation(20, length=1_000, room=room)
+    lost = federation.ids[3 : 3 + gone]
+    result = federation.aggregate(lambda now, client: now == stage and client in lost)
     early = STAGES.index(stage) <= STAGES.index("vector")
-    assert result.survivors == tuple(one for one in sorted(members) if not (early and one in lost))
-    np.testing.assert_array_equal(result.total, sum(vector(one).astype(np.int64) for one in result.survivors) % 2**BITS)
+    assert result.survivors == tuple(one for one in federation.ids if not (early and one in lost))
+    federation.check(result)
 
 
-def test_any_pattern_of_dropouts_gives_the_right_sum_or_none() -> None:
-    rng = np.random.default_rng(0)
-    announcement, members = cohort(16)
-    right = failed = 0
-    for share in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4) * 4:
-        gone = {(stage, one) for stage in STAGES for one in members if rng.random() < share}
-        try:
-            result = aggregate(announcement, members, vector, lambda stage, one: (stage, one) in gone)
-        except AggregationFailed:
-            failed += 1
-            continue
-        exact = sum(vector(one).astype(np.int64) for one in result.survivors) % 2**BITS
-        np.testing.assert_array_equal(result.total, exact)
-        right += 1
-    assert right >= 4
-    assert failed >= 4
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    clients=st.integers(5, 40),
+    length=st.integers(1, 60),
+    largest=st.sampled_from([1, 3, 100, 2**31, 2**55]),
+    share=st.sampled_from([0.0, 0.01, 0.03, 0.06, 0.12]),
+    data=st.data(),
+)
+def test_any_cohort_pattern_and_vector_gives_the_plain_sum_or_a_clean_failure(
+    clients: int, length: int, largest: int, share: float, data: st.DataObject
+) -> None:
+    federation = Federation(clients, length, largest)
+    rng = data.draw(st.randoms(use_true_random=False))
+    gone = {(stage, one) for stage in STAGES for one in federation.ids if rng.random() < share}
+    try:
+        result = federation.aggregate(lambda stage, one: (stage, one) in gone)
+    except AggregationFailed:
+        assert gone
+        return
+    early = {one for stage, one in gone if stage in STAGES[:3]}
+    assert result.survivors == tuple(one for one in federation.ids if one not in early)
+    federation.check(result)

@@ -1,34 +1,45 @@
 """Adding masks to a vector, at the speed of the cipher.
 
 Vectors are added in machine words, 32 or 64 bits, and cut to the ring when they are packed: the ring divides the
-word. Work goes tile by tile, so that a stretch of keystream is added while it is still in the nearest cache.
+word. Work goes tile by tile, so that a stretch of keystream is added while it is still in the nearest cache; long
+vectors are cut between the threads, since a counter can begin anywhere.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.secagg.primitives import stream
+from folkmoot.kernels import on_threads, thread_count
+from folkmoot.secagg.primitives import CIPHER_BLOCK, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
 TILE = 1 << 18  # bytes
 
 
-def word_of(ring_bits: int) -> type[np.uint32] | type[np.uint64]:
-    return np.uint32 if ring_bits <= 32 else np.uint64
+def as_words(numbers: NDArray[Any], ring_bits: int) -> Words:
+    """Numbers in the smallest word that holds the ring; a copy, which may be changed."""
+    return numbers.astype(np.uint32) if ring_bits <= 32 else numbers.astype(np.uint64)
 
 
 def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ()) -> None:
     """words ± the mask of each key, in place."""
-    streams = [(stream(key), np.add) for key in added] + [(stream(key), np.subtract) for key in taken]
-    size = words.dtype.itemsize
-    zeros = bytes(TILE)
-    buffer = bytearray(TILE)
-    mask = np.frombuffer(buffer, dtype=words.dtype)
-    for first in range(0, len(words), TILE // size):
-        tile = words[first : first + TILE // size]
-        length = len(tile) * size
+    tiles = -(-words.nbytes // TILE)
+    share = -(-tiles // thread_count()) * TILE // words.itemsize
+    cuts = [(at, min(at + share, len(words))) for at in range(0, len(words), share)]
+    on_threads(lambda lo, hi: add_stretch(words, lo, hi, added, taken), cuts)
+
+
+def add_stretch(words: Words, lo: int, hi: int, added: Sequence[bytes], taken: Sequence[bytes]) -> None:
+    """The same from one place to another; `lo` is the start of a tile."""
+    size, block = words.itemsize, lo * words.itemsize // CIPHER_BLOCK
+    streams = [(stream(key, block), np.add) for key in added] + [(stream(key, block), np.subtract) for key in taken]
+    tile_size = min(TILE, (hi - lo) * size)
+    zeros, buffer = memoryview(bytes(tile_size)), bytearray(tile_size)
+    mask = np.frombuffer(buffer, dtype=words.dtype.newbyteorder("<"))
+    for first in range(lo, hi, tile_size // size):
+        tile = words[first : min(first + tile_size // size, hi)]
         for cipher, move in streams:
-            cipher.update_into(memoryview(zeros)[:length], buffer)
+            cipher.update_into(zeros[: tile.nbytes], buffer)
             move(tile, mask[: len(tile)], out=tile)

@@ -1,21 +1,28 @@
 """The messages, in the order they are sent. docs/secagg.md has the same order.
 
 Every message starts with the protocol's name and version, its kind, the session and the round, so that a message of
-another time or place is not taken for one of here and now.
+another time or place is not taken for one of here and now. There is one way to write each.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
-from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG, digest
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
 from folkmoot.secagg.shamir import limbs_of
-from folkmoot.secagg.wire import U8, U16, U32, Malformed, Reader, increasing
+from folkmoot.secagg.sketch import Sketch
+from folkmoot.secagg.wire import U8, U32, U64, Malformed, Numbers, Reader, bitmap_size, by_client
 
 NAME, VERSION, SESSION = b"FMSA", 1, 16
-SHARE = 8 * limbs_of(32)  # one share of a 32-byte secret
+HEAD = len(NAME) + 2 + SESSION + U32.size
+SHARE = U64.size * limbs_of(32)  # one share of a 32-byte seed
 BOX = 2 * SHARE + TAG
-MOST_CLIENTS = 1 << 20
-DENSE, SKETCH = range(2)
+MOST_CLIENTS, MOST_LENGTH, MOST_BITS = 1 << 20, 1 << 31, 63
+SKETCH_BITS = 64
+ENTRY = np.dtype([("id", "<u4"), ("channel", f"V{KEY}"), ("mask", f"V{KEY}"), ("rest", f"V{DIGEST + SIGNATURE}")])
 
 
 @dataclass(frozen=True)
@@ -30,13 +37,15 @@ class Message:
         return NAME + U8.pack(VERSION) + U8.pack(self.kind) + self.session + U32.pack(self.round)
 
     @classmethod
-    def body_of(cls, data: bytes) -> tuple[Reader, bytes, int]:
+    def opened(cls, data: bytes) -> tuple[Reader, bytes, int]:
+        """The head, read: what follows, the session and the round."""
         reader = Reader(data)
-        if reader.take(4) != NAME or reader.u8() != VERSION or reader.u8() != cls.kind:
+        if reader.take(len(NAME)) != NAME or reader.number(U8) != VERSION or reader.number(U8) != cls.kind:
             raise Malformed("a message is of another kind, protocol or version than expected")
-        return reader, reader.take(SESSION), reader.u32()
+        return reader, reader.take(SESSION), reader.number(U32)
 
-    def belongs_to(self, announcement: "Announcement") -> Self:
+    def of(self, announcement: "Announcement") -> Self:
+        """This message, if it belongs to that round."""
         if (self.session, self.round) != (announcement.session, announcement.round):
             raise Malformed("a message belongs to another session or round")
         return self
@@ -44,37 +53,51 @@ class Message:
 
 @dataclass(frozen=True)
 class Announcement(Message):
-    """1. Server to client: what is to be summed, over how many, and how it is protected."""
+    """1. Server to client: what is to be summed, over how many."""
 
     kind = 1
     question: bytes  # a digest of what is asked
     roster: bytes  # a digest of who may take part
     clients: int  # how many are asked
-    degree: int
-    threshold: int
-    length: int  # numbers in a vector as it is summed (cells of a sketch, if it is one)
-    ring_bits: int
-    codec: int
+    length: int  # of a vector
+    most: int  # no number of the sum is larger
+    room: int = 0  # of a sketch, in items; 0: vectors are written out
 
     def encode(self) -> bytes:
-        numbers = U32.pack(self.clients) + U16.pack(self.degree) + U16.pack(self.threshold) + U32.pack(self.length)
-        return self.head() + self.question + self.roster + numbers + U8.pack(self.ring_bits) + U8.pack(self.codec)
+        numbers = U32.pack(self.clients) + U32.pack(self.length) + U64.pack(self.most) + U32.pack(self.room)
+        return self.head() + self.question + self.roster + numbers
 
     @classmethod
     def decode(cls, data: bytes) -> "Announcement":
-        reader, session, number = cls.body_of(data)
+        reader, session, number = cls.opened(data)
         question, roster = reader.take(DIGEST), reader.take(DIGEST)
-        clients, degree, threshold, length = reader.u32(), reader.u16(), reader.u16(), reader.u32()
-        ring_bits, codec = reader.u8(), reader.u8()
+        clients, length = reader.number(U32), reader.number(U32)
+        most, room = reader.number(U64), reader.number(U32)
         reader.end()
-        if not (1 <= ring_bits <= 64 and codec in (DENSE, SKETCH) and length and 1 <= threshold <= degree < clients):
-            raise Malformed("an announcement contradicts itself")
-        return cls(session, number, question, roster, clients, degree, threshold, length, ring_bits, codec)
+        if clients > MOST_CLIENTS or not 1 <= length <= MOST_LENGTH or not 1 <= most < 2**MOST_BITS or room > length:
+            raise Malformed("an announcement asks for what cannot be")
+        announcement = cls(session, number, question, roster, clients, length, most, room)
+        if room and not announcement.sketch(bytes(DIGEST)).fits:
+            raise Malformed("an announced sketch has no bits left to check an item by")
+        return announcement
+
+    def sketch(self, seed: bytes) -> Sketch:
+        return Sketch(self.length, self.room, self.most, seed)
+
+    @cached_property
+    def words(self) -> int:
+        """How many numbers are summed."""
+        return self.sketch(bytes(DIGEST)).cells if self.room else self.length
 
     @property
-    def packed_size(self) -> int:
+    def ring_bits(self) -> int:
+        """The smallest ring that holds the sum."""
+        return SKETCH_BITS if self.room else self.most.bit_length()
+
+    @property
+    def vector_size(self) -> int:
         """Bytes of a masked vector."""
-        return -(-self.length * self.ring_bits // 8)
+        return -(-self.words * self.ring_bits // 8)
 
 
 @dataclass(frozen=True)
@@ -88,8 +111,6 @@ class Advertisement(Message):
     commitment: bytes  # to the seed of the client's own mask
     signature: bytes
 
-    SIZE: ClassVar[int] = 4 + 3 * KEY + SIGNATURE
-
     def entry(self) -> bytes:
         return U32.pack(self.id) + self.channel_key + self.mask_key + self.commitment + self.signature
 
@@ -98,82 +119,121 @@ class Advertisement(Message):
 
     @classmethod
     def read(cls, reader: Reader, session: bytes, number: int) -> "Advertisement":
-        return cls(
-            session,
-            number,
-            reader.u32(),
-            reader.take(KEY),
-            reader.take(KEY),
-            reader.take(DIGEST),
-            reader.take(SIGNATURE),
-        )
+        one, keys = reader.number(U32), (reader.take(KEY), reader.take(KEY))
+        return cls(session, number, one, *keys, reader.take(DIGEST), reader.take(SIGNATURE))
 
     @classmethod
     def decode(cls, data: bytes) -> "Advertisement":
-        reader, session, number = cls.body_of(data)
+        reader, session, number = cls.opened(data)
         advertisement = cls.read(reader, session, number)
         reader.end()
         return advertisement
 
     def content(self) -> tuple[bytes, ...]:
-        """What is signed."""
+        """What is signed, after the announcement."""
         return (U32.pack(self.id), self.channel_key, self.mask_key, self.commitment)
 
 
 @dataclass(frozen=True)
 class Roll(Message):
-    """3. Server to clients: everybody who advertised, in the order of ids. The same for all, or nothing works."""
+    """3. Server to clients: everybody who advertised, in the order of their numbers, and how they are protected.
+    The same for all, or nothing works.
+    """
 
     kind = 3
-    entries: tuple[Advertisement, ...]
+    degree: int  # neighbours that a client chooses
+    threshold: int  # of them bring a secret back
+    entries: bytes  # advertisements, one after the other
 
     def encode(self) -> bytes:
-        return self.head() + U32.pack(len(self.entries)) + b"".join(entry.entry() for entry in self.entries)
+        head = self.head() + U32.pack(self.degree) + U32.pack(self.threshold)
+        return head + U32.pack(len(self.entries) // ENTRY.itemsize) + self.entries
 
     @classmethod
     def decode(cls, data: bytes) -> "Roll":
-        reader, session, number = cls.body_of(data)
-        count = reader.count(Advertisement.SIZE, MOST_CLIENTS)
-        entries = tuple(Advertisement.read(reader, session, number) for _ in range(count))
+        reader, session, number = cls.opened(data)
+        degree, threshold = reader.number(U32), reader.number(U32)
+        entries = reader.take(reader.count(ENTRY.itemsize, MOST_CLIENTS) * ENTRY.itemsize)
         reader.end()
-        increasing([entry.id for entry in entries])
-        return cls(session, number, entries)
+        roll = cls(session, number, degree, threshold, entries)
+        if (np.diff(roll.ids) <= 0).any():
+            raise Malformed("clients are not in order, or one stands there twice")
+        if not 1 <= threshold <= degree < len(roll.ids):
+            raise Malformed("a roll has fewer clients than neighbours, or fewer neighbours than its threshold")
+        return roll
 
-    def state(self, announcement: Announcement) -> bytes:
-        """The hash that every key of this round is bound to."""
-        return digest(b"state", announcement.encode(), self.encode())
+    @property
+    def table(self) -> NDArray[Any]:
+        return np.frombuffer(self.entries, dtype=ENTRY)
+
+    @cached_property
+    def ids(self) -> Numbers:
+        return self.table["id"].astype(np.int64)
+
+    def entry(self, place: int) -> Advertisement:
+        start = place * ENTRY.itemsize
+        return Advertisement.read(Reader(self.entries[start : start + ENTRY.itemsize]), self.session, self.round)
+
+    def has_repeated_keys(self) -> bool:
+        """Of all keys together; eight bytes tell them apart, and whole keys those where eight do not."""
+        keys = np.concatenate((self.table["channel"], self.table["mask"]))
+        starts = np.sort(np.ascontiguousarray(keys).view("<u8").reshape(len(keys), -1)[:, 0])
+        return bool((np.diff(starts) == 0).any()) and len({key.tobytes() for key in keys}) < len(keys)
 
 
 @dataclass(frozen=True)
 class Boxes(Message):
-    """4. Client to server: for each neighbour it chose, a box with a share of each of its two secrets.
-    5. Server to client: who sent boxes at all (a bit for each of the roll), and those that are for the client.
-    """
+    """4. Client to server: for each neighbour it chose, a box with a share of each of its two secrets."""
 
     kind = 4
-    boxes: dict[int, bytes]  # by the other end
-    sharing: bytes = b""
+    boxes: dict[int, bytes]  # by receiver
 
     def encode(self) -> bytes:
-        entries = b"".join(U32.pack(other) + box for other, box in sorted(self.boxes.items()))
-        return self.head() + U32.pack(len(self.sharing)) + self.sharing + U32.pack(len(self.boxes)) + entries
+        return self.head() + by_client(self.boxes)
 
     @classmethod
-    def decode(cls, data: bytes) -> "Boxes":
-        reader, session, number = cls.body_of(data)
-        sharing = reader.take(reader.count(1, MOST_CLIENTS // 8))
-        count = reader.count(4 + BOX, MOST_CLIENTS)
-        pairs = [(reader.u32(), reader.take(BOX)) for _ in range(count)]
+    def decode(cls, data: bytes, degree: int) -> "Boxes":
+        reader, session, number = cls.opened(data)
+        boxes = reader.by_client(BOX, degree)
         reader.end()
-        increasing([other for other, _ in pairs])
-        return cls(session, number, dict(pairs), sharing)
+        return cls(session, number, boxes)
+
+
+@dataclass(frozen=True)
+class Delivery(Message):
+    """5. Server to client: who sent boxes at all (a bit for each of the roll), and those that are for the client,
+    each with its sender's advertisement.
+    """
+
+    kind = 5
+    sharing: bytes
+    boxes: dict[int, bytes]  # by sender: what its advertisement says after its number, and the box
+
+    def encode(self) -> bytes:
+        return self.head() + self.sharing + by_client(self.boxes)
+
+    @classmethod
+    def decode(cls, data: bytes, clients: int) -> "Delivery":
+        reader, session, number = cls.opened(data)
+        sharing = reader.take(bitmap_size(clients))
+        boxes = reader.by_client(ENTRY.itemsize - U32.size + BOX, clients)
+        reader.end()
+        return cls(session, number, sharing, boxes)
+
+    @staticmethod
+    def item(sender: Advertisement, box: bytes) -> bytes:
+        return sender.entry()[U32.size :] + box
+
+    def opened_item(self, sender: int) -> tuple[Advertisement, bytes]:
+        reader = Reader(U32.pack(sender) + self.boxes[sender])
+        return Advertisement.read(reader, self.session, self.round), reader.take(BOX)
 
 
 @dataclass(frozen=True)
 class Masked(Message):
     """6. Client to server: its vector, masked, packed into the ring."""
 
-    kind = 5
+    kind = 6
     vector: bytes
 
     def encode(self) -> bytes:
@@ -181,7 +241,7 @@ class Masked(Message):
 
     @classmethod
     def decode(cls, data: bytes, size: int) -> "Masked":
-        reader, session, number = cls.body_of(data)
+        reader, session, number = cls.opened(data)
         vector = reader.take(size)
         reader.end()
         return cls(session, number, vector)
@@ -191,41 +251,54 @@ class Masked(Message):
 class Survivors(Message):
     """7. Server to clients: whose vectors arrived, a bit for each of the roll."""
 
-    kind = 6
+    kind = 7
     bits: bytes
 
     def encode(self) -> bytes:
         return self.head() + self.bits
 
     @classmethod
-    def decode(cls, data: bytes, size: int) -> "Survivors":
-        reader, session, number = cls.body_of(data)
-        bits = reader.take(size)
+    def decode(cls, data: bytes, clients: int) -> "Survivors":
+        reader, session, number = cls.opened(data)
+        bits = reader.take(bitmap_size(clients))
         reader.end()
         return cls(session, number, bits)
 
 
 @dataclass(frozen=True)
-class Consents(Message):
-    """8. Client to server: its signature under the survivors (one entry, its own).
-    9. Server to client: those of the neighbours it chose.
-    """
+class Consent(Message):
+    """8. Client to server: its signature under all that was said, and under the survivors."""
 
-    kind = 7
+    kind = 8
+    signature: bytes
+
+    def encode(self) -> bytes:
+        return self.head() + self.signature
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Consent":
+        reader, session, number = cls.opened(data)
+        signature = reader.take(SIGNATURE)
+        reader.end()
+        return cls(session, number, signature)
+
+
+@dataclass(frozen=True)
+class Consents(Message):
+    """9. Server to client: the consents of the neighbours it chose."""
+
+    kind = 9
     signatures: dict[int, bytes]
 
     def encode(self) -> bytes:
-        entries = b"".join(U32.pack(one) + signature for one, signature in sorted(self.signatures.items()))
-        return self.head() + U32.pack(len(self.signatures)) + entries
+        return self.head() + by_client(self.signatures)
 
     @classmethod
-    def decode(cls, data: bytes, most: int) -> "Consents":
-        reader, session, number = cls.body_of(data)
-        count = reader.count(4 + SIGNATURE, most)
-        pairs = [(reader.u32(), reader.take(SIGNATURE)) for _ in range(count)]
+    def decode(cls, data: bytes, degree: int) -> "Consents":
+        reader, session, number = cls.opened(data)
+        signatures = reader.by_client(SIGNATURE, degree)
         reader.end()
-        increasing([one for one, _ in pairs])
-        return cls(session, number, dict(pairs))
+        return cls(session, number, signatures)
 
 
 @dataclass(frozen=True)
@@ -234,18 +307,20 @@ class Unmasking(Message):
     arrived, of its mask key's seed if not. Never both.
     """
 
-    kind = 8
-    shares: dict[int, bytes]
+    kind = 10
+    shares: dict[int, bytes]  # by owner
 
     def encode(self) -> bytes:
-        entries = b"".join(U32.pack(one) + share for one, share in sorted(self.shares.items()))
-        return self.head() + U32.pack(len(self.shares)) + entries
+        return self.head() + by_client(self.shares)
 
     @classmethod
-    def decode(cls, data: bytes, most: int) -> "Unmasking":
-        reader, session, number = cls.body_of(data)
-        count = reader.count(4 + SHARE, most)
-        pairs = [(reader.u32(), reader.take(SHARE)) for _ in range(count)]
+    def decode(cls, data: bytes, clients: int) -> "Unmasking":
+        reader, session, number = cls.opened(data)
+        shares = reader.by_client(SHARE, clients)
         reader.end()
-        increasing([one for one, _ in pairs])
-        return cls(session, number, dict(pairs))
+        return cls(session, number, shares)
+
+
+def is_announcement(data: bytes) -> bool:
+    """Whether a message means to begin a round."""
+    return data[: len(NAME) + 2] == NAME + U8.pack(VERSION) + U8.pack(Announcement.kind)

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel
-from folkmoot.secagg.masks import Words, word_of
-
-S6 = np.uint64(6)
+from folkmoot.secagg.masks import Words
 
 
 def packed(words: Words, bits: int) -> bytes:
@@ -18,15 +16,13 @@ def packed(words: Words, bits: int) -> bytes:
     return out.astype("<u8", copy=False).tobytes()[:size]
 
 
-def unpacked(data: bytes, length: int, bits: int) -> Words:
-    """The inverse; `data` has the right size."""
-    word = word_of(bits)
-    if bits == 8 * np.dtype(word).itemsize:
-        return np.frombuffer(data, dtype=np.dtype(word).newbyteorder("<")).astype(word)
-    padded = np.frombuffer(data.ljust(-(-len(data) // 8) * 8, b"\0"), dtype="<u8").astype(np.uint64)
-    out = np.empty(length, dtype=np.uint64)
-    unpack(padded, bits, out)
-    return out.astype(word)
+def add_packed(data: bytes, bits: int, total: Words) -> None:
+    """total += what was packed; `data` has the right size."""
+    if bits == 8 * total.itemsize:
+        np.add(total, np.frombuffer(data, dtype=total.dtype.newbyteorder("<")), out=total)
+    else:
+        padded = data.ljust(-(-len(data) // 8) * 8, b"\0")
+        add_unpacked(np.frombuffer(padded, dtype="<u8"), bits, total)
 
 
 @kernel
@@ -42,12 +38,12 @@ def pack(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def unpack(data: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
+def add_unpacked(data: NDArray[np.uint64], bits: int, total: Words) -> None:
     mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
-    for at in range(len(out)):
+    for at in range(len(total)):
         start = at * bits
         place, shift = start >> 6, np.uint64(start & 63)
         value = data[place] >> shift
         if (start & 63) + bits > 64:
             value |= data[place + 1] << (np.uint64(64) - shift)
-        out[at] = value & mask
+        total[at] += total.dtype.type(value & mask)

@@ -6,7 +6,8 @@ but for a chance of 2^-security: corrupt neighbours never reach the threshold, a
 together (Bell et al. 2020). Wanted, but for a chance of 2^-correctness: enough neighbours survive.
 
 Against a malicious server twice the threshold must exceed the degree and the corrupt neighbours together: then
-no two sets of neighbours can be talked into giving away both secrets of one client.
+no two sets of neighbours can be talked into giving away both secrets of one client. And any sum it can bring out
+must hold more than half of the honest clients (`honest_in_any_sum`): then there is one sum, not several.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from functools import lru_cache
 from math import ceil, floor, lgamma, log, log2
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 from scipy.stats import hypergeom
 
 from folkmoot.errors import InputError
@@ -21,6 +24,7 @@ from folkmoot.inputs import as_count, as_number
 
 SECURITY, CORRECTNESS = 40, 20
 FEWEST = 3  # clients: a sum of two is no secret to either
+EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,20 @@ class Parameters:
     security: int = SECURITY
     correctness: int = CORRECTNESS
 
+    @property
+    def honest(self) -> int:
+        """Clients in any sum that the server can learn, not counting those that work for it."""
+        bad = floor(self.corrupt * self.clients)
+        if not self.malicious:
+            return self.clients - floor(self.dropout * self.clients) - bad
+        return honest_in_any_sum(self.clients, bad, self.degree, self.threshold, self.security)
+
     def __str__(self) -> str:
         server = "a malicious server" if self.malicious else "a curious server"
         return (
             f"{self.clients:,} clients, {self.degree} neighbours each, {self.threshold} of them bring a secret back: "
-            f"safe against {server} with {self.corrupt:.0%} of the clients but for 2^-{self.security}, "
+            f"safe against {server} with {self.corrupt:.0%} of the clients but for 2^-{self.security} "
+            f"(it learns one sum, over {self.honest:,} honest clients or more), "
             f"works with {self.dropout:.0%} gone but for 2^-{self.correctness}"
         )
 
@@ -66,7 +79,7 @@ def choose(
         least = _threshold(n, bad, degree, malicious, security)
         counts = np.arange(degree + 1)
         enough = np.flatnonzero(hypergeom(n, n - gone, degree).cdf(counts - 1) <= 2.0**-correctness / n)
-        if least <= enough[-1]:
+        if least <= enough[-1] and (not malicious or _one_sum(n, bad, degree, least, security)):
             return Parameters(n, degree, least, corrupt, dropout, malicious, security, correctness)
     raise InputError(
         f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
@@ -89,6 +102,35 @@ def _threshold(n: int, bad: int, degree: int, malicious: bool, security: int) ->
     return (ceil((most + degree - 1.25) / 2) if malicious else most) + 1
 
 
+def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
+    """The fewest honest clients that any sum can hold, whatever a malicious server claims about dropouts.
+
+    In a sum that can be unmasked every honest client has `threshold` of its chosen neighbours in the sum or in the
+    server's pay (docs/secagg.md). Clients choose neighbours independently, so the chance that any s of them have is
+    at most C(honest, s) · P[Hypergeometric(n − 1, bad + s − 1, degree) ≥ threshold]^s, summed over small s.
+    """
+    sizes = np.arange(1, n - bad + 1)
+    inside = bad + sizes - 1
+    if n <= EXACTLY:
+        with np.errstate(divide="ignore"):
+            chance = hypergeom(n - 1, inside, degree).logsf(threshold - 1) / log(2)
+    else:
+        chance = -degree * _divergence(threshold / degree, inside / (n - 1))
+    choices = (gammaln(n - bad + 1) - gammaln(sizes + 1) - gammaln(n - bad - sizes + 1)) / log(2)
+    likely = np.logaddexp2.accumulate(choices + sizes * chance) > -(security + 1)
+    return int(sizes[np.argmax(likely)] if likely.any() else sizes[-1])
+
+
+def _divergence(share: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In bits, between coins of two biases; 0 where the mean is not below the share (Hoeffding's exponent)."""
+    q = np.clip(mean, 1e-300, share)
+    return np.asarray(share * np.log2(share / q) + (xlogy(1 - share, (1 - share) / (1 - q)) / log(2)))
+
+
+def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:
+    return 2 * honest_in_any_sum(n, bad, degree, threshold, security) > n - bad
+
+
 @lru_cache(maxsize=1024)
 def is_safe(clients: int, degree: int, threshold: int, corrupt: float, malicious: bool) -> bool:
     """Whether these hold against so many corrupt clients; what a client checks before it takes part."""
@@ -97,4 +139,6 @@ def is_safe(clients: int, degree: int, threshold: int, corrupt: float, malicious
         return False
     if degree < clients - 1 and _falls_apart(clients, bad, degree) > -(SECURITY + 1):
         return False
-    return threshold >= _threshold(clients, bad, degree, malicious, SECURITY)
+    if threshold < _threshold(clients, bad, degree, malicious, SECURITY):
+        return False
+    return not malicious or _one_sum(clients, bad, degree, threshold, SECURITY)

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
-SEED, KEY, DIGEST, SIGNATURE, TAG = 32, 32, 32, 64, 16
+SEED, KEY, DIGEST, SIGNATURE, TAG, CIPHER_BLOCK = 32, 32, 32, 64, 16, 16
+ANY_KEY = X25519PrivateKey.from_private_bytes(bytes(32))  # to try others' keys with; nobody's secret
 NO_NONCE = bytes(12)  # every key below encrypts once and once only
 
 
@@ -49,6 +50,11 @@ def key_pair(seed: bytes, purpose: str) -> tuple[X25519PrivateKey, bytes]:
     return private, private.public_key().public_bytes_raw()
 
 
+def is_of_full_order(public: bytes) -> bool:
+    """Whether a public key agrees on secrets at all, and not on zero with everybody."""
+    return agreed(ANY_KEY, public, "order") is not None
+
+
 def sealed(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
     """Encrypted under a key that is used once."""
     return AESGCM(key).encrypt(NO_NONCE, plain, bound_to)
@@ -74,6 +80,6 @@ def is_signed(public: bytes, signature: bytes, purpose: str, *context: bytes) ->
     return True
 
 
-def stream(key: bytes) -> CipherContext:
-    """AES-128 in counter mode, from counter 0: the mask of a key that makes one mask."""
-    return Cipher(AES128(key), CTR(bytes(16))).encryptor()
+def stream(key: bytes, block: int = 0) -> CipherContext:
+    """AES-128 in counter mode, from a block on: the mask of a key that makes one mask."""
+    return Cipher(AES128(key), CTR(block.to_bytes(CIPHER_BLOCK, "big"))).encryptor()

@@ -1,211 +1,191 @@
-"""The server's side: a generator of messages to clients. It is sent what came back; who is missing has dropped out."""
+"""The server's side: a generator of messages to clients. It is sent what came back; who is missing has dropped out.
 
-from collections.abc import Generator
+The same five exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or
+not of this round counts as not sent.
+"""
+
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from folkmoot.errors import FolkmootError
-from folkmoot.secagg import shamir
-from folkmoot.secagg.client import Roster, agreed_state, commitment, mask_key
-from folkmoot.secagg.masks import Words, add_masks, word_of
+from folkmoot.kernels import on_threads, thread_count
+from folkmoot.secagg.keys import agreed_on, mask_pair, own_mask_key, pair_mask_key, said, sketch_seed
+from folkmoot.secagg.masks import Words, add_masks, as_words
+from folkmoot.secagg.member import Policy, Roster
 from folkmoot.secagg.messages import (
-    SHARE,
     Advertisement,
     Announcement,
     Boxes,
+    Consent,
     Consents,
+    Delivery,
     Masked,
     Roll,
     Survivors,
     Unmasking,
 )
-from folkmoot.secagg.packing import unpacked
-from folkmoot.secagg.primitives import SEED, derived, is_signed, key_pair
+from folkmoot.secagg.packing import add_packed
+from folkmoot.secagg.parameters import Parameters, choose
+from folkmoot.secagg.primitives import is_of_full_order, is_signed
+from folkmoot.secagg.recovery import Recovery, Unrecoverable
 from folkmoot.secagg.wire import Malformed, bitmap
+from folkmoot.sets import Ids
 
-Outbox, Inbox = dict[int, bytes], dict[int, bytes]
-MASK_KEY, TRIES = 16, 64
+T = TypeVar("T")
+Outbox: TypeAlias = dict[int, bytes]
+Inbox: TypeAlias = dict[int, bytes]
 
 
 class AggregationFailed(FolkmootError):
-    """Too few clients were left to bring the sum out."""
+    """Too few clients were left, or too many lied, to bring the sum out. Nothing was learnt."""
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The sum, and who is in it."""
+    """The sum, who is in it, how it was protected, and whose shares were found to be wrong."""
 
-    total: Words
+    total: Ids
     survivors: tuple[int, ...]
+    parameters: Parameters
+    liars: tuple[int, ...]
 
 
-def serve(announcement: Announcement, roster: Roster, clients: list[int]) -> Generator[Outbox, Inbox, Aggregate]:
-    """Lead a round. What a client sends that is not well-formed counts as not sent."""
-    said = announcement.encode()
-    adverts = read_adverts(announcement, roster, (yield dict.fromkeys(clients, said)))
-    if len(adverts) <= announcement.degree:
-        raise AggregationFailed(f"{len(adverts)} clients gave their keys; {announcement.degree + 1} are needed")
-    roll = Roll(announcement.session, announcement.round, tuple(adverts[one] for one in sorted(adverts)))
-    order = sorted(adverts)
+def serve(
+    announcement: Announcement, roster: Roster, clients: list[int], policy: Policy | None = None
+) -> Generator[Outbox, Inbox, Aggregate]:
+    """Lead a round over these clients, on terms that they accept. May raise AggregationFailed or SketchFailed."""
+    policy = policy or Policy()
+    announced, mark = announcement.encode(), (announcement.session, announcement.round)
 
-    boxes = read_boxes(announcement, adverts, (yield dict.fromkeys(order, roll.encode())))
+    inbox = yield dict.fromkeys(clients, announced)
+    adverts = dict(sorted(read_adverts(announcement, announced, roster, inbox)))
+    enough(len(adverts), policy.enough(len(clients)), "gave their keys")
+    chosen = choose(len(adverts), corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
+    roll = Roll(*mark, chosen.degree, chosen.threshold, b"".join(one.entry() for one in adverts.values())).encode()
+    order, before = np.array(list(adverts), dtype=np.int64), said(announced, roll)
+
+    inbox = yield dict.fromkeys(adverts, roll)
+    boxes = dict(read_boxes(announcement, adverts, chosen.degree, inbox))
+    enough(len(boxes), policy.enough(0), "shared their secrets")
     sharing = bitmap(set(boxes), order)
-    state = agreed_state(announcement, roll, sharing)
+    state = agreed_on(before, sharing)
     delivered: dict[int, dict[int, bytes]] = {one: {} for one in boxes}
     for sender, sent in boxes.items():
         for receiver in sent.keys() & delivered.keys():
-            delivered[receiver][sender] = sent[receiver]
-    outbox = {
-        one: Boxes(announcement.session, announcement.round, mine, sharing).encode() for one, mine in delivered.items()
-    }
+            delivered[receiver][sender] = Delivery.item(adverts[sender], sent[receiver])
 
-    vectors = read_vectors(announcement, set(boxes), (yield outbox))
+    inbox = yield {one: Delivery(*mark, sharing, items).encode() for one, items in delivered.items()}
+    vectors = dict(read(inbox, boxes, lambda data: Masked.decode(data, announcement.vector_size).of(announcement)))
     alive = set(vectors)
-    total = np.zeros(announcement.length, dtype=word_of(announcement.ring_bits))
-    for vector in vectors.values():
-        total += unpacked(vector, announcement.length, announcement.ring_bits)
-    del vectors
-    survivors = Survivors(announcement.session, announcement.round, bitmap(alive, order))
+    enough(len(alive), policy.enough(0), "sent their vectors")
+    total = added_up(announcement, [sent.vector for sent in vectors.values()])
+    survivors = Survivors(*mark, bitmap(alive, order))
+    del vectors, delivered
 
-    consents = read_consents(
-        announcement, roster, state, survivors, (yield dict.fromkeys(sorted(alive), survivors.encode()))
-    )
-    outbox = {}
-    for one in consents:
-        signatures = {other: consents[other] for other in boxes[one].keys() & consents.keys()}
-        outbox[one] = Consents(announcement.session, announcement.round, signatures).encode()
+    inbox = yield dict.fromkeys(sorted(alive), survivors.encode())
+    consents = dict(read_consents(announcement, roster, state, survivors, alive, inbox))
+    signatures = {one: {other: consents[other] for other in boxes[one].keys() & consents.keys()} for one in consents}
 
-    shares = read_shares(announcement, boxes, (yield outbox))
-    unmask(total, announcement, adverts, boxes, alive, state, shares)
-    if announcement.ring_bits < 8 * total.itemsize:
-        total &= total.dtype.type(2**announcement.ring_bits - 1)
-    return Aggregate(total, tuple(sorted(alive)))
+    inbox = yield {one: Consents(*mark, mine).encode() for one, mine in signatures.items()}
+    given = read(inbox, consents, lambda data: Unmasking.decode(data, len(order)).of(announcement))
+    recovery = Recovery(announced, chosen.threshold, adverts, boxes, {holder: one.shares for holder, one in given})
+    try:
+        added, taken = masks_left(recovery, adverts, boxes, alive, state)
+    except Unrecoverable as why:
+        raise AggregationFailed(str(why)) from None
+    add_masks(total, added, taken)
+    return Aggregate(decoded(announcement, total, state), tuple(sorted(alive)), chosen, tuple(sorted(recovery.liars)))
 
 
-def read_adverts(announcement: Announcement, roster: Roster, inbox: Inbox) -> dict[int, Advertisement]:
-    adverts = {}
+def enough(count: int, needed: int, what: str) -> None:
+    if count < needed:
+        raise AggregationFailed(f"{count} clients {what}; {needed} are needed")
+
+
+def read(inbox: Inbox, expected: dict[int, Any] | set[int], decode: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
+    """What came from those from whom something may come, as far as it is well-formed."""
     for sender, data in inbox.items():
-        try:
-            entry = Advertisement.decode(data).belongs_to(announcement)
-        except Malformed:
-            continue
-        key = roster.keys.get(sender)
-        if entry.id == sender and key is not None:
-            if is_signed(key, entry.signature, "advertisement", announcement.encode(), *entry.content()):
-                adverts[sender] = entry
-    return adverts
+        if sender in expected:
+            try:
+                yield sender, decode(data)
+            except Malformed:
+                continue
+
+
+def read_adverts(
+    announcement: Announcement, announced: bytes, roster: Roster, inbox: Inbox
+) -> Iterator[tuple[int, Advertisement]]:
+    """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
+    seen: set[bytes] = set()
+    for sender, entry in read(inbox, roster.keys, lambda data: Advertisement.decode(data).of(announcement)):
+        keys = {entry.channel_key, entry.mask_key}
+        signed = is_signed(roster.keys[sender], entry.signature, "advertisement", announced, *entry.content())
+        if entry.id == sender and signed and len(keys - seen) == 2 and all(map(is_of_full_order, keys)):
+            seen |= keys
+            yield sender, entry
 
 
 def read_boxes(
-    announcement: Announcement, adverts: dict[int, Advertisement], inbox: Inbox
-) -> dict[int, dict[int, bytes]]:
-    boxes = {}
-    for sender, data in inbox.items():
-        try:
-            sent = Boxes.decode(data).belongs_to(announcement)
-        except Malformed:
-            continue
-        known = adverts.keys() - {sender} >= sent.boxes.keys()
-        if sender in adverts and known and len(sent.boxes) == announcement.degree and not sent.sharing:
-            boxes[sender] = sent.boxes
-    return boxes
-
-
-def read_vectors(announcement: Announcement, sharing: set[int], inbox: Inbox) -> dict[int, bytes]:
-    vectors = {}
-    for sender, data in inbox.items():
-        try:
-            if sender in sharing:
-                vectors[sender] = Masked.decode(data, announcement.packed_size).belongs_to(announcement).vector
-        except Malformed:
-            continue
-    return vectors
+    announcement: Announcement, adverts: dict[int, Advertisement], degree: int, inbox: Inbox
+) -> Iterator[tuple[int, dict[int, bytes]]]:
+    for sender, sent in read(inbox, adverts, lambda data: Boxes.decode(data, degree).of(announcement)):
+        if len(sent.boxes) == degree and adverts.keys() - {sender} >= sent.boxes.keys():
+            yield sender, sent.boxes
 
 
 def read_consents(
-    announcement: Announcement, roster: Roster, state: bytes, survivors: Survivors, inbox: Inbox
-) -> dict[int, bytes]:
-    consents = {}
-    for sender, data in inbox.items():
-        try:
-            sent = Consents.decode(data, 1).belongs_to(announcement)
-        except Malformed:
-            continue
-        signature = sent.signatures.get(sender)
-        if signature and is_signed(roster.keys[sender], signature, "consent", state, survivors.bits):
-            consents[sender] = signature
-    return consents
+    announcement: Announcement, roster: Roster, state: bytes, survivors: Survivors, alive: set[int], inbox: Inbox
+) -> Iterator[tuple[int, bytes]]:
+    for sender, sent in read(inbox, alive, lambda data: Consent.decode(data).of(announcement)):
+        if is_signed(roster.keys[sender], sent.signature, "consent", state, survivors.bits):
+            yield sender, sent.signature
 
 
-def read_shares(
-    announcement: Announcement, boxes: dict[int, dict[int, bytes]], inbox: Inbox
-) -> dict[int, dict[int, bytes]]:
-    """By owner: the shares that came back, at the point where each holder stands among the owner's neighbours."""
-    place = {owner: {holder: at + 1 for at, holder in enumerate(sorted(sent))} for owner, sent in boxes.items()}
-    shares: dict[int, dict[int, bytes]] = {owner: {} for owner in boxes}
-    for holder, data in inbox.items():
-        try:
-            sent = Unmasking.decode(data, len(boxes)).belongs_to(announcement)
-        except Malformed:
-            continue
-        for owner, share in sent.shares.items():
-            if holder in place.get(owner, {}):
-                shares[owner][place[owner][holder]] = share
-    return shares
+def added_up(announcement: Announcement, vectors: list[bytes]) -> Words:
+    """The sum of the masked vectors, a part of them a thread."""
+    share = -(-len(vectors) // thread_count())
+
+    def some(lo: int, hi: int) -> Words:
+        total = as_words(np.zeros(announcement.words, dtype=np.uint32), announcement.ring_bits)
+        for vector in vectors[lo:hi]:
+            add_packed(vector, announcement.ring_bits, total)
+        return total
+
+    parts = on_threads(some, [(at, min(at + share, len(vectors))) for at in range(0, len(vectors), share)])
+    for part in parts[1:]:
+        parts[0] += part
+    return parts[0]
 
 
-def unmask(
-    total: Words,
-    announcement: Announcement,
+def masks_left(
+    recovery: Recovery,
     adverts: dict[int, Advertisement],
     boxes: dict[int, dict[int, bytes]],
     alive: set[int],
     state: bytes,
-    shares: dict[int, dict[int, bytes]],
-) -> None:
-    """Take out the own masks of those who are in the sum, and the pair masks with those who are not."""
-    added, taken = [], []
+) -> tuple[list[bytes], list[bytes]]:
+    """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
+    added, taken = list[bytes](), list[bytes]()
     for owner in sorted(boxes):
         if owner in alive:
-            seed = recovered(
-                announcement, shares[owner], lambda s, o=owner: commitment(announcement, o, s) == adverts[o].commitment
-            )
-            if seed is None:
-                raise AggregationFailed(f"the shares of client {owner}'s own mask do not bring it back")
-            taken.append(derived(seed, "own mask", state, size=MASK_KEY))
+            taken.append(own_mask_key(recovery.own_seed(owner), state))
             continue
-        left = {other for other in alive if owner in boxes[other] or other in boxes[owner]}
-        if not left:
-            continue
-        seed = recovered(announcement, shares[owner], lambda s, o=owner: key_pair(s, "mask")[1] == adverts[o].mask_key)
-        if seed is None:
-            raise AggregationFailed(f"the shares of client {owner}'s mask key do not bring it back")
-        private, _ = key_pair(seed, "mask")
-        for other in sorted(left):
-            key = mask_key(private, adverts[other].mask_key, state, owner, other)
-            if key is None:
-                raise AggregationFailed(f"client {other} has a key of low order")
+        left = sorted(other for other in alive if owner in boxes[other] or other in boxes[owner])
+        if left:
+            private, _ = mask_pair(recovery.mask_seed(owner))
+        for other in left:
+            key = pair_mask_key(private, adverts[other].mask_key, state, owner, other)
+            assert key is not None, "keys of low order are not on the roll"
             (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
-    add_masks(total, added, taken)
+    return added, taken
 
 
-def recovered(announcement: Announcement, shares: dict[int, bytes], fits: object) -> bytes | None:
-    """A secret from any `threshold` of its shares that fit what was committed to; wrong shares are left out."""
-    if len(shares) < announcement.threshold:
-        return None
-    points = np.array(sorted(shares))
-    values = np.array([np.frombuffer(shares[int(p)], dtype="<u8") for p in points], dtype=np.uint64)
-    rng = np.random.default_rng(0)  # which shares are tried is nobody's secret
-    for attempt in range(TRIES):
-        order = np.arange(len(points)) if attempt == 0 else rng.permutation(len(points))
-        some = order[: announcement.threshold]
-        seed = shamir.combine(points[some], values[some], SEED)
-        if seed is not None and fits(seed):  # type: ignore[operator]
-            return seed
-        if len(points) == announcement.threshold:
-            return None
-    return None
-
-
-assert SHARE == 40
+def decoded(announcement: Announcement, total: Words, state: bytes) -> Ids:
+    """The vector again, from words of the ring."""
+    if announcement.room:
+        return announcement.sketch(sketch_seed(state)).decode(total.astype(np.uint64))
+    mask = total.dtype.type(2**announcement.ring_bits - 1)
+    return (total & mask).astype(np.int64)

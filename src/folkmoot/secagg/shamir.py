@@ -4,6 +4,8 @@ Over the field of 2^61 − 1, whose products fit into 64-bit arithmetic; a secre
 bytes, each the value at 0 of a random polynomial of its own. A share is the values at one point x ≥ 1.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +38,15 @@ def from_limbs(limbs: Numbers, size: int) -> bytes | None:
         return None
     whole = b"".join(int(limb).to_bytes(LIMB, "little") for limb in limbs)
     return whole[:size] if not any(whole[size:]) else None
+
+
+def to_bytes(share: Numbers) -> bytes:
+    return share.astype("<u8").tobytes()
+
+
+def from_bytes(shares: Sequence[bytes]) -> Numbers:
+    """Shares of one secret, a row each."""
+    return np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(len(shares), -1)
 
 
 def random_field(randomness: bytes) -> Numbers:

@@ -20,7 +20,7 @@ from folkmoot.kernels import kernel
 from folkmoot.secagg.primitives import derived
 
 CELLS_AN_ITEM, PARTS = 1.4, 4
-LEAST_CELLS = 64
+LEAST_CELLS, LEAST_CHECK_BITS = 64, 12
 ONE, ZERO = np.uint64(1), np.uint64(0)
 Cells = NDArray[np.uint64]
 Ids = NDArray[np.int64]
@@ -52,6 +52,11 @@ class Sketch:
     def bits(self) -> tuple[int, int]:
         """Of a number, and of an item."""
         return int(self.most).bit_length(), max(int(self.length - 1).bit_length(), 1)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a word has bits left to check an item by."""
+        return sum(self.bits) + LEAST_CHECK_BITS <= 64
 
     @property
     def _keys(self) -> Cells:
@@ -113,7 +118,7 @@ def inverse(odd: np.uint64) -> np.uint64:
 
 @kernel
 def peel(cells: Cells, out: Ids, size: int, count_bits: int, item_bits: int, keys: Cells) -> bool:
-    waiting = [np.int64(cell) for cell in range(len(cells) - 1)]
+    waiting = list(range(len(cells) - 1))
     count_mask = (ONE << np.uint64(count_bits)) - ONE
     item_mask = (ONE << np.uint64(item_bits)) - ONE
     total = ZERO
@@ -146,8 +151,8 @@ def peel(cells: Cells, out: Ids, size: int, count_bits: int, item_bits: int, key
         for part in range(PARTS):
             other = place(keys[part], item, part, size)
             cells[other] -= amount
-            waiting.append(np.int64(other))
+            waiting.append(other)
     for cell in range(len(cells) - 1):
         if cells[cell] != ZERO:
             return False
-    return total == cells[-1]
+    return bool(total == cells[-1])

@@ -3,54 +3,65 @@
 import os
 from collections.abc import Callable, Mapping
 
-from folkmoot.kernels import on_threads
-from folkmoot.secagg.client import Member, Random, Refused, step
-from folkmoot.secagg.masks import Words
+from folkmoot.kernels import on_threads, thread_count
+from folkmoot.secagg.client import Answer, Random, Refused, step
+from folkmoot.secagg.member import Member
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.server import Aggregate, serve
 
 STAGES = ("keys", "shares", "vector", "consent", "unmasking")
-Vectors = Callable[[int], Words]  # from a client's number
-Drops = Callable[[str, int], bool]  # of (stage, client): whether its message is lost
-
-
-def nobody(stage: str, client: int) -> bool:
-    return False
+Answers = Callable[[int], Answer]  # from a client's number
+Drops = Callable[[str, int], bool]  # of (stage, client): whether it is gone before it answers
+Watch = Callable[[str, int, bytes, bytes], None]  # of (stage, client, received, sent)
 
 
 def aggregate(
     announcement: Announcement,
     members: Mapping[int, Member],
-    vectors: Vectors,
-    drops: Drops = nobody,
+    answers: Answers,
+    drops: Drops | None = None,
+    watch: Watch | None = None,
     random: Random = os.urandom,
 ) -> Aggregate:
-    """Lead a round with these members; a client whose message is lost stays away from then on."""
-    roster = next(iter(members.values())).roster
-    server = serve(announcement, roster, sorted(members))
+    """Lead a round with these members; a client that is gone once stays away."""
+    first = next(iter(members.values()))
+    server = serve(announcement, first.roster, sorted(members), first.policy)
     states = dict.fromkeys(members, b"")
     outbox = next(server)
     for stage in STAGES:
-        there = [client for client in outbox if not drops(stage, client)]
-        replies: dict[int, bytes] = {}
-
-        def one(
-            lo: int, hi: int, stage: str = stage, there: list[int] = there, outbox: dict[int, bytes] = outbox
-        ) -> None:
-            for client in there[lo:hi]:
-                vector = vectors(client) if stage == "vector" else None
-                try:
-                    states[client], replies[client] = step(
-                        members[client], states[client], outbox[client], random, vector
-                    )
-                except Refused:
-                    continue  # a client that refuses is silent
-
-        size = max(len(there) // 16, 1)
-        on_threads(one, [(at, min(at + size, len(there))) for at in range(0, len(there), size)])
+        there = [client for client in outbox if drops is None or not drops(stage, client)]
+        replies = answered(members, states, {client: outbox[client] for client in there}, answers, random)
+        if watch is not None:
+            for client, reply in replies.items():
+                watch(stage, client, outbox[client], reply)
         try:
             outbox = server.send(replies)
         except StopIteration as end:
             result: Aggregate = end.value
             return result
-    raise AssertionError("the server asks for more stages than there are")
+    raise AssertionError("a round has five exchanges")
+
+
+def answered(
+    members: Mapping[int, Member],
+    states: dict[int, bytes],
+    inbox: dict[int, bytes],
+    answers: Answers,
+    random: Random,
+) -> dict[int, bytes]:
+    """One exchange, clients in threads; who refuses is silent."""
+    clients = list(inbox)
+    replies: dict[int, bytes] = {}
+
+    def some(lo: int, hi: int) -> None:
+        for client in clients[lo:hi]:
+            try:
+                states[client], replies[client] = step(
+                    members[client], states[client], inbox[client], answers(client), random
+                )
+            except Refused:
+                continue
+
+    size = max(len(clients) // (8 * thread_count()), 1)
+    on_threads(some, [(at, min(at + size, len(clients))) for at in range(0, len(clients), size)])
+    return replies

@@ -1,10 +1,16 @@
 """Bytes in, bytes out: one canonical form a message, and a reader that trusts no length."""
 
+from collections.abc import Mapping
+from itertools import pairwise
 from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
 
 from folkmoot.errors import FolkmootError
 
-U8, U16, U32 = Struct("<B"), Struct("<H"), Struct("<I")
+U8, U16, U32, U64 = Struct("<B"), Struct("<H"), Struct("<I"), Struct("<Q")
+Numbers = NDArray[np.int64]
 
 
 class Malformed(FolkmootError):
@@ -25,44 +31,45 @@ class Reader:
         self.at = end
         return part
 
-    def u8(self) -> int:
-        return int(U8.unpack(self.take(1))[0])
-
-    def u16(self) -> int:
-        return int(U16.unpack(self.take(2))[0])
-
-    def u32(self) -> int:
-        return int(U32.unpack(self.take(4))[0])
+    def number(self, form: Struct) -> int:
+        return int(form.unpack(self.take(form.size))[0])
 
     def count(self, size: int, most: int) -> int:
         """How many entries of a size follow: no more than allowed, and no more than there are bytes for."""
-        count = self.u32()
+        count = self.number(U32)
         if count > most or count * size > len(self.data) - self.at:
             raise Malformed("a message announces more entries than it may hold")
         return count
+
+    def by_client(self, size: int, most: int) -> dict[int, bytes]:
+        """So many bytes for each of some clients, in the order of their numbers, nobody twice."""
+        entries = [(self.number(U32), self.take(size)) for _ in range(self.count(U32.size + size, most))]
+        if any(a >= b for (a, _), (b, _) in pairwise(entries)):
+            raise Malformed("clients are not in order, or one stands there twice")
+        return dict(entries)
 
     def end(self) -> None:
         if self.at != len(self.data):
             raise Malformed("a message goes on after its end")
 
 
-def increasing(ids: list[int]) -> list[int]:
-    """Ids in their canonical order, each once."""
-    if any(a >= b for a, b in zip(ids, ids[1:], strict=False)):
-        raise Malformed("ids are not in order, or one stands there twice")
-    return ids
+def by_client(entries: Mapping[int, bytes]) -> bytes:
+    """What `Reader.by_client` reads."""
+    return U32.pack(len(entries)) + b"".join(U32.pack(one) + entries[one] for one in sorted(entries))
 
 
-def bitmap(marked: set[int], order: list[int]) -> bytes:
-    """One bit for each id of the order."""
-    out = bytearray(-(-len(order) // 8))
-    for place, one in enumerate(order):
-        if one in marked:
-            out[place // 8] |= 1 << place % 8
-    return bytes(out)
+def bitmap(marked: set[int], order: Numbers) -> bytes:
+    """One bit for each client of an order, the lowest first."""
+    bits = np.isin(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))
+    return np.packbits(bits, bitorder="little").tobytes()
 
 
-def marked(bits: bytes, order: list[int]) -> set[int]:
-    if len(order) % 8 and bits[-1] >> len(order) % 8:
-        raise Malformed("a bitmap marks somebody beyond the last")
-    return {one for place, one in enumerate(order) if bits[place // 8] >> place % 8 & 1}
+def marked(bits: bytes, order: Numbers) -> set[int]:
+    if len(bits) != bitmap_size(len(order)) or (len(order) % 8 and bits[-1] >> len(order) % 8):
+        raise Malformed("a bitmap does not fit the clients there are")
+    on = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(order), bitorder="little")
+    return set(order[on == 1].tolist())
+
+
+def bitmap_size(clients: int) -> int:
+    return -(-clients // 8)

@@ -1,0 +1,58 @@
+"""Who takes part, and on what terms."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.secagg.parameters import FEWEST
+from folkmoot.secagg.primitives import digest
+from folkmoot.secagg.wire import U32, Numbers
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Who may take part, and the public key that each signs with; from a source that all of them trust."""
+
+    keys: dict[int, bytes] = field(repr=False)
+
+    @cached_property
+    def digest(self) -> bytes:
+        return digest(b"roster", *(U32.pack(one) + key for one, key in sorted(self.keys.items())))
+
+    @cached_property
+    def ids(self) -> Numbers:
+        return np.array(sorted(self.keys), dtype=np.int64)
+
+    def knows(self, ids: Numbers) -> bool:
+        return bool(np.isin(ids, self.ids).all())
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a client asks of a round before it takes part.
+
+    fewest: clients that must be in the sum. corrupt: the share of the roll that may work for the server.
+    dropout: the share that may fall silent, and that a server may leave out of the roll.
+    """
+
+    fewest: int = 10
+    corrupt: float = 0.1
+    dropout: float = 0.1
+    malicious: bool = True
+
+    def enough(self, asked: int) -> int:
+        """How many must be there, of so many asked."""
+        return max(self.fewest, FEWEST, ceil((1 - self.dropout) * asked))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A client as it is from round to round."""
+
+    id: int
+    identity: Ed25519PrivateKey = field(repr=False)
+    roster: Roster = field(repr=False)
+    policy: Policy = Policy()
