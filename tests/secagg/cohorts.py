@@ -87,13 +87,13 @@ def conversation(
     to_clients: Meddle | None = None,
     to_server: Meddle | None = None,
 ) -> tuple[Aggregate, dict[int, bytes]]:
-    """A round with somebody in the middle, who may change any message of any exchange (1 to 5). Exceptions of clients
+    """A round with somebody in the middle, who may change any message of any exchange (1 to 6). Exceptions of clients
     are not hidden: what a client refuses ends the test's call. Returns the sum and the clients' last states.
     """
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     states = dict.fromkeys(federation.ids, b"")
     outbox = next(server)
-    for exchange in range(1, 6):
+    for exchange in range(1, 7):
         replies = {}
         for client, message in (to_clients(exchange, dict(outbox)) if to_clients else outbox).items():
             states[client], replies[client] = step(
@@ -103,7 +103,7 @@ def conversation(
             outbox = server.send(to_server(exchange, replies) if to_server else replies)
         except StopIteration as end:
             return end.value, states
-    raise AssertionError("a round has five exchanges")
+    raise AssertionError("a round has six exchanges")
 
 
 def up_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outbox]:

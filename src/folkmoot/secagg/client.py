@@ -1,10 +1,11 @@
 """The client's side: a state and a message in, a state and a reply out. No network, no files, no clock.
 
 1. Announcement → Advertisement: fresh keys, signed.
-2. Roll → Boxes: neighbours chosen by the client's own coins, a share of both secrets for each.
-3. Delivery → Masked: the vector under a mask of its own and one with every neighbour. The secrets are forgotten.
-4. Survivors → Consent: a signature under all that was said, and under who is in the sum.
-5. Consents → Unmasking: one share for everybody whose shares it holds.
+2. Roll → Choice: neighbours, drawn by the client's own coins.
+3. Neighbours → Boxes: a share of both secrets for each.
+4. Delivery → Masked: the vector under a mask of its own and one with every neighbour. The secrets are forgotten.
+5. Survivors → Consent: a signature under all that was said, and under who is in the sum.
+6. Consents → Unmasking: one share for everybody whose shares it holds.
 
 Whoever runs this stores the state after a step before it sends the reply; then no key is ever used twice, not even
 after a crash. What a client refuses leaves its state as it was: refusals depend on what the server knows anyway.
@@ -37,10 +38,12 @@ from folkmoot.secagg.messages import (
     Advertisement,
     Announcement,
     Boxes,
+    Choice,
     Consent,
     Consents,
     Delivery,
     Masked,
+    Neighbours,
     Roll,
     Survivors,
     Unmasking,
@@ -50,7 +53,7 @@ from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe
 from folkmoot.secagg.primitives import SEED, is_signed, opened, sealed, signed
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, U64, marked
+from folkmoot.secagg.wire import U32, U64, bitmap, marked
 
 Random = Callable[[int], bytes]
 Answer = Callable[[Announcement], NDArray[np.int64]]
@@ -112,35 +115,24 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
     return State(Stage.ADVERTISED, turn.message, channel_seed, mask_seed, own_seed), reply.encode()
 
 
-def share(turn: Turn) -> tuple[State, bytes]:
-    """Roll → Boxes."""
-    member, now, announcement = turn.member, turn.now, turn.now.announcement
+def choose(turn: Turn) -> tuple[State, bytes]:
+    """Roll → Choice."""
+    now, announcement = turn.now, turn.now.announcement
     roll = Roll.decode(turn.message).of(announcement)
-    check_roll(member, now, announcement, roll)
-    chosen = [roll.entry(place) for place in chosen_places(roll, member.id, turn.random)]
-    for neighbour in chosen:
-        check_advertisement(member, now, neighbour)
-    state = said(now.announced, turn.message)
-    needed = shamir.bytes_needed(SEED, roll.threshold)
-    own = shamir.split(now.own_seed, roll.degree, roll.threshold, turn.random(needed))
-    masking = shamir.split(now.mask_seed, roll.degree, roll.threshold, turn.random(needed))
-    private, _ = channel_pair(now.channel_seed)
-    boxes = {}
-    for neighbour, own_share, mask_share in zip(chosen, own, masking, strict=True):
-        key = known(box_key(private, neighbour.channel_key, state, member.id, neighbour.id))
-        boxes[neighbour.id] = sealed(key, shamir.to_bytes(own_share) + shamir.to_bytes(mask_share), state)
+    check_roll(turn.member, announcement, roll)
+    chosen = bitmap(drawn(roll, turn.member.id, turn.random), roll.ids)
     after = replace(
         now,
-        stage=Stage.SHARED,
-        said=state,
+        stage=Stage.CHOSE,
+        said=said(now.announced, turn.message),
         threshold=U32.pack(roll.threshold),
-        roll=roll.ids.astype("<u4").tobytes(),
-        chosen=b"".join(U32.pack(one.id) + one.mask_key for one in chosen),
+        roll=roll.clients,
+        chosen=chosen,
     )
-    return after, Boxes(announcement.session, announcement.round, boxes).encode()
+    return after, Choice(announcement.session, announcement.round, chosen).encode()
 
 
-def check_roll(member: Member, now: State, announcement: Announcement, roll: Roll) -> None:
+def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
     policy, count = member.policy, len(roll.ids)
     if count > announcement.clients:
         refuse("there are more clients than were announced")
@@ -150,35 +142,58 @@ def check_roll(member: Member, now: State, announcement: Announcement, roll: Rol
         refuse("degree and threshold are too small for what this client wants to withstand")
     if not member.roster.knows(roll.ids):
         refuse("the roll names somebody who is not on the roster")
-    if roll.has_repeated_keys():
-        refuse("two keys on the roll are the same")
-    place = int(np.searchsorted(roll.ids, member.id))
-    if place == count or roll.ids[place] != member.id:
+    if member.id not in roll.ids:
         refuse("the roll lacks this client")
-    mine, own = roll.entry(place), commitment(now.announced, member.id, now.own_seed)
-    expected = (channel_pair(now.channel_seed)[1], mask_pair(now.mask_seed)[1], own)
-    if (mine.channel_key, mine.mask_key, mine.commitment) != expected:
-        refuse("the roll has other keys for this client")
 
 
-def check_advertisement(member: Member, now: State, entry: Advertisement) -> None:
-    """Signed by whom it names, for this session and round."""
-    if not is_signed(member.roster.keys[entry.id], entry.signature, "advertisement", now.announced, *entry.content()):
-        refuse("an advertisement is not signed by the client it names, or is of another session or round")
-
-
-def chosen_places(roll: Roll, client: int, random: Random) -> list[int]:
+def drawn(roll: Roll, client: int, random: Random) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
 
     A 64-bit number modulo at most 2^20 is uniform to 2^-44.
     """
-    me, others = int(np.searchsorted(roll.ids, client)), len(roll.ids) - 1
+    others = roll.ids[roll.ids != client]
     coins = U64.iter_unpack(random(U64.size * roll.degree))
-    picked: set[int] = set()
-    for top, (coin,) in zip(range(others - roll.degree, others), coins, strict=True):
+    places: set[int] = set()
+    for top, (coin,) in zip(range(len(others) - roll.degree, len(others)), coins, strict=True):
         place = coin % (top + 1)
-        picked.add(top if place in picked else place)
-    return sorted(place + (place >= me) for place in picked)
+        places.add(top if place in places else place)
+    return set(others[list(places)].tolist())
+
+
+def share(turn: Turn) -> tuple[State, bytes]:
+    """Neighbours → Boxes."""
+    member, now, announcement = turn.member, turn.now, turn.now.announcement
+    chosen, threshold = marked(now.chosen, now.order), now.needed
+    shown = Neighbours.decode(turn.message, len(chosen)).of(announcement)
+    if shown.adverts.keys() != chosen:
+        refuse("these are not the neighbours that this client chose")
+    channel, _ = channel_pair(now.channel_seed)
+    coins = shamir.bytes_needed(SEED, threshold)
+    own = shamir.split(now.own_seed, len(chosen), threshold, turn.random(coins))
+    masking = shamir.split(now.mask_seed, len(chosen), threshold, turn.random(coins))
+    keys, boxes, seen = b"", {}, own_keys(now)
+    for one, own_share, mask_share in zip(shown.adverts, own, masking, strict=True):
+        entry = shown.entry(one)
+        check_advertisement(member, now, entry, seen)
+        key = known(box_key(channel, entry.channel_key, now.said, member.id, one))
+        boxes[one] = sealed(key, shamir.to_bytes(own_share) + shamir.to_bytes(mask_share), now.said)
+        keys += entry.mask_key
+    after = replace(now, stage=Stage.SHARED, mask_keys=keys)
+    return after, Boxes(announcement.session, announcement.round, boxes).encode()
+
+
+def own_keys(now: State) -> set[bytes]:
+    return {channel_pair(now.channel_seed)[1], mask_pair(now.mask_seed)[1]}
+
+
+def check_advertisement(member: Member, now: State, entry: Advertisement, seen: set[bytes]) -> None:
+    """Signed by whom it names, for this session and round; with keys of its own."""
+    if not is_signed(member.roster.keys[entry.id], entry.signature, "advertisement", now.announced, *entry.content()):
+        refuse("an advertisement is not signed by the client it names, or is of another session or round")
+    keys = {entry.channel_key, entry.mask_key}
+    if len(keys - seen) < 2:
+        refuse("a key is this client's own, or stands there twice")
+    seen |= keys
 
 
 def known(key: bytes | None) -> bytes:
@@ -188,37 +203,37 @@ def known(key: bytes | None) -> bytes:
 def mask(turn: Turn) -> tuple[State, bytes]:
     """Delivery → Masked."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    order, chosen = now.order, now.neighbours
-    delivery = Delivery.decode(turn.message, len(order)).of(announcement)
-    sharing = marked(delivery.sharing, order)
+    delivery = Delivery.decode(turn.message, len(now.order)).of(announcement)
+    sharing, chosen = marked(delivery.sharing, now.order), now.neighbours
     if member.id not in sharing:
         refuse("the server calls this client gone")
     if not sharing - {member.id} >= delivery.boxes.keys():
         refuse("a box comes from somebody who shares nothing, or from this client itself")
-    if len(chosen.keys() & sharing) < U32.unpack(now.threshold)[0]:
+    if len(chosen.keys() & sharing) < now.needed:
         refuse("too few of the neighbours that hold this client's shares are left")
-    (channel, channel_public), (masking, mask_public) = channel_pair(now.channel_seed), mask_pair(now.mask_seed)
     mask_keys = {one: key for one, key in chosen.items() if one in sharing}
-    held = b""
+    channel, _ = channel_pair(now.channel_seed)
+    held, seen = b"", own_keys(now)
     for sender in delivery.boxes:
         entry, box = delivery.opened_item(sender)
-        check_advertisement(member, now, entry)
-        if {entry.channel_key, entry.mask_key} & {channel_public, mask_public}:
-            refuse("a key of this client's own is held up to it")
+        check_advertisement(member, now, entry, seen)
         if mask_keys.setdefault(sender, entry.mask_key) != entry.mask_key:
-            refuse("a neighbour's key is not the one on the roll")
+            refuse("a neighbour has another key than before")
         content = opened(known(box_key(channel, entry.channel_key, now.said, sender, member.id)), box, now.said)
         if content is not None:  # else there is nothing to give back; its mask is added all the same
             held += U32.pack(sender) + content
+    if len(set(mask_keys.values())) < len(mask_keys):
+        refuse("two neighbours have the same key")
     state = agreed_on(now.said, delivery.sharing)
     words = encoded(announcement, turn.answer(announcement), state)
+    masking, _ = mask_pair(now.mask_seed)
     added, taken = [own_mask_key(now.own_seed, state)], list[bytes]()
     for other, public in mask_keys.items():
         key = known(pair_mask_key(masking, public, state, member.id, other))
         (added if member.id < other else taken).append(key)
     add_masks(words, added, taken)
     reply = Masked(announcement.session, announcement.round, packed(words, announcement.ring_bits))
-    forgotten = {"channel_seed": b"", "mask_seed": b"", "own_seed": b""}
+    forgotten = dict.fromkeys(("channel_seed", "mask_seed", "own_seed", "mask_keys"), b"")
     return replace(now, stage=Stage.MASKED, sharing=delivery.sharing, held=held, **forgotten), reply.encode()
 
 
@@ -237,12 +252,11 @@ def encoded(announcement: Announcement, vector: NDArray[np.int64], state: bytes)
 def consent(turn: Turn) -> tuple[State, bytes]:
     """Survivors → Consent."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    order = now.order
-    shown = Survivors.decode(turn.message, len(order)).of(announcement)
-    alive = marked(shown.bits, order)
+    shown = Survivors.decode(turn.message, len(now.order)).of(announcement)
+    alive = marked(shown.bits, now.order)
     if member.id not in alive:
         refuse("the server calls this client gone, though its vector was sent")
-    if not alive <= marked(now.sharing, order):
+    if not alive <= marked(now.sharing, now.order):
         refuse("somebody is in the sum who was gone before")
     if len(alive) < member.policy.enough(0):
         refuse(f"{len(alive)} clients are in the sum, too few to hide among")
@@ -254,9 +268,9 @@ def consent(turn: Turn) -> tuple[State, bytes]:
 def unmask(turn: Turn) -> tuple[State, bytes]:
     """Consents → Unmasking. A share of one secret or of the other, and then nothing is left."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    chosen, threshold = now.neighbours, U32.unpack(now.threshold)[0]
+    chosen, threshold = marked(now.chosen, now.order), now.needed
     shown = Consents.decode(turn.message, len(chosen)).of(announcement)
-    if not chosen.keys() >= shown.signatures.keys():
+    if not chosen >= shown.signatures.keys():
         refuse("a consent is of somebody whom this client did not choose")
     state, good = agreed_on(now.said, now.sharing), 0
     for one, signature in shown.signatures.items():
@@ -271,7 +285,8 @@ def unmask(turn: Turn) -> tuple[State, bytes]:
 
 
 MOVES: dict[Stage, Callable[[Turn], tuple[State, bytes]]] = {
-    Stage.ADVERTISED: share,
+    Stage.ADVERTISED: choose,
+    Stage.CHOSE: share,
     Stage.SHARED: mask,
     Stage.MASKED: consent,
     Stage.CONSENTED: unmask,

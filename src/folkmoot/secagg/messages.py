@@ -6,15 +6,14 @@ another time or place is not taken for one of here and now. There is one way to 
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
 from folkmoot.secagg.shamir import limbs_of
 from folkmoot.secagg.sketch import Sketch
-from folkmoot.secagg.wire import U8, U32, U64, Malformed, Numbers, Reader, bitmap_size, by_client
+from folkmoot.secagg.wire import U8, U32, U64, Malformed, Numbers, Reader, bitmap_size, by_client, numbers
 
 NAME, VERSION, SESSION = b"FMSA", 1, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
@@ -22,7 +21,6 @@ SHARE = U64.size * limbs_of(32)  # one share of a 32-byte seed
 BOX = 2 * SHARE + TAG
 MOST_CLIENTS, MOST_LENGTH, MOST_BITS = 1 << 20, 1 << 31, 63
 SKETCH_BITS = 64
-ENTRY = np.dtype([("id", "<u4"), ("channel", f"V{KEY}"), ("mask", f"V{KEY}"), ("rest", f"V{DIGEST + SIGNATURE}")])
 
 
 @dataclass(frozen=True)
@@ -111,11 +109,14 @@ class Advertisement(Message):
     commitment: bytes  # to the seed of the client's own mask
     signature: bytes
 
-    def entry(self) -> bytes:
-        return U32.pack(self.id) + self.channel_key + self.mask_key + self.commitment + self.signature
+    SIZE: ClassVar[int] = 2 * KEY + DIGEST + SIGNATURE  # after the number
+
+    def body(self) -> bytes:
+        """What it says after its number."""
+        return self.channel_key + self.mask_key + self.commitment + self.signature
 
     def encode(self) -> bytes:
-        return self.head() + self.entry()
+        return self.head() + U32.pack(self.id) + self.body()
 
     @classmethod
     def read(cls, reader: Reader, session: bytes, number: int) -> "Advertisement":
@@ -143,49 +144,74 @@ class Roll(Message):
     kind = 3
     degree: int  # neighbours that a client chooses
     threshold: int  # of them bring a secret back
-    entries: bytes  # advertisements, one after the other
+    clients: bytes  # their numbers, four bytes each
 
     def encode(self) -> bytes:
         head = self.head() + U32.pack(self.degree) + U32.pack(self.threshold)
-        return head + U32.pack(len(self.entries) // ENTRY.itemsize) + self.entries
+        return head + U32.pack(len(self.clients) // U32.size) + self.clients
 
     @classmethod
     def decode(cls, data: bytes) -> "Roll":
         reader, session, number = cls.opened(data)
         degree, threshold = reader.number(U32), reader.number(U32)
-        entries = reader.take(reader.count(ENTRY.itemsize, MOST_CLIENTS) * ENTRY.itemsize)
+        clients = reader.take(reader.count(U32.size, MOST_CLIENTS) * U32.size)
         reader.end()
-        roll = cls(session, number, degree, threshold, entries)
-        if (np.diff(roll.ids) <= 0).any():
+        ids = numbers(clients)
+        if (np.diff(ids) <= 0).any():
             raise Malformed("clients are not in order, or one stands there twice")
-        if not 1 <= threshold <= degree < len(roll.ids):
+        if not 1 <= threshold <= degree < len(ids):
             raise Malformed("a roll has fewer clients than neighbours, or fewer neighbours than its threshold")
-        return roll
-
-    @property
-    def table(self) -> NDArray[Any]:
-        return np.frombuffer(self.entries, dtype=ENTRY)
+        return cls(session, number, degree, threshold, clients)
 
     @cached_property
     def ids(self) -> Numbers:
-        return self.table["id"].astype(np.int64)
+        return numbers(self.clients)
 
-    def entry(self, place: int) -> Advertisement:
-        start = place * ENTRY.itemsize
-        return Advertisement.read(Reader(self.entries[start : start + ENTRY.itemsize]), self.session, self.round)
 
-    def has_repeated_keys(self) -> bool:
-        """Of all keys together; eight bytes tell them apart, and whole keys those where eight do not."""
-        keys = np.concatenate((self.table["channel"], self.table["mask"]))
-        starts = np.sort(np.ascontiguousarray(keys).view("<u8").reshape(len(keys), -1)[:, 0])
-        return bool((np.diff(starts) == 0).any()) and len({key.tobytes() for key in keys}) < len(keys)
+@dataclass(frozen=True)
+class Choice(Message):
+    """4. Client to server: the neighbours it drew, a bit for each of the roll."""
+
+    kind = 4
+    bits: bytes
+
+    def encode(self) -> bytes:
+        return self.head() + self.bits
+
+    @classmethod
+    def decode(cls, data: bytes, clients: int) -> "Choice":
+        reader, session, number = cls.opened(data)
+        bits = reader.take(bitmap_size(clients))
+        reader.end()
+        return cls(session, number, bits)
+
+
+@dataclass(frozen=True)
+class Neighbours(Message):
+    """5. Server to client: the advertisements of the neighbours that it chose."""
+
+    kind = 5
+    adverts: dict[int, bytes]  # what each says after its number
+
+    def encode(self) -> bytes:
+        return self.head() + by_client(self.adverts)
+
+    @classmethod
+    def decode(cls, data: bytes, degree: int) -> "Neighbours":
+        reader, session, number = cls.opened(data)
+        adverts = reader.by_client(Advertisement.SIZE, degree)
+        reader.end()
+        return cls(session, number, adverts)
+
+    def entry(self, one: int) -> Advertisement:
+        return Advertisement.read(Reader(U32.pack(one) + self.adverts[one]), self.session, self.round)
 
 
 @dataclass(frozen=True)
 class Boxes(Message):
-    """4. Client to server: for each neighbour it chose, a box with a share of each of its two secrets."""
+    """6. Client to server: for each neighbour it chose, a box with a share of each of its two secrets."""
 
-    kind = 4
+    kind = 6
     boxes: dict[int, bytes]  # by receiver
 
     def encode(self) -> bytes:
@@ -201,11 +227,11 @@ class Boxes(Message):
 
 @dataclass(frozen=True)
 class Delivery(Message):
-    """5. Server to client: who sent boxes at all (a bit for each of the roll), and those that are for the client,
+    """7. Server to client: who sent boxes at all (a bit for each of the roll), and those that are for the client,
     each with its sender's advertisement.
     """
 
-    kind = 5
+    kind = 7
     sharing: bytes
     boxes: dict[int, bytes]  # by sender: what its advertisement says after its number, and the box
 
@@ -216,13 +242,9 @@ class Delivery(Message):
     def decode(cls, data: bytes, clients: int) -> "Delivery":
         reader, session, number = cls.opened(data)
         sharing = reader.take(bitmap_size(clients))
-        boxes = reader.by_client(ENTRY.itemsize - U32.size + BOX, clients)
+        boxes = reader.by_client(Advertisement.SIZE + BOX, clients)
         reader.end()
         return cls(session, number, sharing, boxes)
-
-    @staticmethod
-    def item(sender: Advertisement, box: bytes) -> bytes:
-        return sender.entry()[U32.size :] + box
 
     def opened_item(self, sender: int) -> tuple[Advertisement, bytes]:
         reader = Reader(U32.pack(sender) + self.boxes[sender])
@@ -231,9 +253,9 @@ class Delivery(Message):
 
 @dataclass(frozen=True)
 class Masked(Message):
-    """6. Client to server: its vector, masked, packed into the ring."""
+    """8. Client to server: its vector, masked, packed into the ring."""
 
-    kind = 6
+    kind = 8
     vector: bytes
 
     def encode(self) -> bytes:
@@ -249,9 +271,9 @@ class Masked(Message):
 
 @dataclass(frozen=True)
 class Survivors(Message):
-    """7. Server to clients: whose vectors arrived, a bit for each of the roll."""
+    """9. Server to clients: whose vectors arrived, a bit for each of the roll."""
 
-    kind = 7
+    kind = 9
     bits: bytes
 
     def encode(self) -> bytes:
@@ -267,9 +289,9 @@ class Survivors(Message):
 
 @dataclass(frozen=True)
 class Consent(Message):
-    """8. Client to server: its signature under all that was said, and under the survivors."""
+    """10. Client to server: its signature under all that was said, and under the survivors."""
 
-    kind = 8
+    kind = 10
     signature: bytes
 
     def encode(self) -> bytes:
@@ -285,9 +307,9 @@ class Consent(Message):
 
 @dataclass(frozen=True)
 class Consents(Message):
-    """9. Server to client: the consents of the neighbours it chose."""
+    """11. Server to client: the consents of the neighbours it chose."""
 
-    kind = 9
+    kind = 11
     signatures: dict[int, bytes]
 
     def encode(self) -> bytes:
@@ -303,11 +325,11 @@ class Consents(Message):
 
 @dataclass(frozen=True)
 class Unmasking(Message):
-    """10. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
+    """12. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
     arrived, of its mask key's seed if not. Never both.
     """
 
-    kind = 10
+    kind = 12
     shares: dict[int, bytes]  # by owner
 
     def encode(self) -> bytes:

@@ -1,6 +1,6 @@
 """The server's side: a generator of messages to clients. It is sent what came back; who is missing has dropped out.
 
-The same five exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or
+The same six exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or
 not of this round counts as not sent.
 """
 
@@ -19,10 +19,12 @@ from folkmoot.secagg.messages import (
     Advertisement,
     Announcement,
     Boxes,
+    Choice,
     Consent,
     Consents,
     Delivery,
     Masked,
+    Neighbours,
     Roll,
     Survivors,
     Unmasking,
@@ -31,7 +33,7 @@ from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters, choose
 from folkmoot.secagg.primitives import is_of_full_order, is_signed
 from folkmoot.secagg.recovery import Recovery, Unrecoverable
-from folkmoot.secagg.wire import Malformed, bitmap
+from folkmoot.secagg.wire import Malformed, bitmap, marked
 from folkmoot.sets import Ids
 
 T = TypeVar("T")
@@ -64,18 +66,25 @@ def serve(
     adverts = dict(sorted(read_adverts(announcement, announced, roster, inbox)))
     enough(len(adverts), policy.enough(len(clients)), "gave their keys")
     chosen = choose(len(adverts), corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
-    roll = Roll(*mark, chosen.degree, chosen.threshold, b"".join(one.entry() for one in adverts.values())).encode()
-    order, before = np.array(list(adverts), dtype=np.int64), said(announced, roll)
+    order = np.array(list(adverts), dtype=np.int64)
+    roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes()).encode()
 
     inbox = yield dict.fromkeys(adverts, roll)
-    boxes = dict(read_boxes(announcement, adverts, chosen.degree, inbox))
+    graph = dict(read_choices(announcement, order, chosen.degree, inbox))
+    bodies = {one: advert.body() for one, advert in adverts.items()}
+
+    inbox = yield {
+        one: Neighbours(*mark, {other: bodies[other] for other in neighbours}).encode()
+        for one, neighbours in graph.items()
+    }
+    boxes = dict(read_boxes(announcement, chosen.degree, graph, inbox))
     enough(len(boxes), policy.enough(0), "shared their secrets")
     sharing = bitmap(set(boxes), order)
-    state = agreed_on(before, sharing)
+    state = agreed_on(said(announced, roll), sharing)
     delivered: dict[int, dict[int, bytes]] = {one: {} for one in boxes}
     for sender, sent in boxes.items():
         for receiver in sent.keys() & delivered.keys():
-            delivered[receiver][sender] = Delivery.item(adverts[sender], sent[receiver])
+            delivered[receiver][sender] = bodies[sender] + sent[receiver]
 
     inbox = yield {one: Delivery(*mark, sharing, items).encode() for one, items in delivered.items()}
     vectors = dict(read(inbox, boxes, lambda data: Masked.decode(data, announcement.vector_size).of(announcement)))
@@ -128,11 +137,20 @@ def read_adverts(
             yield sender, entry
 
 
+def read_choices(announcement: Announcement, order: Ids, degree: int, inbox: Inbox) -> Iterator[tuple[int, set[int]]]:
+    def decode(data: bytes) -> set[int]:
+        return marked(Choice.decode(data, len(order)).of(announcement).bits, order)
+
+    for sender, chosen in read(inbox, set(order.tolist()), decode):
+        if len(chosen) == degree and sender not in chosen:
+            yield sender, chosen
+
+
 def read_boxes(
-    announcement: Announcement, adverts: dict[int, Advertisement], degree: int, inbox: Inbox
+    announcement: Announcement, degree: int, graph: dict[int, set[int]], inbox: Inbox
 ) -> Iterator[tuple[int, dict[int, bytes]]]:
-    for sender, sent in read(inbox, adverts, lambda data: Boxes.decode(data, degree).of(announcement)):
-        if len(sent.boxes) == degree and adverts.keys() - {sender} >= sent.boxes.keys():
+    for sender, sent in read(inbox, graph, lambda data: Boxes.decode(data, degree).of(announcement)):
+        if sent.boxes.keys() == graph[sender]:
             yield sender, sent.boxes
 
 

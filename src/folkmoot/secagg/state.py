@@ -3,13 +3,11 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-import numpy as np
-
 from folkmoot.secagg.messages import SHARE, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U8, U32, Malformed, Numbers, Reader
+from folkmoot.secagg.wire import U8, U32, Malformed, Numbers, Reader, bitmap_size, marked, numbers
 
-CHOSEN, HELD = U32.size + KEY, U32.size + 2 * SHARE
+HELD = U32.size + 2 * SHARE
 
 
 class Stage(IntEnum):
@@ -17,9 +15,10 @@ class Stage(IntEnum):
 
     IDLE = 0
     ADVERTISED = 1
-    SHARED = 2
-    MASKED = 3
-    CONSENTED = 4
+    CHOSE = 2
+    SHARED = 3
+    MASKED = 4
+    CONSENTED = 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class State:
     said: bytes = b""
     threshold: bytes = b""
     roll: bytes = b""  # who is on it, four bytes each
-    chosen: bytes = b""  # neighbours: number and mask key
+    chosen: bytes = b""  # neighbours, a bit for each of the roll
+    mask_keys: bytes = b""  # of the neighbours
     sharing: bytes = b""
     held: bytes = field(default=b"", repr=False)  # number, share of its own seed, share of its mask seed
     survivors: bytes = b""
@@ -51,13 +51,29 @@ class State:
         stage = reader.number(U8)
         parts = {name: reader.take(reader.count(1, len(data))) for name in PARTS}
         reader.end()
-        fits = all(len(parts[name]) in sizes for name, sizes in SIZES.items())
-        fits = fits and not any(len(parts[name]) % size for name, size in MULTIPLES.items())
-        if stage not in list(Stage) or not fits or any(not parts[name] for name in NEEDED[Stage(stage)]):
+        state = cls(Stage(stage) if stage in list(Stage) else Stage.IDLE, **parts)
+        if state.stage != stage or not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
-        if parts["announced"]:
-            Announcement.decode(parts["announced"])
-        return cls(Stage(stage), **parts)
+        return state
+
+    def is_whole(self) -> bool:
+        """Every part there that the stage needs, each of a size that it can have."""
+        sizes = {name: len(getattr(self, name)) for name in PARTS}
+        on_roll = sizes["roll"] // U32.size
+        if not all(sizes[name] for name in NEEDED[self.stage]):
+            return False
+        if any(sizes[name] not in (0, size) for name, size in SIZES.items()):
+            return False
+        if any(sizes[name] % size for name, size in MULTIPLES.items()):
+            return False
+        if any(sizes[name] not in (0, bitmap_size(on_roll)) for name in ("chosen", "sharing", "survivors")):
+            return False
+        if self.announced:
+            self.announcement  # noqa: B018 - malformed, if it is
+        for bits in (self.chosen, self.sharing, self.survivors):
+            if bits:
+                marked(bits, self.order)
+        return not self.mask_keys or sizes["mask_keys"] // KEY == len(marked(self.chosen, self.order))
 
     @property
     def announcement(self) -> Announcement:
@@ -66,37 +82,40 @@ class State:
     @property
     def order(self) -> Numbers:
         """Who is on the roll."""
-        return np.frombuffer(self.roll, dtype="<u4").astype(np.int64)
+        return numbers(self.roll)
+
+    @property
+    def needed(self) -> int:
+        """The threshold."""
+        return int(U32.unpack(self.threshold)[0])
 
     @property
     def neighbours(self) -> dict[int, bytes]:
         """The mask keys of those it chose."""
-        return {one: entry[U32.size :] for one, entry in entries(self.chosen, CHOSEN)}
+        keys = (self.mask_keys[at : at + KEY] for at in range(0, len(self.mask_keys), KEY))
+        return dict(zip(sorted(marked(self.chosen, self.order)), keys, strict=True))
 
     @property
     def shares(self) -> dict[int, tuple[bytes, bytes]]:
         """Of others: of the seed of its own mask, and of its mask key's."""
-        parts = {one: entry[U32.size :] for one, entry in entries(self.held, HELD)}
-        return {one: (both[:SHARE], both[SHARE:]) for one, both in parts.items()}
-
-
-def entries(data: bytes, size: int) -> list[tuple[int, bytes]]:
-    return [(int(U32.unpack_from(data, at)[0]), data[at : at + size]) for at in range(0, len(data), size)]
+        entries = (self.held[at : at + HELD] for at in range(0, len(self.held), HELD))
+        return {U32.unpack_from(one)[0]: (one[U32.size : -SHARE], one[-SHARE:]) for one in entries}
 
 
 PARTS = list(State.__dataclass_fields__)[1:]
 SIZES = {
-    **dict.fromkeys(("channel_seed", "mask_seed", "own_seed"), (0, SEED)),
-    "said": (0, DIGEST),
-    "threshold": (0, U32.size),
+    **dict.fromkeys(("channel_seed", "mask_seed", "own_seed"), SEED),
+    "said": DIGEST,
+    "threshold": U32.size,
 }
-MULTIPLES = {"roll": U32.size, "chosen": CHOSEN, "held": HELD}
+MULTIPLES = {"roll": U32.size, "mask_keys": KEY, "held": HELD}
 SEEDS = ["channel_seed", "mask_seed", "own_seed"]
 ROLL = ["said", "threshold", "roll", "chosen"]
 NEEDED = {
     Stage.IDLE: [],
     Stage.ADVERTISED: ["announced", *SEEDS],
-    Stage.SHARED: ["announced", *SEEDS, *ROLL],
+    Stage.CHOSE: ["announced", *SEEDS, *ROLL],
+    Stage.SHARED: ["announced", *SEEDS, *ROLL, "mask_keys"],
     Stage.MASKED: ["announced", *ROLL, "sharing"],
     Stage.CONSENTED: ["announced", *ROLL, "sharing", "survivors"],
 }

@@ -9,7 +9,7 @@ from folkmoot.secagg.member import Member
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.server import Aggregate, serve
 
-STAGES = ("keys", "shares", "vector", "consent", "unmasking")
+STAGES = ("keys", "choice", "shares", "vector", "consent", "unmasking")
 Answers = Callable[[int], Answer]  # from a client's number
 Drops = Callable[[str, int], bool]  # of (stage, client): whether it is gone before it answers
 Watch = Callable[[str, int, bytes, bytes], None]  # of (stage, client, received, sent)
@@ -39,7 +39,7 @@ def aggregate(
         except StopIteration as end:
             result: Aggregate = end.value
             return result
-    raise AssertionError("a round has five exchanges")
+    raise AssertionError("a round has six exchanges")
 
 
 def answered(

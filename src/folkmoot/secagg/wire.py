@@ -58,6 +58,11 @@ def by_client(entries: Mapping[int, bytes]) -> bytes:
     return U32.pack(len(entries)) + b"".join(U32.pack(one) + entries[one] for one in sorted(entries))
 
 
+def numbers(data: bytes) -> Numbers:
+    """Clients' numbers, four bytes each."""
+    return np.frombuffer(data, dtype="<u4").astype(np.int64)
+
+
 def bitmap(marked: set[int], order: Numbers) -> bytes:
     """One bit for each client of an order, the lowest first."""
     bits = np.isin(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))
