@@ -32,12 +32,13 @@ MAY_IMPORT = {
         *("errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"),
         *("coding", "queries", "rounds", "guarantee", "result"),
     },
-    "engines": {"errors", "sets", "inputs", "kernels", "coding", "objectives", "rounds"},
+    "secagg": {"errors", "sets", "kernels", "inputs"},
+    "engines": {"errors", "sets", "inputs", "kernels", "coding", "codec", "objectives", "rounds", "secagg"},
     "transcript": {"errors", "inputs", "codec", "rounds"},
     "progress": {"errors", "result"},
     "federation": {
         *("errors", "codec", "objectives", "matroids", "algorithms", "rounds", "engines", "transcript"),
-        *("progress", "result", "version"),
+        *("progress", "result", "version", "secagg"),
     },
     "front": {
         *("errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"),

@@ -325,7 +325,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no number": (lambda: Simulation(town(2), dropout=float("nan")), "^dropout: needs a number of at least 0"),
     "least": (lambda: Simulation(town(2), least=1.01), "^least: needs a share of at most 1, got 1.01"),
     "negative least": (lambda: Simulation(town(2), least=-1), "^least: needs a number of at least 0"),
-    "secure": (lambda: Simulation(town(2), "masked"), '^secure: needs "ideal" or "plain", got \'masked\''),  # type: ignore[arg-type]
+    "secure": (lambda: Simulation(town(2), "masked"), '^secure: needs "ideal", "plain" or "real", got \'masked\''),  # type: ignore[arg-type]
     "no threads": (lambda: Simulation(town(2), threads=0), "^threads: needs a whole number of at least 1, got 0"),
     "half a thread": (lambda: Simulation(town(2), threads=1.5), "^threads: needs a whole number"),  # type: ignore[arg-type]
     "seed": (lambda: Simulation(town(2), seed=-1), "^seed: needs a whole number of at least 0"),

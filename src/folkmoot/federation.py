@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from hashlib import sha256
-from math import ceil
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,6 +21,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.progress import Watcher, shown
 from folkmoot.result import Result, Round
 from folkmoot.rounds import Ask, Engine, Population, Sum, Talk, drive
+from folkmoot.secagg.traffic import carried
 from folkmoot.transcript import Transcript
 from folkmoot.version import __version__
 
@@ -83,15 +83,17 @@ def _conduct(
 
 
 def _logged(ask: Ask, said: Sum) -> Round:
-    """Bytes as the wire carries them: the packed question down, the vector in the smallest ring up."""
+    """Bytes a client receives and sends: the packed question, and all messages of secure aggregation."""
+    query = ask.query
+    down, up = carried(said.clients, query.length, query.bound * ask.cohort.weight, query.hit(said.clients))
     return Round(
         label=ask.label,
         asked=ask.cohort.size,
         answered=0 if said.lost else said.clients,
-        down=len(packed(ask.query)),
-        up=ceil(ask.query.length * ask.ring_bits / 8),
-        value=ask.query.value(said.total, said.count) if said.count else None,
-        voluntary=ask.query.voluntary,
+        down=len(packed(query)) + down,
+        up=up,
+        value=query.value(said.total, said.count) if said.count else None,
+        voluntary=query.voluntary,
     )
 
 

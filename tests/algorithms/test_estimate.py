@@ -28,6 +28,7 @@ from folkmoot import (
     store,
 )
 from folkmoot.algorithms.federated import Federated
+from folkmoot.secagg.traffic import carried
 from folkmoot.rounds import Ask, Sum
 from tests.algorithms.test_federated import ratings
 
@@ -195,9 +196,9 @@ def test_batches_take_fewer_rounds() -> None:
 def test_bytes_are_those_of_the_smallest_ring() -> None:
     result = solve(ratings(0), 3, FedCG(2, cohort=10, bits=4))
     step = next(one for one in result.rounds or () if one.label == "step 1")
-    # 12 items and 5 digits of 4 bits; ten answers of at most 15 need 8 bits
-    assert step.up == 17
-    assert step.down > 0
+    # 12 items and 5 digits of 4 bits; ten answers of at most 15 need 8 bits. The rest is what protects them.
+    assert step.up == carried(10, 17, 150, 17)[1] == carried(10, 1, 1, 1)[1] - 1 + 17
+    assert step.down > carried(10, 17, 150, 17)[0]
 
 
 def test_functions_that_know_nothing_of_gradients() -> None:

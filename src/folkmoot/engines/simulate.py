@@ -2,7 +2,7 @@
 
 Answers are worked out for a whole cohort at once by fused kernels. (Only two things go client by client: functions
 that are Python's own, and clients' own bases under matroids that are not groups with capacities.) The sums are
-those that secure aggregation would give, in the same ring.
+those that secure aggregation gives, in the same ring; with secure="real" it is run, every byte of it.
 """
 
 from typing import Any, Literal
@@ -10,45 +10,59 @@ from typing import Any, Literal
 import numpy as np
 
 from folkmoot.coding import coins, key_of
+from folkmoot.engines.secured import Attendance, SecureRounds
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 from folkmoot.kernels import threads as on_so_many_threads
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.rounds import Ask, Population, Sum
+from folkmoot.secagg import Policy
 from folkmoot.sets import Ids
+
+MARGIN = 1.5  # terms bear so many times the dropouts that are expected
 
 
 class Simulation:
     """Clients that answer at once, except those who drop out.
 
-    secure: "ideal" adds up in the ring of the secure sum, "plain" in whole numbers; the sums are the same.
-    dropout: the chance that a client asked does not answer, by a coin of (seed, round, client). A round in which
-    fewer than a share `least` of the clients answer has no sum. threads: None for all cores.
+    secure: "real" runs the whole protocol on terms that `policy` sets, "ideal" adds up in the ring of the secure sum,
+    "plain" in whole numbers; the sums are the same.
+    dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
+    gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
+    the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
+    policy: None for terms that bear these dropouts. threads: None for all cores.
     """
 
     def __init__(
         self,
         objective: Objective,
-        secure: Literal["ideal", "plain"] = "ideal",
+        secure: Literal["ideal", "plain", "real"] = "ideal",
         threads: int | None = None,
         dropout: float = 0.0,
         *,
+        late: float = 0.0,
         least: float = 0.5,
         seed: int = 0,
+        policy: Policy | None = None,
     ) -> None:
         self.objective = as_objective(objective)
-        if secure not in ("ideal", "plain"):
-            raise InputError(f'secure: needs "ideal" or "plain", got {secure!r}')
+        if secure not in ("ideal", "plain", "real"):
+            raise InputError(f'secure: needs "ideal", "plain" or "real", got {secure!r}')
         self.secure = secure
         self.threads = None if threads is None else as_count(threads, "threads")
         self.dropout = as_number(dropout, "dropout")
         if self.dropout >= 1:
             raise InputError(f"dropout: needs a chance below 1, got {dropout}; with 1 nobody would ever answer")
+        self.late = as_number(late, "late")
+        if self.late >= 1:
+            raise InputError(f"late: needs a chance below 1, got {late}")
         self.least = as_number(least, "least")
         if self.least > 1:
             raise InputError(f"least: needs a share of at most 1, got {least}")
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
+        terms = Policy(dropout=max(Policy.dropout, MARGIN * (self.dropout + self.late))) if policy is None else policy
+        self.rounds = SecureRounds(self.seed, terms)
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
@@ -66,9 +80,10 @@ class Simulation:
         ring = ask.ring_bits
         ids: Ids = np.arange(self.objective.n_clients) if cohort.ids is None else cohort.ids
         times = np.ones(len(ids), dtype=np.int64) if cohort.times is None else cohort.times
+        gone = ids[:0]
         if self.dropout:
             stay = coins(np.uint64(key_of(self.seed, ask.number, 2)), ids, 0) >= self.dropout
-            ids, times = ids[stay], times[stay]
+            gone, ids, times = ids[~stay], ids[stay], times[stay]
         nothing = np.zeros(query.length, dtype=np.int64)
         if len(ids) < max(self.least * cohort.size, 1):
             return Sum(nothing, 0, len(ids), cohort.weight, lost=True)
@@ -79,10 +94,34 @@ class Simulation:
             if not len(ids):
                 return Sum(nothing, 0, 0, cohort.weight)
             clients = self._clients(ids)
+        if self.secure == "real":
+            return self._by_protocol(ask, clients, ids, times, gone)
         total = query.total(clients, ids, times)
         if self.secure == "ideal":
             total = total & (2**ring - 1)
-        return Sum(total, int(times.sum()), min(query.parties or len(ids), len(ids)), cohort.weight)
+        speaking = query.speakers(ids)
+        return Sum(total, int(times.sum()), len(ids) if speaking is None else int(speaking.sum()), cohort.weight)
+
+    def _by_protocol(self, ask: Ask, clients: Objective, ids: Ids, times: Ids, gone: Ids) -> Sum:
+        """The sum of everybody's row, by secure aggregation. Volunteers, and those who speak for others, are only known
+        once they are there: of them nobody is gone before the round begins.
+        """
+        query, rows, speakers = ask.query, ask.query.answers(clients, ids, times), ids
+        speaking = query.speakers(ids)
+        if speaking is not None:
+            speakers, rows = ids[speaking], rows[speaking]
+        if speaking is not None or query.voluntary:
+            gone = gone[:0]
+        asked = np.union1d(speakers, gone)
+        if not query.voluntary:
+            self.rounds.check(len(asked))
+        silent = speakers[coins(np.uint64(key_of(self.seed, ask.number, 3)), speakers, 0) < self.late]
+        result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
+        summed = np.isin(speakers, [] if result is None else result.survivors)
+        if result is None or (speaking is not None and not summed.all()):  # those spoken for cannot be counted then
+            return Sum(np.zeros(query.length, dtype=np.int64), 0, int(summed.sum()), ask.cohort.weight, lost=True)
+        counted = times[summed] if speaking is None else times
+        return Sum(result.total, int(counted.sum()), int(summed.sum()), ask.cohort.weight)
 
     def _clients(self, ids: Ids) -> Objective:
         """Nothing is copied when everyone is asked."""

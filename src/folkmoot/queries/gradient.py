@@ -151,6 +151,9 @@ class Votes(AtPoint):
     def scale(self) -> float:
         return self.sum / self.bound
 
+    def hit(self, answers: int) -> int:
+        return min(self.width, self.votes * answers) + self.digits
+
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
         gradients.sort_indices()  # votes are dealt along the row
         gradients.data = np.maximum(gradients.data, 0.0)

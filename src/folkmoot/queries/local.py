@@ -32,6 +32,9 @@ class LocalBase(AtPoint):
     def bound(self) -> int:
         return 1
 
+    def hit(self, answers: int) -> int:
+        return min(self.width, self.bound * self.matroid.rank * answers) + self.digits
+
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
         return self._bases(gradients, ids, self.key)
 
@@ -132,9 +135,10 @@ class ShardBase(Query):
     items: Ids | None
     key: int
 
-    @property
-    def parties(self) -> int:
-        return self.shards
+    def speakers(self, ids: Ids) -> Mask:
+        first = np.zeros(len(ids), dtype=bool)
+        first[np.unique(self.shard_of_client()[ids], return_index=True)[1]] = True
+        return first
 
     def shard_of_client(self) -> Ids:
         """As many to each shard, so that none has nobody."""
@@ -148,6 +152,9 @@ class ShardBase(Query):
     @property
     def bound(self) -> int:
         return 1
+
+    def hit(self, answers: int) -> int:
+        return min(self.length, self.matroid.rank * answers)
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         shard_of_item = np.random.default_rng(self.key).integers(0, self.shards, self.length)

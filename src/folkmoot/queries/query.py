@@ -78,10 +78,13 @@ class Query(ABC):
         """Whether clients decide themselves if they answer."""
         return False
 
-    @property
-    def parties(self) -> int | None:
-        """How many answers are hidden in the sum, where that is not the number of clients."""
+    def speakers(self, ids: Ids) -> Mask | None:
+        """Whose answers are hidden in the sum, where some clients speak for others; None: everybody's."""
         return None
+
+    def hit(self, answers: int) -> int:
+        """At most so many numbers of a sum of so many answers are not 0."""
+        return self.length
 
     def value(self, total: Ids, count: int) -> float | None:
         """What this sum says the present solution is worth, if it says so."""

@@ -1,1 +1,30 @@
-"""Secure aggregation: the server learns the sum and nothing else. No network, no files, no clock."""
+"""Secure aggregation: the server learns the sum and nothing else. No network, no files, no clock.
+
+`docs/secagg.md` is the specification. `step` is a client, `serve` a server; `aggregate` runs them all in one process.
+"""
+
+from folkmoot.secagg.client import Refused, step
+from folkmoot.secagg.member import Member, Policy, Roster
+from folkmoot.secagg.messages import Announcement
+from folkmoot.secagg.parameters import Parameters, choose
+from folkmoot.secagg.server import Aggregate, AggregationFailed, serve
+from folkmoot.secagg.sketch import SketchFailed
+from folkmoot.secagg.together import aggregate
+from folkmoot.secagg.wire import Malformed
+
+__all__ = [
+    "Aggregate",
+    "AggregationFailed",
+    "Announcement",
+    "Malformed",
+    "Member",
+    "Parameters",
+    "Policy",
+    "Refused",
+    "Roster",
+    "SketchFailed",
+    "aggregate",
+    "choose",
+    "serve",
+    "step",
+]

@@ -149,7 +149,7 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
 def drawn(roll: Roll, client: int, random: Random) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
 
-    A 64-bit number modulo at most 2^20 is uniform to 2^-44.
+    A 64-bit number modulo at most 2^22 is uniform to 2^-42.
     """
     others = roll.ids[roll.ids != client]
     coins = U64.iter_unpack(random(U64.size * roll.degree))

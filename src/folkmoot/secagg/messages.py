@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
 from folkmoot.secagg.shamir import limbs_of
 from folkmoot.secagg.sketch import Sketch
@@ -19,7 +20,7 @@ NAME, VERSION, SESSION = b"FMSA", 1, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
 SHARE = U64.size * limbs_of(32)  # one share of a 32-byte seed
 BOX = 2 * SHARE + TAG
-MOST_CLIENTS, MOST_LENGTH, MOST_BITS = 1 << 20, 1 << 31, 63
+MOST_LENGTH, MOST_BITS = 1 << 31, 63
 SKETCH_BITS = 64
 
 
@@ -72,7 +73,7 @@ class Announcement(Message):
         clients, length = reader.number(U32), reader.number(U32)
         most, room = reader.number(U64), reader.number(U32)
         reader.end()
-        if clients > MOST_CLIENTS or not 1 <= length <= MOST_LENGTH or not 1 <= most < 2**MOST_BITS or room > length:
+        if clients > MOST or not 1 <= length <= MOST_LENGTH or not 1 <= most < 2**MOST_BITS or room > length:
             raise Malformed("an announcement asks for what cannot be")
         announcement = cls(session, number, question, roster, clients, length, most, room)
         if room and not announcement.sketch(bytes(DIGEST)).fits:
@@ -154,7 +155,7 @@ class Roll(Message):
     def decode(cls, data: bytes) -> "Roll":
         reader, session, number = cls.opened(data)
         degree, threshold = reader.number(U32), reader.number(U32)
-        clients = reader.take(reader.count(U32.size, MOST_CLIENTS) * U32.size)
+        clients = reader.take(reader.count(U32.size, MOST) * U32.size)
         reader.end()
         ids = numbers(clients)
         if (np.diff(ids) <= 0).any():

@@ -12,19 +12,19 @@ must hold more than half of the honest clients (`honest_in_any_sum`): then there
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from math import ceil, floor, lgamma, log, log2
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
-from scipy.stats import hypergeom
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 
 SECURITY, CORRECTNESS = 40, 20
-FEWEST = 3  # clients: a sum of two is no secret to either
-EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
+FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
+EXACTLY = 5_000  # clients up to which chances are computed exactly; beyond, bounded
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,19 @@ def choose(
 ) -> Parameters:
     """The smallest even degree for which a threshold exists; all others as neighbours, if it takes that."""
     n = as_count(clients, "clients", least=FEWEST)
+    if n > MOST:
+        raise InputError(f"clients: a round has at most {MOST:,}, got {n:,}")
     for name, share in (("corrupt", corrupt), ("dropout", dropout)):
         if as_number(share, name) >= 1:
             raise InputError(f"{name}: needs a share below 1, got {share}")
     bad, gone = floor(corrupt * n), floor(dropout * n)
-    for degree in [*range(2, n - 1, 2), n - 1]:
+    for degree in chain(range(2, n - 1, 2), [n - 1]):
         if degree < n - 1 and _falls_apart(n, bad + gone, degree) > -(security + 1):
             continue
         least = _threshold(n, bad, degree, malicious, security)
-        counts = np.arange(degree + 1)
-        enough = np.flatnonzero(hypergeom(n, n - gone, degree).cdf(counts - 1) <= 2.0**-correctness / n)
-        if least <= enough[-1] and (not malicious or _one_sum(n, bad, degree, least, security)):
+        # So many that are left, or more, are missed with the chance that more than the others are gone.
+        enough = degree - int(np.argmax(_more_than(n, gone, degree) <= 2.0**-correctness / n))
+        if least <= enough and (not malicious or _one_sum(n, bad, degree, least, security)):
             return Parameters(n, degree, least, corrupt, dropout, malicious, security, correctness)
     raise InputError(
         f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
@@ -97,8 +99,7 @@ def _falls_apart(n: int, missing: int, degree: int) -> float:
 
 def _threshold(n: int, bad: int, degree: int, malicious: bool, security: int) -> int:
     """The smallest safe threshold at this degree."""
-    counts = np.arange(degree + 1)
-    most = int(np.flatnonzero(hypergeom(n, bad, degree).sf(counts) <= 2.0 ** -(security + 1) / n)[0])
+    most = int(np.argmax(_more_than(n, bad, degree) <= 2.0 ** -(security + 1) / n))
     return (ceil((most + degree - 1.25) / 2) if malicious else most) + 1
 
 
@@ -112,13 +113,36 @@ def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: i
     sizes = np.arange(1, n - bad + 1)
     inside = bad + sizes - 1
     if n <= EXACTLY:
-        with np.errstate(divide="ignore"):
-            chance = hypergeom(n - 1, inside, degree).logsf(threshold - 1) / log(2)
+        chance = _log2_at_least(n - 1, inside, degree, threshold)
     else:
         chance = -degree * _divergence(threshold / degree, inside / (n - 1))
     choices = (gammaln(n - bad + 1) - gammaln(sizes + 1) - gammaln(n - bad - sizes + 1)) / log(2)
     likely = np.logaddexp2.accumulate(choices + sizes * chance) > -(security + 1)
     return int(sizes[np.argmax(likely)] if likely.any() else sizes[-1])
+
+
+def _log2_mass(n: int, special: NDArray[np.int64], drawn: int, hits: NDArray[np.int64]) -> NDArray[np.float64]:
+    """log2 of the chance that so many of the special ones are among `drawn` of n; −∞ where that cannot be."""
+
+    def ways(total: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.float64]:
+        possible = (some >= 0) & (some <= total)
+        logs = gammaln(total + 1) - gammaln(np.maximum(some, 0) + 1) - gammaln(np.maximum(total - some, 0) + 1)
+        return np.where(possible, logs, -np.inf)
+
+    whole = ways(np.array(n), np.array(drawn))
+    return np.asarray((ways(special, hits) + ways(n - special, drawn - hits) - whole) / log(2))
+
+
+def _more_than(n: int, special: int, drawn: int) -> NDArray[np.float64]:
+    """P[more than h of the special ones among `drawn` of n], for h = 0, 1, …, drawn."""
+    mass = np.exp2(_log2_mass(n, np.array(special), drawn, np.arange(drawn + 1)))
+    return np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
+
+
+def _log2_at_least(n: int, special: NDArray[np.int64], drawn: int, hits: int) -> NDArray[np.float64]:
+    """log2 of the chance of so many hits or more, for each number of special ones."""
+    masses = _log2_mass(n, special[:, None], drawn, np.arange(hits, drawn + 1))
+    return np.asarray(np.logaddexp2.reduce(masses, axis=1))
 
 
 def _divergence(share: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,107 @@
+"""Sums by the whole protocol: every client and the server in this process, every byte of every message."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.codec import digest_of
+from folkmoot.coding import coins, key_of
+from folkmoot.errors import InputError
+from folkmoot.rounds import Ask
+from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, Roster, aggregate, choose
+from folkmoot.secagg.client import Answer
+from folkmoot.secagg.primitives import digest
+from folkmoot.secagg.sketch import SketchFailed
+from folkmoot.secagg.together import STAGES
+from folkmoot.secagg.traffic import room_for
+from folkmoot.sets import Ids, Rows
+
+BEFORE, AFTER = STAGES[: STAGES.index("vector") + 1], STAGES[STAGES.index("vector") + 1 :]
+
+
+@dataclass(frozen=True, eq=False)
+class Attendance:
+    """Who begins a round, who is gone before its vector is in, and who falls silent after that."""
+
+    ids: Ids
+    gone: Ids
+    silent: Ids
+
+    def vanishes(self, seed: int, number: int) -> dict[int, str]:
+        """The exchange in which each is gone, by a coin of its own."""
+        key = np.uint64(key_of(seed, number, 4))
+        out: dict[int, str] = {}
+        for clients, stages in ((self.gone, BEFORE), (self.silent, AFTER)):
+            places = (coins(key, clients, 0) * len(stages)).astype(np.int64)
+            out |= {client: stages[place] for client, place in zip(clients.tolist(), places.tolist(), strict=True)}
+        return out
+
+
+class SecureRounds:
+    """Rounds of secure aggregation, one for each question. Identities follow from the seed; keys are fresh."""
+
+    def __init__(self, seed: int, policy: Policy) -> None:
+        self.seed, self.policy = seed, policy
+        self.written_out = False  # after a sketch that did not decode, the next vector is
+
+    def check(self, clients: int) -> None:
+        """Refuse what could never work, before anyone is asked."""
+        needed = self.policy.enough(0)
+        if clients < needed:
+            raise InputError(
+                f'secure="real": {clients} clients are asked, but a client hides among {needed} or more; '
+                "ask more, or give a Policy with another `fewest`"
+            )
+        choose(clients, corrupt=self.policy.corrupt, dropout=self.policy.dropout, malicious=self.policy.malicious)
+
+    def __call__(self, ask: Ask, there: Attendance, speakers: Ids, rows: Rows) -> Aggregate | None:
+        """The sum of the speakers' rows; None where the round was lost."""
+        members = self._members(there.ids.tolist())
+        place = {client: at for at, client in enumerate(speakers.tolist())}
+        announcement = self._announcement(ask, members, len(speakers))
+        self.written_out = False
+
+        def answers(client: int) -> Answer:
+            return lambda asked: _written_out(rows, place[client], asked.length)
+
+        gone = there.vanishes(self.seed, ask.number)
+        try:
+            return aggregate(announcement, members, answers, lambda stage, client: gone.get(client) == stage)
+        except AggregationFailed:
+            return None
+        except SketchFailed:
+            self.written_out = True
+            return None
+
+    def _announcement(self, ask: Ask, members: dict[int, Member], answers: int) -> Announcement:
+        query, most = ask.query, ask.query.bound * ask.cohort.weight
+        return Announcement(
+            session=digest(b"simulation", str(self.seed).encode())[:16],
+            round=ask.number,
+            question=bytes.fromhex(digest_of(ask.query)),
+            roster=next(iter(members.values())).roster.digest,
+            clients=len(members),
+            length=query.length,
+            most=most,
+            room=0 if self.written_out else room_for(query.length, most, query.hit(answers)),
+        )
+
+    def _members(self, ids: list[int]) -> dict[int, Member]:
+        keys = {client: identity(self.seed, client) for client in ids}
+        roster = Roster({client: key.public_key().public_bytes_raw() for client, key in keys.items()})
+        return {client: Member(client, key, roster, self.policy) for client, key in keys.items()}
+
+
+def _written_out(rows: Rows, row: int, length: int) -> Ids:
+    vector = np.zeros(length, dtype=np.int64)
+    span = slice(rows.indptr[row], rows.indptr[row + 1])
+    vector[rows.indices[span]] = rows.data[span]
+    return vector
+
+
+@lru_cache(maxsize=100_000)
+def identity(seed: int, client: int) -> Ed25519PrivateKey:
+    """A simulated client's own; a real one would never follow from a number."""
+    return Ed25519PrivateKey.from_private_bytes(digest(b"identity", str(seed).encode(), str(client).encode()))

@@ -1,0 +1,71 @@
+"""Bytes that a round costs a client, message by message: computed from the same sizes that the messages are written by.
+
+Exact for a round from which nobody drops out, as a mean over the clients: how many others choose a client differs
+from one to the next, and is `degree` on average.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+from folkmoot.secagg.messages import BOX, HEAD, SESSION, SHARE, Advertisement, Announcement
+from folkmoot.secagg.parameters import FEWEST, MOST, Parameters, choose
+from folkmoot.secagg.primitives import DIGEST, SIGNATURE
+from folkmoot.secagg.sketch import Sketch
+from folkmoot.secagg.wire import U32, bitmap_size
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes to a client and from it, head and all, by exchange."""
+
+    down: dict[str, int]
+    up: dict[str, int]
+
+    @property
+    def total(self) -> tuple[int, int]:
+        return sum(self.down.values()), sum(self.up.values())
+
+
+def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
+    """Of a round with all who are announced."""
+    bits, degree = bitmap_size(parameters.clients), parameters.degree
+    listed, number = HEAD + U32.size, U32.size
+    return Traffic(
+        down={
+            "keys": len(announcement.encode()),
+            "choice": listed + 2 * number + number * parameters.clients,
+            "shares": listed + degree * (number + Advertisement.SIZE),
+            "vector": listed + bits + degree * (number + Advertisement.SIZE + BOX),
+            "consent": HEAD + bits,
+            "unmasking": listed + degree * (number + SIGNATURE),
+        },
+        up={
+            "keys": listed + Advertisement.SIZE,
+            "choice": HEAD + bits,
+            "shares": listed + degree * (number + BOX),
+            "vector": HEAD + announcement.vector_size,
+            "consent": HEAD + SIGNATURE,
+            "unmasking": listed + degree * (number + SHARE),
+        },
+    )
+
+
+def room_for(length: int, most: int, items: int) -> int:
+    """The room that a sketch of so many items needs, if it is smaller than the vector written out; else 0."""
+    if not 0 < items < length:
+        return 0
+    sketch = Sketch(length, items, most, b"")
+    smaller = 8 * sketch.cells < ceil(length * most.bit_length() / 8)
+    return items if smaller and sketch.fits else 0
+
+
+@lru_cache(maxsize=1024)
+def carried(clients: int, length: int, most: int, items: int) -> tuple[int, int]:
+    """Bytes down and up for a client of a round on default terms; the vector alone for fewer or more than can be."""
+    if not FEWEST <= clients <= MOST:
+        return 0, ceil(length * most.bit_length() / 8)
+    announcement = Announcement(
+        bytes(SESSION), 0, bytes(DIGEST), bytes(DIGEST), clients, length, most, room_for(length, most, items)
+    )
+    return traffic(announcement, choose(clients)).total

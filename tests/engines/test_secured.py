@@ -1,0 +1,149 @@
+"""The whole protocol gives the sums of the ideal one, bit for bit, whoever drops out and whenever."""
+
+from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from folkmoot import (
+    DiscreteGreedy,
+    FacilityLocation,
+    FedCG,
+    FedCGPlus,
+    InputError,
+    RandGreeDi,
+    RoundFailed,
+    Simulation,
+    solve,
+)
+from folkmoot.engines.secured import SecureRounds
+from folkmoot.queries import Gradient, Votes
+from folkmoot.rounds import Ask, Cohort, Sum
+from folkmoot.secagg import Announcement, Policy
+from folkmoot.secagg.sketch import Sketch, SketchFailed
+from folkmoot.sets import Ids
+
+
+def crowd(clients: int, items: int = 12, weights: Ids | None = None) -> FacilityLocation:
+    rng = np.random.default_rng(clients)
+    worth = sparse.csr_array(rng.integers(1, 6, (clients, items)) * (rng.random((clients, items)) < 0.4))
+    return FacilityLocation(worth, weights=weights, keep_empty=True)
+
+
+class Heard:
+    """An engine that remembers its sums."""
+
+    def __init__(self, engine: Simulation) -> None:
+        self.engine, self.population, self.sums = engine, engine.population, list[Sum]()
+
+    def __call__(self, ask: Ask) -> Sum:
+        self.sums.append(self.engine(ask))
+        return self.sums[-1]
+
+
+METHODS = {
+    "gradient": FedCG(2, cohort=12, answer="gradient"),
+    "quantized": FedCG(2, cohort=12),
+    "base": FedCG(2, cohort=12, answer="base"),
+    "votes": FedCG(2, cohort=12, answer="votes"),
+    "walk": FedCGPlus(4, 2, cohort=12),
+    "discrete": DiscreteGreedy(expected_answers=12),
+    "shards": RandGreeDi(6),
+}
+
+
+@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.1, "late": 0.05}], ids=["all there", "some gone"])
+@pytest.mark.parametrize("name", METHODS)
+def test_sums_and_result_are_those_of_the_ideal(name: str, dropout: dict[str, Any]) -> None:
+    objective = crowd(16)
+    terms = Policy(fewest=3, dropout=0.3)
+    real = Heard(Simulation(objective, "real", policy=terms, **dropout))
+    ideal = Heard(Simulation(objective, "ideal", **dropout))
+    found, expected = (solve(objective, 2, METHODS[name], engine=engine, seed=5) for engine in (real, ideal))
+    assert replace(found, seconds=0) == replace(expected, seconds=0)
+    assert len(real.sums) == len(ideal.sums)
+    for one, other in zip(real.sums, ideal.sums, strict=True):
+        np.testing.assert_array_equal(one.total, other.total)
+        assert (one.count, one.clients, one.asked, one.lost) == (other.count, other.clients, other.asked, other.lost)
+
+
+def test_clients_that_count_several_times() -> None:
+    weights = np.random.default_rng(1).integers(1, 5, 30)
+    objective = crowd(30, weights=weights)
+    asked = Ask(gradient(12), Simulation(objective).population.draw(25, 3), "test", 0)
+    assert asked.cohort.times is not None
+    assert asked.cohort.times.max() > 1
+    real, ideal = (Simulation(objective, secure, policy=Policy(fewest=3))(asked) for secure in ("real", "ideal"))
+    np.testing.assert_array_equal(real.total, ideal.total)
+    assert real.count == ideal.count
+
+
+def gradient(items: int) -> Gradient:
+    return Gradient(x=np.full(items, 0.1), whole=5.0, key=1, single=5.0, bits=4, stochastic=True)
+
+
+def votes(items: int) -> Votes:
+    return Votes(x=np.zeros(items), whole=5.0, key=1, votes=2, sum=5.0 * items, bits=8)
+
+
+def everyone(objective: FacilityLocation, query: Any, number: int = 0) -> Ask:
+    return Ask(query, Cohort.of(np.arange(objective.n_clients), None), "test", number)
+
+
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[Announcement]:
+    """What is announced from now on."""
+    seen: list[Announcement] = []
+    make = SecureRounds._announcement
+
+    def noted(self: SecureRounds, *about: Any) -> Announcement:
+        seen.append(make(self, *about))
+        return seen[-1]
+
+    monkeypatch.setattr(SecureRounds, "_announcement", noted)
+    return seen
+
+
+def test_the_smaller_form_is_taken_and_both_give_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = announced(monkeypatch)
+    objective = crowd(20, items=5_000)
+    for query, sketched in ((votes(5_000), True), (gradient(5_000), False)):
+        total = Simulation(objective, "real")(everyone(objective, query)).total
+        np.testing.assert_array_equal(total, Simulation(objective)(everyone(objective, query)).total)
+        assert bool(seen[-1].room) == sketched
+
+
+def test_after_a_sketch_that_does_not_decode_the_next_vectors_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = announced(monkeypatch)
+    objective = crowd(20, items=5_000)
+    engine = Simulation(objective, "real")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sketch, "decode", Mock(side_effect=SketchFailed("no room")))
+        assert engine(everyone(objective, votes(5_000))).lost
+    for number in (1, 2):
+        assert not engine(everyone(objective, votes(5_000), number)).lost
+    assert [bool(one.room) for one in seen] == [True, False, True]
+
+
+def test_rounds_that_lose_too_many_are_lost_and_asked_again() -> None:
+    objective = crowd(20)
+    engine = Simulation(objective, "real", dropout=0.5, least=0.1, policy=Policy(fewest=3))
+    with pytest.raises(RoundFailed, match="too few clients answered"):
+        solve(objective, 3, FedCG(2), engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({}, '^secure="real": 8 clients are asked, but a client hides among 10 or more'),
+        ({"policy": Policy(fewest=3, corrupt=0.4, dropout=0.4)}, "^clients: 8 are too few to bear 40% corrupt"),
+        ({"late": 1.0}, "^late: needs a chance below 1, got 1.0"),
+    ],
+)
+def test_what_cannot_be_protected_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    objective = crowd(8)
+    with pytest.raises(InputError, match=sentence):
+        solve(objective, 2, FedCG(2), engine=Simulation(objective, "real", **settings))
