@@ -16,7 +16,7 @@ check: $(VENV)/installed
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 
-bench: $(VENV)/installed .data/tried .bench-venv/installed
+bench: $(VENV)/installed .data/tried .bench-venv/installed .secagg-venv/installed
 	$(RUN) -m benchmarks
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -31,6 +31,11 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	.bench-venv/bin/python -m pip install --quiet -r benchmarks/peers.txt
 	touch $@
 
+.secagg-venv/installed: benchmarks/secagg_peers.txt
+	$(PYTHON) -m venv .secagg-venv
+	.secagg-venv/bin/python -m pip install --quiet -r benchmarks/secagg_peers.txt
+	touch $@
+
 # MovieLens 1M may not be passed on, so it is fetched; where it cannot be, what needs it says so and is skipped.
 .data/tried: $(VENV)/installed
 	mkdir -p .data
@@ -38,4 +43,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .bench-venv .data
+	rm -rf $(VENV) .bench-venv .secagg-venv .data

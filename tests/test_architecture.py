@@ -40,6 +40,7 @@ MAY_IMPORT = {
         *("errors", "codec", "objectives", "matroids", "algorithms", "rounds", "engines", "transcript"),
         *("progress", "result", "version", "secagg"),
     },
+    "cli": {"errors", "inputs", "sets", "secagg"},
     "front": {
         *("errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"),
         *("rounds", "engines", "federation", "progress"),

@@ -12,7 +12,7 @@ from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.server import Aggregate, serve
-from folkmoot.secagg.together import Drops, aggregate
+from folkmoot.secagg.together import Drops, aggregate, members_of
 
 Vector = NDArray[np.int64]
 TERMS = Policy(fewest=5)
@@ -39,11 +39,11 @@ class Federation:
 
     @cached_property
     def roster(self) -> Roster:
-        return Roster({one: key.public_key().public_bytes_raw() for one, key in self.identities.items()})
+        return self.members[self.ids[0]].roster
 
     @cached_property
     def members(self) -> dict[int, Member]:
-        return {one: Member(one, key, self.roster, self.policy) for one, key in self.identities.items()}
+        return members_of(self.identities, self.policy)
 
     @cached_property
     def ids(self) -> list[int]:

@@ -61,6 +61,7 @@ def test_the_field_is_that_of_2_to_the_61_minus_1() -> None:
     for a in numbers[:40]:
         for b in numbers:
             assert int(shamir.times(a, b)) == int(a) * int(b) % shamir.PRIME
+            assert int(shamir.times_small(a, b >> np.uint64(31))) == int(a) * int(b >> np.uint64(31)) % shamir.PRIME
             assert int(shamir.plus(a, b)) == (int(a) + int(b)) % shamir.PRIME
     words = rng.integers(0, 2**64, (50, 2), dtype=np.uint64)
     wide = [(int(low) + (int(high) << 64)) % shamir.PRIME for low, high in words]

@@ -10,11 +10,11 @@ from folkmoot.codec import digest_of
 from folkmoot.coding import coins, key_of
 from folkmoot.errors import InputError
 from folkmoot.rounds import Ask
-from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, Roster, aggregate, choose
+from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate, choose
 from folkmoot.secagg.client import Answer
 from folkmoot.secagg.primitives import digest
 from folkmoot.secagg.sketch import SketchFailed
-from folkmoot.secagg.together import STAGES
+from folkmoot.secagg.together import STAGES, members_of
 from folkmoot.secagg.traffic import room_for
 from folkmoot.sets import Ids, Rows
 
@@ -58,7 +58,7 @@ class SecureRounds:
 
     def __call__(self, ask: Ask, there: Attendance, speakers: Ids, rows: Rows) -> Aggregate | None:
         """The sum of the speakers' rows; None where the round was lost."""
-        members = self._members(there.ids.tolist())
+        members = members_of({one: identity(self.seed, one) for one in there.ids.tolist()}, self.policy)
         place = {client: at for at, client in enumerate(speakers.tolist())}
         announcement = self._announcement(ask, members, len(speakers))
         self.written_out = False
@@ -87,11 +87,6 @@ class SecureRounds:
             most=most,
             room=0 if self.written_out else room_for(query.length, most, query.hit(answers)),
         )
-
-    def _members(self, ids: list[int]) -> dict[int, Member]:
-        keys = {client: identity(self.seed, client) for client in ids}
-        roster = Roster({client: key.public_key().public_bytes_raw() for client, key in keys.items()})
-        return {client: Member(client, key, roster, self.policy) for client, key in keys.items()}
 
 
 def _written_out(rows: Rows, row: int, length: int) -> Ids:

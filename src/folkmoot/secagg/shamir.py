@@ -17,6 +17,7 @@ Numbers = NDArray[np.uint64]
 PRIME = 2**61 - 1
 P = np.uint64(PRIME)
 LIMB = 7  # bytes
+MOST_SHARES = 2**30
 LOW31, LOW30 = np.uint64(2**31 - 1), np.uint64(2**30 - 1)
 S30, S31, S61 = np.uint64(30), np.uint64(31), np.uint64(61)
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -59,7 +60,7 @@ def random_field(randomness: bytes) -> Numbers:
 
 def split(secret: bytes, shares: int, threshold: int, randomness: bytes) -> Numbers:
     """shares × limbs: the share at x = 1, 2, …. `randomness`: as many bytes as `bytes_needed` says."""
-    if not 1 <= threshold <= shares < PRIME:
+    if not 1 <= threshold <= shares < MOST_SHARES:
         raise InputError(f"threshold: needs a number between 1 and the {shares} shares, got {threshold}")
     limbs = to_limbs(secret)
     if len(randomness) != bytes_needed(len(secret), threshold):
@@ -96,6 +97,15 @@ def times(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
+def times_small(a: np.uint64, b: np.uint64) -> np.uint64:
+    """The same where b is below 2^30."""
+    high = (a >> S31) * b
+    total = (high >> S30) + ((high & LOW30) << S31) + (a & LOW31) * b
+    total = (total & P) + (total >> S61)
+    return total - P if total >= P else total
+
+
+@kernel
 def plus(a: np.uint64, b: np.uint64) -> np.uint64:
     total = a + b
     return total - P if total >= P else total
@@ -125,14 +135,14 @@ def reduce_wide(words: NDArray[np.uint64], out: Numbers) -> None:
 
 @kernel
 def evaluate(coefficients: Numbers, out: Numbers) -> None:
-    """Every limb's polynomial at 1, 2, …, by Horner's rule."""
+    """Every limb's polynomial at 1, 2, …, by Horner's rule; limbs side by side, for they do not wait for each other."""
     for point in range(len(out)):
         x = np.uint64(point + 1)
-        for limb in range(coefficients.shape[1]):
-            value = ZERO
-            for k in range(len(coefficients) - 1, -1, -1):
-                value = plus(times(value, x), coefficients[k, limb])
-            out[point, limb] = value
+        values = out[point]
+        values[:] = ZERO
+        for k in range(len(coefficients) - 1, -1, -1):
+            for limb in range(len(values)):
+                values[limb] = plus(times_small(values[limb], x), coefficients[k, limb])
 
 
 @kernel

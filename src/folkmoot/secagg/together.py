@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable, Mapping
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from folkmoot.kernels import on_threads, thread_count
 from folkmoot.secagg.client import Answer, Random, Refused, step
-from folkmoot.secagg.member import Member
+from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.server import Aggregate, serve
 
@@ -13,6 +15,12 @@ STAGES = ("keys", "choice", "shares", "vector", "consent", "unmasking")
 Answers = Callable[[int], Answer]  # from a client's number
 Drops = Callable[[str, int], bool]  # of (stage, client): whether it is gone before it answers
 Watch = Callable[[str, int, bytes, bytes], None]  # of (stage, client, received, sent)
+
+
+def members_of(identities: Mapping[int, Ed25519PrivateKey], policy: Policy) -> dict[int, Member]:
+    """Clients that know each other, all on the same terms."""
+    roster = Roster({client: key.public_key().public_bytes_raw() for client, key in identities.items()})
+    return {client: Member(client, key, roster, policy) for client, key in identities.items()}
 
 
 def aggregate(

@@ -1,0 +1,264 @@
+"""Secure aggregation against the bare operations it is made of, and against what a user would pick instead.
+
+Every ratio is taken within one run, the two sides in turn.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from benchmarks.instances import HERE
+from benchmarks.table import Floor, show
+from folkmoot.kernels import on_threads, thread_count, threads
+from folkmoot.secagg import Aggregate, Announcement, Member, Policy, aggregate, choose, serve, shamir
+from folkmoot.secagg.keys import own_mask_key, pair_mask_key
+from folkmoot.secagg.masks import TILE, add_masks, as_words
+from folkmoot.secagg.messages import Boxes
+from folkmoot.secagg.packing import packed
+from folkmoot.secagg.primitives import stream
+from folkmoot.secagg.together import STAGES, answered, members_of
+from folkmoot.sets import Ids
+
+LARGEST = 1_000
+PEER_PYTHON = HERE / ".secagg-venv" / "bin" / "python"
+
+
+def fastest(work: Callable[[], object], repeats: int) -> float:
+    return min(seconds(work) for _ in range(repeats))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def federation(clients: int, length: int, policy: Policy) -> tuple[Announcement, dict[int, Member]]:
+    members = members_of({one: Ed25519PrivateKey.generate() for one in range(clients)}, policy)
+    most = clients * LARGEST
+    return Announcement(os.urandom(16), 1, bytes(32), members[0].roster.digest, clients, length, most), members
+
+
+def vector(client: int, length: int) -> Ids:
+    """The same that the peers sum."""
+    return np.random.default_rng(client).integers(0, LARGEST, length)
+
+
+def masking(length: int = 1_000_000, neighbours: int = 100, repeats: int = 5) -> list[Floor]:
+    """One client: keys agreed, masks made and added, the vector packed; beside it, the keystream and sums alone."""
+    numbers = vector(0, length)
+    mine = X25519PrivateKey.generate()
+    publics = [X25519PrivateKey.generate().public_key().public_bytes_raw() for _ in range(neighbours)]
+    state, seed = os.urandom(32), os.urandom(32)
+
+    def ours() -> None:
+        words = as_words(numbers, 32)
+        keys = [pair_mask_key(mine, public, state, 0, other) for other, public in enumerate(publics, start=1)]
+        add_masks(words, [own_mask_key(seed, state), *(key for key in keys if key is not None)])
+        packed(words, 32)
+
+    zeros, buffer = bytes(4 * length), bytearray(4 * length)
+
+    def bare() -> None:
+        words = numbers.astype(np.uint32)
+        for _ in range(neighbours + 1):
+            stream(os.urandom(16)).update_into(zeros, buffer)
+            np.add(words, np.frombuffer(buffer, dtype=np.uint32), out=words)
+
+    with threads(1):
+        times = [(seconds(ours), seconds(bare)) for _ in range(repeats)]
+    mine_best, bare_best = (min(side) for side in zip(*times, strict=True))
+    show(
+        f"Masking {length:,} numbers of 32 bits, {neighbours} neighbours, one thread",
+        ["", "ms", ""],
+        [
+            ["keys, masks and packing", f"{1e3 * mine_best:.0f}", ""],
+            ["AES-128-CTR and additions alone", f"{1e3 * bare_best:.0f}", ""],
+        ],
+    )
+    return [Floor("masking / the same AES bytes and additions", mine_best / bare_best, at_most=1.6)]
+
+
+def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> list[Floor]:
+    """The server's part of a large round, with clients gone after the others masked with them."""
+    policy = Policy(corrupt=0.05, dropout=0.05)
+    announcement, members = federation(clients, length, policy)
+    leading = serve(announcement, members[0].roster, sorted(members), policy)
+    states, outbox, spent = dict.fromkeys(members, b""), next(leading), dict.fromkeys(STAGES, 0.0)
+    result: Aggregate | None = None
+    for stage in STAGES:
+        there = {one: said for one, said in outbox.items() if stage != "vector" or one >= gone}
+        replies = answered(members, states, there, lambda client: lambda _: vector(client, length), os.urandom)
+        if stage == "shares":
+            graph = {one: Boxes.decode(said, clients).boxes.keys() for one, said in replies.items()}
+        start = perf_counter()
+        try:
+            outbox = leading.send(replies)
+        except StopIteration as end:
+            result = end.value
+        spent[stage] = perf_counter() - start
+    assert result is not None
+    assert result.survivors == tuple(range(gone, clients))
+    assert (result.total == sum(vector(one, length) for one in result.survivors)).all()
+    degree = result.parameters.degree
+    pairs = sum(one in graph[other] or other in graph[one] for one in range(gone) for other in result.survivors)
+    masks = len(result.survivors) + pairs
+    floor = keystream(masks * 4 * length)
+    show(
+        f"Server: {clients:,} clients, {gone} gone, {length:,} numbers, degree {degree}, {thread_count()} threads",
+        ["", "seconds", ""],
+        [[stage, f"{spent[stage]:.2f}", ""] for stage in STAGES]
+        + [["all", f"{sum(spent.values()):.2f}", ""], [f"AES of {masks:,} masks alone", f"{floor:.2f}", ""]],
+    )
+    return [Floor(f"server, degree {degree} / its AES alone", sum(spent.values()) / floor, at_most=2)]
+
+
+def keystream(size: int) -> float:
+    """Seconds for so many bytes of AES-128-CTR on all threads, from a tenth of them."""
+    zeros, tiles = bytes(TILE), size // 10 // TILE // thread_count()
+
+    def some(_lo: int, _hi: int) -> None:
+        cipher, buffer = stream(bytes(16)), bytearray(TILE)
+        for _ in range(tiles):
+            cipher.update_into(zeros, buffer)
+
+    return 10 * fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
+
+
+def whole(clients: int, length: int = 10_000, sample: int = 100) -> float:
+    """Everybody in one process, against the bare operations of a sample of the clients; the ratio."""
+    announcement, members = federation(clients, length, Policy())
+    chosen = choose(clients)
+    before = bare(sample, chosen.degree, chosen.threshold, 4 * length)
+    start = perf_counter()
+    result = aggregate(announcement, members, lambda client: lambda _: vector(client, length))
+    spent = perf_counter() - start
+    after = bare(sample, chosen.degree, chosen.threshold, 4 * length)
+    assert (result.total == sum(vector(one, length) for one in members)).all()
+    floor = (before + after) / 2 * clients / sample
+    show(
+        f"{clients:,} clients and the server in one process, {length:,} numbers, {thread_count()} threads",
+        ["", "seconds", "ms a client", ""],
+        [
+            ["the whole round", f"{spent:.1f}", f"{1e3 * spent / clients:.1f}", ""],
+            ["X25519, Ed25519, AES and GCM alone", f"{floor:.1f}", f"{1e3 * floor / clients:.1f}", ""],
+        ],
+    )
+    return spent / floor
+
+
+def bare(clients: int, degree: int, threshold: int, size: int) -> float:
+    """Seconds for the operations that so many clients, and the server for them, cannot do without."""
+    private, identity = X25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    public, verifier = private.public_key(), identity.public_key()
+    said, signature = bytes(32), identity.sign(bytes(32))
+    box = AESGCM(bytes(32)).encrypt(bytes(12), bytes(80), said)
+    zeros = bytes(size)
+
+    def some(lo: int, hi: int) -> None:
+        buffer = bytearray(size)
+        for _ in range(lo, hi):
+            for _ in range(2):  # its keys; its advertisement and consent, and the server's look at both
+                X25519PrivateKey.generate().public_key().public_bytes_raw()
+                identity.sign(said)
+                verifier.verify(signature, said)
+            for _ in range(4 * degree):  # boxes out and in, masks with those it chose and who chose it
+                private.exchange(public)
+            for _ in range(2 * degree + threshold):  # their keys, and the consents
+                verifier.verify(signature, said)
+            for _ in range(degree):
+                AESGCM(bytes(32)).encrypt(bytes(12), bytes(80), said)
+                AESGCM(bytes(32)).decrypt(bytes(12), box, said)
+            for _ in range(2 * degree + 2):  # its masks, and its own taken off by the server
+                stream(bytes(16)).update_into(zeros, buffer)
+
+    step = max(clients // (8 * thread_count()), 1)
+    return seconds(lambda: on_threads(some, [(at, min(at + step, clients)) for at in range(0, clients, step)]))
+
+
+def sharing(shares: int = 100, threshold: int = 51) -> list[Floor]:
+    """Splitting and combining 32 bytes, against PyCryptodome as it is and as Flower calls it."""
+    secret, places = os.urandom(32), np.random.default_rng(0).permutation(shares)[:threshold]
+    needed = shamir.bytes_needed(32, threshold)
+    dealt = shamir.split(secret, shares, threshold, os.urandom(needed))
+    assert shamir.combine(places + 1, dealt[places], 32) == secret
+    split = fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)
+    combine = fastest(lambda: shamir.combine(places + 1, dealt[places], 32), 200)
+    rows = [["folkmoot, GF(2^61 − 1)", f"{1e3 * split:.3f}", f"{1e3 * combine:.3f}", ""]]
+    floors = [
+        Floor("Shamir split, ms", 1e3 * split, at_most=0.5),
+        Floor("Shamir combine, ms", 1e3 * combine, at_most=0.2),
+    ]
+    theirs = peer("shamir", shares, threshold, 3)
+    if theirs is not None:
+        for name, what in (("bare_seed", "PyCryptodome, GF(2^128)"), ("flower_seed", "the same, as Flower calls it")):
+            took = theirs[name]
+            rows.append([what, f"{1e3 * took['split']:.0f}", f"{1e3 * took['combine']:.0f}", ""])
+        ratio = min(theirs["bare_seed"]["split"] / split, theirs["bare_seed"]["combine"] / combine)
+        floors.append(Floor("PyCryptodome's Shamir / ours, the smaller of split and combine", ratio, at_least=1_000))
+    show(f"Shamir, {threshold} of {shares}, 32 bytes", ["", "split, ms", "combine, ms", ""], rows)
+    return floors
+
+
+def flower(clients: int = 100, length: int = 10_000, gone: int = 1) -> list[Floor]:
+    """A round of the same vectors with the same neighbours and threshold, clients and server together."""
+    policy, chosen = Policy(), choose(clients)
+    theirs = peer("round", clients, length, chosen.degree, chosen.threshold, gone, 5)
+    if theirs is None:
+        return []
+    announcement, members = federation(clients, length, policy)
+
+    def ours() -> None:
+        result = aggregate(
+            announcement,
+            members,
+            lambda client: lambda _: vector(client, length),
+            lambda stage, client: stage == "vector" and client < gone,
+        )
+        assert (result.total == sum(vector(one, length) for one in result.survivors)).all()
+
+    spent = fastest(ours, 2)
+    everybody = clients * theirs["client_seconds"]["total"]
+    rows = [["folkmoot, all of it", f"{spent:.2f}", "against a malicious server; 128-bit keys of masks"]]
+    totals = {}
+    for way, what in (
+        ("combining_arrived", "as it is"),
+        ("combining_threshold", "had it combined no more than needed"),
+    ):
+        totals[way] = everybody + theirs["server_seconds_multiplied"][way]
+        rows.append([f"Flower 1.41, {what}", f"{totals[way]:.1f}", "against a curious server; 28-bit seeds of masks"])
+    show(
+        f"{clients} clients, {length:,} numbers, {chosen.degree} neighbours, threshold {chosen.threshold}, {gone} gone",
+        ["", "seconds", ""],
+        rows,
+    )
+    return [Floor("Flower's round / ours", min(totals.values()) / spent, at_least=10)]
+
+
+def peer(*words: object) -> dict[str, Any] | None:
+    if not PEER_PYTHON.exists():
+        print(f"{PEER_PYTHON.relative_to(HERE)} is missing: `make bench` installs the peers")
+        return None
+    command = [PEER_PYTHON, HERE / "benchmarks" / "secagg_peers.py", *words]
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    answer: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return answer
+
+
+def main() -> list[Floor]:
+    floors = [*masking(), *sharing(), *flower()]
+    floors.append(Floor("1,000 clients in one process / the bare operations", whole(1_000), at_most=2))
+    return [*floors, *server()]
+
+
+def ten_thousand() -> list[Floor]:
+    """Takes many minutes."""
+    return [Floor("10,000 clients in one process / the bare operations", whole(10_000), at_most=2)]

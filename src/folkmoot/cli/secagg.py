@@ -1,0 +1,70 @@
+"""`folkmoot secagg`: secure aggregation, to look at."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from folkmoot.secagg import Parameters
+
+app = typer.Typer(
+    no_args_is_help=True, help="Secure aggregation: what a server sees of one client, and what it learns."
+)
+
+Corrupt = Annotated[float, typer.Option(help="Share of the clients that may work for the server.")]
+Dropout = Annotated[float, typer.Option(help="Share of the clients that may fall silent.")]
+Curious = Annotated[bool, typer.Option("--curious", help="The server follows the protocol; it only looks.")]
+
+
+@app.command(epilog="Example: folkmoot secagg demo --clients 200 --gone 0.05")
+def demo(
+    clients: Annotated[int, typer.Option(help="How many people are asked.")] = 100,
+    gone: Annotated[float, typer.Option(help="Share of them that drops out on the way.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Draws the people's answers and who drops out.")] = 0,
+) -> None:
+    """Sum up what people would watch: what the server saw of one of them, beside the sum that it learned."""
+    from rich.console import Console
+
+    from folkmoot.cli.secagg_demo import run
+
+    console = Console()
+    with console.status(f"{clients:,} people and a server, every byte of the protocol …"):
+        shown = run(clients, gone, seed)
+    for part in shown.told():
+        console.print(part)
+
+
+@app.command(epilog="Example: folkmoot secagg parameters 1000 --corrupt 0.05 --dropout 0.05")
+def parameters(
+    clients: Annotated[int, typer.Argument(help="How many clients are in a round.")],
+    corrupt: Corrupt = 0.1,
+    dropout: Dropout = 0.1,
+    curious: Curious = False,
+) -> None:
+    """How many neighbours a client needs, how many of them must answer, and what that protects against."""
+    from rich.console import Console
+
+    from folkmoot.secagg import choose
+
+    Console().print(_table(choose(clients, corrupt=corrupt, dropout=dropout, malicious=not curious)))
+
+
+def _table(chosen: "Parameters") -> "Table":
+    from rich.table import Table
+
+    table = Table(show_header=False, title=f"A round of {chosen.clients:,} clients", title_justify="left")
+    server = "malicious: may say anything to anyone" if chosen.malicious else "curious: keeps to the protocol"
+    for what, value in (
+        ("the server is", server),
+        ("clients that may work for it", f"{chosen.corrupt:.0%}"),
+        ("clients that may drop out", f"{chosen.dropout:.0%}"),
+        ("neighbours a client chooses", f"{chosen.degree:,}"),
+        ("of them bring a secret back", f"{chosen.threshold:,}"),
+        ("honest clients in any sum it can learn", f"{chosen.honest:,} or more"),
+        ("chance that this fails", f"2^-{chosen.security}"),
+        ("chance that the sum is lost", f"2^-{chosen.correctness}"),
+    ):
+        table.add_row(what, value)
+    return table

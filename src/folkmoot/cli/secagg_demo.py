@@ -1,0 +1,112 @@
+"""What people would watch, added up without anybody saying it: one round of secure aggregation, opened up."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from rich.table import Table
+
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count, as_number
+from folkmoot.secagg import Aggregate, Announcement, Policy, aggregate
+from folkmoot.secagg.masks import as_words
+from folkmoot.secagg.messages import HEAD
+from folkmoot.secagg.packing import add_packed
+from folkmoot.secagg.together import STAGES, members_of
+from folkmoot.sets import Array, Ids
+
+FILMS = (
+    "Alien",
+    "Brazil",
+    "Casablanca",
+    "Dune",
+    "Evita",
+    "Fargo",
+    "Gravity",
+    "Heat",
+    "Ikiru",
+    "Jaws",
+    "Klute",
+    "Laura",
+)
+STARS = 5
+
+
+@dataclass
+class Shown:
+    """A round, as one who sees everything would tell it."""
+
+    clients: int
+    answers: Ids  # people × films
+    announcement: Announcement
+    vanished: dict[int, str]
+    seen: dict[int, Ids] = field(default_factory=dict)  # by client: its masked vector, as the server received it
+    down: dict[str, list[int]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
+    up: dict[str, list[int]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
+    result: Aggregate | None = None
+
+    def watch(self, stage: str, client: int, received: bytes, sent: bytes) -> None:
+        self.down[stage].append(len(received))
+        self.up[stage].append(len(sent))
+        if stage == "vector":
+            words = as_words(np.zeros(len(FILMS)), self.announcement.ring_bits)
+            add_packed(sent[HEAD:], self.announcement.ring_bits, words)
+            self.seen[client] = words.astype(np.int64)
+
+    def told(self) -> Iterator[Table | str]:
+        assert self.result is not None
+        total, survivors = self.result.total, self.result.survivors
+        person = survivors[len(survivors) // 2]
+        ring = 2**self.announcement.ring_bits
+        plain = self.answers[list(survivors)].sum(axis=0)
+        table = Table(title=f"{len(survivors)} of {self.clients} people, {len(FILMS)} films, 0 to {STARS} stars each")
+        table.add_column("film")
+        for column in (f"person {person} gave", "the server saw", "the server learned"):
+            table.add_column(column, justify="right")
+        for film, stars, noise, learned in zip(
+            FILMS, self.answers[person].tolist(), self.seen[person].tolist(), total.tolist(), strict=True
+        ):
+            table.add_row(film, f"{stars}", f"{noise:,}", f"{learned:,}")
+        yield table
+        yield (
+            f"What the server saw of person {person} is noise: every number from 0 to {ring - 1:,} is as likely as any "
+            f"other. The sum is {'exactly' if (total == plain).all() else 'NOT'} that of the {len(survivors)} people "
+            "whose numbers arrived."
+        )
+        stages = Table(title="The round")
+        for column in ("exchange", "answered", "gone", "bytes down", "bytes up"):
+            stages.add_column(column, justify="left" if column == "exchange" else "right")
+        for stage in STAGES:
+            gone = sum(1 for when in self.vanished.values() if when == stage)
+            down, up = (int(np.mean(sizes[stage])) for sizes in (self.down, self.up))
+            stages.add_row(stage, f"{len(self.up[stage])}", f"{gone or ''}", f"{down:,}", f"{up:,}")
+        yield stages
+        yield f"Protected: {self.result.parameters}."
+
+
+def run(clients: int, gone: float, seed: int) -> Shown:
+    """People with tastes of their own; some of them are gone at one exchange or another."""
+    terms = Policy()
+    count = as_count(clients, "clients", least=terms.enough(0))
+    share = as_number(gone, "gone")
+    if share > terms.dropout:
+        raise InputError(f"gone: a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}")
+    rng = np.random.default_rng(as_count(seed, "seed", least=0))
+    liked: Array = rng.dirichlet(np.full(len(FILMS), 0.15), count) * STARS * 2
+    answers = np.minimum(np.rint(liked), STARS).astype(np.int64)
+    leavers = rng.permutation(count)[: int(share * count)].tolist()
+    vanished = {one: STAGES[int(rng.integers(len(STAGES)))] for one in leavers}
+    members = members_of({one: Ed25519PrivateKey.generate() for one in range(count)}, terms)
+    roster = members[0].roster.digest
+    announcement = Announcement(os.urandom(16), 1, bytes(32), roster, count, len(FILMS), STARS * count)
+    shown = Shown(count, answers, announcement, vanished)
+    shown.result = aggregate(
+        announcement,
+        members,
+        lambda client: lambda _: answers[client],
+        lambda stage, client: vanished.get(client) == stage,
+        shown.watch,
+    )
+    return shown
