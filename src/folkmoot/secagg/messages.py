@@ -257,17 +257,17 @@ class Masked(Message):
     """8. Client to server: its vector, masked, packed into the ring."""
 
     kind = 8
-    vector: bytes
+    vector: bytes | memoryview  # read in place: it may be long
 
     def encode(self) -> bytes:
         return self.head() + self.vector
 
     @classmethod
     def decode(cls, data: bytes, size: int) -> "Masked":
-        reader, session, number = cls.opened(data)
-        vector = reader.take(size)
-        reader.end()
-        return cls(session, number, vector)
+        _, session, number = cls.opened(data[:HEAD])
+        if len(data) != HEAD + size:
+            raise Malformed("a masked vector is not as long as announced")
+        return cls(session, number, memoryview(data)[HEAD:])
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,19 @@ def packed(words: Words, bits: int) -> bytes:
     return out.astype("<u8", copy=False).tobytes()[:size]
 
 
-def add_packed(data: bytes, bits: int, total: Words) -> None:
+def add_packed(data: bytes | memoryview, bits: int, total: Words) -> None:
     """total += what was packed; `data` has the right size."""
     if bits == 8 * total.itemsize:
         np.add(total, np.frombuffer(data, dtype=total.dtype.newbyteorder("<")), out=total)
-    else:
-        padded = data.ljust(-(-len(data) // 8) * 8, b"\0")
-        add_unpacked(np.frombuffer(padded, dtype="<u8"), bits, total)
+        return
+    # A number may look into the word after its own, so the last ones are read from a copy with room behind it.
+    words = max(len(data) // 8 - 1, 0)
+    inside = 64 * words // bits
+    if inside:
+        add_unpacked(np.frombuffer(data, dtype="<u8", count=words + 1), bits, 0, total[:inside])
+    first = inside * bits // 64
+    rest = bytes(data[8 * first :]).ljust(8 * (len(data) // 8 - first + 2), b"\0")
+    add_unpacked(np.frombuffer(rest, dtype="<u8"), bits, inside * bits % 64, total[inside:])
 
 
 @kernel
@@ -38,10 +44,11 @@ def pack(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def add_unpacked(data: NDArray[np.uint64], bits: int, total: Words) -> None:
+def add_unpacked(data: NDArray[np.uint64], bits: int, first: int, total: Words) -> None:
+    """From a bit on."""
     mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
     for at in range(len(total)):
-        start = at * bits
+        start = first + at * bits
         place, shift = start >> 6, np.uint64(start & 63)
         value = data[place] >> shift
         if (start & 63) + bits > 64:

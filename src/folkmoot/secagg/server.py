@@ -162,7 +162,7 @@ def read_consents(
             yield sender, sent.signature
 
 
-def added_up(announcement: Announcement, vectors: list[bytes]) -> Words:
+def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
     """The sum of the masked vectors, a part of them a thread."""
     share = -(-len(vectors) // thread_count())
 
