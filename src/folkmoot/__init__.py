@@ -1,6 +1,6 @@
 """Folkmoot picks the best set of things for everyone, without anyone showing what they like."""
 
-from folkmoot import multilinear, rounding
+from folkmoot import multilinear, rounding, secagg
 from folkmoot.algorithms import (
     ContinuousGreedy,
     DiscreteGreedy,
@@ -97,6 +97,7 @@ __all__ = [
     "resume",
     "rounding",
     "samples_needed",
+    "secagg",
     "solve",
     "store",
     "upper_bound",
