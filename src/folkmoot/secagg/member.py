@@ -7,9 +7,13 @@ from math import ceil
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.secagg.parameters import FEWEST
-from folkmoot.secagg.primitives import digest
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.secagg.parameters import FEWEST, as_share
+from folkmoot.secagg.primitives import KEY, digest
 from folkmoot.secagg.wire import U32, Numbers
+
+MOST_NUMBER = 2**32
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,11 @@ class Roster:
     """Who may take part, and the public key that each signs with; from a source that all of them trust."""
 
     keys: dict[int, bytes] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for client, key in self.keys.items():
+            if not 0 <= client < MOST_NUMBER or len(key) != KEY:
+                raise InputError(f"roster: client {client} needs a number below 2^32 and a key of {KEY} bytes")
 
     @cached_property
     def digest(self) -> bytes:
@@ -42,6 +51,11 @@ class Policy:
     corrupt: float = 0.1
     dropout: float = 0.1
     malicious: bool = True
+
+    def __post_init__(self) -> None:
+        as_count(self.fewest, "fewest", least=0)
+        as_share(self.corrupt, "corrupt")
+        as_share(self.dropout, "dropout")
 
     def enough(self, asked: int) -> int:
         """How many must be there, of so many asked."""

@@ -71,9 +71,18 @@ def choose(
     n = as_count(clients, "clients", least=FEWEST)
     if n > MOST:
         raise InputError(f"clients: a round has at most {MOST:,}, got {n:,}")
-    for name, share in (("corrupt", corrupt), ("dropout", dropout)):
-        if as_number(share, name) >= 1:
-            raise InputError(f"{name}: needs a share below 1, got {share}")
+    shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
+    return _chosen(n, *shares, malicious, security, correctness)
+
+
+def as_share(share: float, name: str) -> float:
+    if as_number(share, name) >= 1:
+        raise InputError(f"{name}: needs a share below 1, got {share}")
+    return float(share)
+
+
+@lru_cache(maxsize=1024)
+def _chosen(n: int, corrupt: float, dropout: float, malicious: bool, security: int, correctness: int) -> Parameters:
     bad, gone = floor(corrupt * n), floor(dropout * n)
     for degree in chain(range(2, n - 1, 2), [n - 1]):
         if degree < n - 1 and _falls_apart(n, bad + gone, degree) > -(security + 1):

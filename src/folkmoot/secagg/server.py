@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.errors import FolkmootError
+from folkmoot.errors import FolkmootError, InputError
 from folkmoot.kernels import on_threads, thread_count
 from folkmoot.secagg.keys import agreed_on, mask_pair, own_mask_key, pair_mask_key, said, sketch_seed
 from folkmoot.secagg.masks import Words, add_masks, as_words
@@ -65,7 +65,7 @@ def serve(
     inbox = yield dict.fromkeys(clients, announced)
     adverts = dict(sorted(read_adverts(announcement, announced, roster, inbox)))
     enough(len(adverts), policy.enough(len(clients)), "gave their keys")
-    chosen = choose(len(adverts), corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
+    chosen = protected(len(adverts), policy)
     order = np.array(list(adverts), dtype=np.int64)
     roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes()).encode()
 
@@ -107,6 +107,14 @@ def serve(
         raise AggregationFailed(str(why)) from None
     add_masks(total, added, taken)
     return Aggregate(decoded(announcement, total, state), tuple(sorted(alive)), chosen, tuple(sorted(recovery.liars)))
+
+
+def protected(clients: int, policy: Policy) -> Parameters:
+    """Degree and threshold for those who are there."""
+    try:
+        return choose(clients, corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
+    except InputError as why:
+        raise AggregationFailed(str(why)) from None
 
 
 def enough(count: int, needed: int, what: str) -> None:
