@@ -13,19 +13,20 @@ after a crash. What a client refuses leaves its state as it was: refusals depend
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.errors import FolkmootError
+from folkmoot.errors import FolkmootError, InputError
 from folkmoot.secagg import shamir
 from folkmoot.secagg.keys import (
     agreed_on,
     box_key,
     channel_pair,
     commitment,
+    fingerprint,
     mask_pair,
     own_mask_key,
     pair_mask_key,
@@ -50,7 +51,7 @@ from folkmoot.secagg.messages import (
     is_announcement,
 )
 from folkmoot.secagg.packing import packed
-from folkmoot.secagg.parameters import is_safe
+from folkmoot.secagg.parameters import is_safe, part_of
 from folkmoot.secagg.primitives import SEED, is_signed, opened, sealed, signed
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import U32, U64, bitmap, marked
@@ -74,8 +75,8 @@ class Turn:
     member: Member
     now: State
     message: bytes
-    answer: Answer
-    random: Random
+    answer: Answer = field(repr=False)
+    random: Random = field(repr=False)
 
 
 def step(
@@ -112,7 +113,8 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
     )
     signature = signed(member.identity, "advertisement", turn.message, *content)
     reply = Advertisement(announcement.session, announcement.round, member.id, *content[1:], signature)
-    return State(Stage.ADVERTISED, turn.message, channel_seed, mask_seed, own_seed), reply.encode()
+    mark = fingerprint(member.id, reply.body())
+    return State(Stage.ADVERTISED, turn.message, channel_seed, mask_seed, own_seed, mark), reply.encode()
 
 
 def choose(turn: Turn) -> tuple[State, bytes]:
@@ -120,13 +122,15 @@ def choose(turn: Turn) -> tuple[State, bytes]:
     now, announcement = turn.now, turn.now.announcement
     roll = Roll.decode(turn.message).of(announcement)
     check_roll(turn.member, announcement, roll)
+    now = replace(now, roll=roll.clients, prints=roll.prints)
+    if now.fingerprints[turn.member.id] != now.fingerprint:
+        refuse("the roll has other keys for this client")
     chosen = bitmap(drawn(roll, turn.member.id, turn.random), roll.ids)
     after = replace(
         now,
         stage=Stage.CHOSE,
         said=said(now.announced, turn.message),
         threshold=U32.pack(roll.threshold),
-        roll=roll.clients,
         chosen=chosen,
     )
     return after, Choice(announcement.session, announcement.round, chosen).encode()
@@ -138,12 +142,13 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
         refuse("there are more clients than were announced")
     if count < policy.enough(announcement.clients):
         refuse(f"{count} of {announcement.clients} clients are left, too few to hide among")
-    if not is_safe(count, roll.degree, roll.threshold, policy.corrupt, policy.malicious):
-        refuse("degree and threshold are too small for what this client wants to withstand")
     if not member.roster.knows(roll.ids):
         refuse("the roll names somebody who is not on the roster")
     if member.id not in roll.ids:
         refuse("the roll lacks this client")
+    bad = part_of(policy.corrupt, announcement.clients)
+    if not is_safe(count, roll.degree, roll.threshold, bad, policy.malicious):
+        refuse("degree and threshold are too small for what this client wants to withstand")
 
 
 def drawn(roll: Roll, client: int, random: Random) -> set[int]:
@@ -171,10 +176,9 @@ def share(turn: Turn) -> tuple[State, bytes]:
     coins = shamir.bytes_needed(SEED, threshold)
     own = shamir.split(now.own_seed, len(chosen), threshold, turn.random(coins))
     masking = shamir.split(now.mask_seed, len(chosen), threshold, turn.random(coins))
-    keys, boxes, seen = b"", {}, own_keys(now)
+    keys, boxes, check = b"", {}, Checked(member, now)
     for one, own_share, mask_share in zip(shown.adverts, own, masking, strict=True):
-        entry = shown.entry(one)
-        check_advertisement(member, now, entry, seen)
+        entry = check(shown.entry(one))
         key = known(box_key(channel, entry.channel_key, now.said, member.id, one))
         boxes[one] = sealed(key, shamir.to_bytes(own_share) + shamir.to_bytes(mask_share), now.said)
         keys += entry.mask_key
@@ -182,22 +186,30 @@ def share(turn: Turn) -> tuple[State, bytes]:
     return after, Boxes(announcement.session, announcement.round, boxes).encode()
 
 
-def own_keys(now: State) -> set[bytes]:
-    return {channel_pair(now.channel_seed)[1], mask_pair(now.mask_seed)[1]}
+class Checked:
+    """Advertisements that may be believed: signed by whom they name for this announcement, the ones on the roll, with
+    keys of their own.
+    """
 
+    def __init__(self, member: Member, now: State) -> None:
+        self.member, self.now, self.prints = member, now, now.fingerprints
+        self.seen = {channel_pair(now.channel_seed)[1], mask_pair(now.mask_seed)[1]}
 
-def check_advertisement(member: Member, now: State, entry: Advertisement, seen: set[bytes]) -> None:
-    """Signed by whom it names, for this session and round; with keys of its own."""
-    if not is_signed(member.roster.keys[entry.id], entry.signature, "advertisement", now.announced, *entry.content()):
-        refuse("an advertisement is not signed by the client it names, or is of another session or round")
-    keys = {entry.channel_key, entry.mask_key}
-    if len(keys - seen) < 2:
-        refuse("a key is this client's own, or stands there twice")
-    seen |= keys
+    def __call__(self, entry: Advertisement) -> Advertisement:
+        if fingerprint(entry.id, entry.body()) != self.prints[entry.id]:
+            refuse("an advertisement is not the one on the roll")
+        key, announced = self.member.roster.keys[entry.id], self.now.announced
+        if not is_signed(key, entry.signature, "advertisement", announced, *entry.content()):
+            refuse("an advertisement is not signed by the client it names, or is of another session or round")
+        keys = {entry.channel_key, entry.mask_key}
+        if len(keys - self.seen) < 2:
+            refuse("a key is this client's own, or stands there twice")
+        self.seen |= keys
+        return entry
 
 
 def known(key: bytes | None) -> bytes:
-    return key if key is not None else refuse("a key is of low order")
+    return key if key is not None else refuse("a key is of low order, or not in its one form")
 
 
 def mask(turn: Turn) -> tuple[State, bytes]:
@@ -213,12 +225,10 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         refuse("too few of the neighbours that hold this client's shares are left")
     mask_keys = {one: key for one, key in chosen.items() if one in sharing}
     channel, _ = channel_pair(now.channel_seed)
-    held, seen = b"", own_keys(now)
+    held, check = b"", Checked(member, now)
     for sender in delivery.boxes:
         entry, box = delivery.opened_item(sender)
-        check_advertisement(member, now, entry, seen)
-        if mask_keys.setdefault(sender, entry.mask_key) != entry.mask_key:
-            refuse("a neighbour has another key than before")
+        mask_keys[sender] = check(entry).mask_key  # the one on the roll, as for those it chose
         content = opened(known(box_key(channel, entry.channel_key, now.said, sender, member.id)), box, now.said)
         if content is not None:  # else there is nothing to give back; its mask is added all the same
             held += U32.pack(sender) + content
@@ -233,16 +243,15 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         (added if member.id < other else taken).append(key)
     add_masks(words, added, taken)
     reply = Masked(announcement.session, announcement.round, packed(words, announcement.ring_bits))
-    forgotten = dict.fromkeys(("channel_seed", "mask_seed", "own_seed", "mask_keys"), b"")
+    forgotten = dict.fromkeys(("channel_seed", "mask_seed", "own_seed", "fingerprint", "prints", "mask_keys"), b"")
     return replace(now, stage=Stage.MASKED, sharing=delivery.sharing, held=held, **forgotten), reply.encode()
 
 
 def encoded(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:
     """The vector as words of the ring: written out, or in a sketch."""
     if vector.shape != (announcement.length,) or vector.dtype != np.int64:
-        raise Refused("the client's own vector is not of the announced length, or not of 64-bit whole numbers")
-    if vector.min() < 0 or vector.max() > announcement.most:
-        raise Refused("the client's own vector does not fit into the announced ring")
+        raise InputError(f"answer: needs {announcement.length:,} whole numbers of 64 bits, got another shape or type")
+    vector = np.clip(vector, 0, announcement.most)  # to refuse instead would tell the server of a number too large
     if announcement.room:
         places = np.flatnonzero(vector)
         return announcement.sketch(sketch_seed(state)).encode(places, vector[places])

@@ -1,7 +1,8 @@
 """What both sides derive, each derivation bound to all that was said before it.
 
-`said` is the hash of the announcement and the roll; `agreed_on` adds who shares. A client that was shown anything else
-than its neighbours derives other keys than they do.
+`said` is the hash of the announcement and the roll, on which everybody's fresh keys have a fingerprint; `agreed_on`
+adds who shares. A client that was shown anything else than its neighbours, or at another time, derives other keys
+than they do.
 """
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from folkmoot.secagg.primitives import KEY, agreed, derived, digest, key_pair
 from folkmoot.secagg.wire import U32
 
-MASK_KEY = 16  # bytes: AES-128
+MASK_KEY, FINGERPRINT = 16, 16  # bytes
 
 
 def channel_pair(seed: bytes) -> tuple[X25519PrivateKey, bytes]:
@@ -25,6 +26,11 @@ def mask_pair(seed: bytes) -> tuple[X25519PrivateKey, bytes]:
 def commitment(announced: bytes, client: int, own_seed: bytes) -> bytes:
     """To the seed of a client's own mask."""
     return digest(b"commitment", announced, U32.pack(client), own_seed)
+
+
+def fingerprint(client: int, advertisement: bytes) -> bytes:
+    """What stands on the roll for an advertisement."""
+    return digest(b"fingerprint", U32.pack(client), advertisement)[:FINGERPRINT]
 
 
 def said(announced: bytes, roll: bytes) -> bytes:

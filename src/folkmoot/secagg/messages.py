@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
 from folkmoot.secagg.shamir import limbs_of
@@ -146,23 +147,25 @@ class Roll(Message):
     degree: int  # neighbours that a client chooses
     threshold: int  # of them bring a secret back
     clients: bytes  # their numbers, four bytes each
+    prints: bytes  # fingerprints of their advertisements, in the same order
 
     def encode(self) -> bytes:
         head = self.head() + U32.pack(self.degree) + U32.pack(self.threshold)
-        return head + U32.pack(len(self.clients) // U32.size) + self.clients
+        return head + U32.pack(len(self.clients) // U32.size) + self.clients + self.prints
 
     @classmethod
     def decode(cls, data: bytes) -> "Roll":
         reader, session, number = cls.opened(data)
         degree, threshold = reader.number(U32), reader.number(U32)
-        clients = reader.take(reader.count(U32.size, MOST) * U32.size)
+        count = reader.count(U32.size + FINGERPRINT, MOST)
+        clients, prints = reader.take(count * U32.size), reader.take(count * FINGERPRINT)
         reader.end()
         ids = numbers(clients)
         if (np.diff(ids) <= 0).any():
             raise Malformed("clients are not in order, or one stands there twice")
         if not 1 <= threshold <= degree < len(ids):
             raise Malformed("a roll has fewer clients than neighbours, or fewer neighbours than its threshold")
-        return cls(session, number, degree, threshold, clients)
+        return cls(session, number, degree, threshold, clients, prints)
 
     @cached_property
     def ids(self) -> Numbers:

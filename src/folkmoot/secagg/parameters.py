@@ -24,7 +24,7 @@ from folkmoot.inputs import as_count, as_number
 
 SECURITY, CORRECTNESS = 40, 20
 FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
-EXACTLY = 5_000  # clients up to which chances are computed exactly; beyond, bounded
+EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Parameters:
     clients: int
     degree: int
     threshold: int
+    bad: int  # clients that may work for the server: a share `corrupt` of those asked
     corrupt: float
     dropout: float
     malicious: bool
@@ -43,10 +44,9 @@ class Parameters:
     @property
     def honest(self) -> int:
         """Clients in any sum that the server can learn, not counting those that work for it."""
-        bad = floor(self.corrupt * self.clients)
         if not self.malicious:
-            return self.clients - floor(self.dropout * self.clients) - bad
-        return honest_in_any_sum(self.clients, bad, self.degree, self.threshold, self.security)
+            return self.clients - part_of(self.dropout, self.clients) - self.bad
+        return honest_in_any_sum(self.clients, self.bad, self.degree, self.threshold, self.security)
 
     def __str__(self) -> str:
         server = "a malicious server" if self.malicious else "a curious server"
@@ -64,15 +64,20 @@ def choose(
     corrupt: float = 0.1,
     dropout: float = 0.1,
     malicious: bool = True,
+    asked: int | None = None,
     security: int = SECURITY,
     correctness: int = CORRECTNESS,
 ) -> Parameters:
-    """The smallest even degree for which a threshold exists; all others as neighbours, if it takes that."""
+    """The smallest even degree for which a threshold exists; all others as neighbours, if it takes that.
+
+    `clients` are those that are there, of so many `asked` (None: all are there); `corrupt` is a share of those asked.
+    """
     n = as_count(clients, "clients", least=FEWEST)
     if n > MOST:
         raise InputError(f"clients: a round has at most {MOST:,}, got {n:,}")
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
-    return _chosen(n, *shares, malicious, security, correctness)
+    bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
+    return _chosen(n, bad, *shares, malicious, security, correctness)
 
 
 def as_share(share: float, name: str) -> float:
@@ -81,9 +86,16 @@ def as_share(share: float, name: str) -> float:
     return float(share)
 
 
+def part_of(share: float, clients: int) -> int:
+    """So many clients a share of them is; 29 % of 100 are 29, whatever 0.29 is in binary."""
+    return floor(share * clients + 1e-9)
+
+
 @lru_cache(maxsize=1024)
-def _chosen(n: int, corrupt: float, dropout: float, malicious: bool, security: int, correctness: int) -> Parameters:
-    bad, gone = floor(corrupt * n), floor(dropout * n)
+def _chosen(
+    n: int, bad: int, corrupt: float, dropout: float, malicious: bool, security: int, correctness: int
+) -> Parameters:
+    gone = part_of(dropout, n)
     for degree in chain(range(2, n - 1, 2), [n - 1]):
         if degree < n - 1 and _falls_apart(n, bad + gone, degree) > -(security + 1):
             continue
@@ -91,7 +103,7 @@ def _chosen(n: int, corrupt: float, dropout: float, malicious: bool, security: i
         # So many that are left, or more, are missed with the chance that more than the others are gone.
         enough = degree - int(np.argmax(_more_than(n, gone, degree) <= 2.0**-correctness / n))
         if least <= enough and (not malicious or _one_sum(n, bad, degree, least, security)):
-            return Parameters(n, degree, least, corrupt, dropout, malicious, security, correctness)
+            return Parameters(n, degree, least, bad, corrupt, dropout, malicious, security, correctness)
     raise InputError(
         f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
         "ask more clients, or allow for less"
@@ -165,9 +177,8 @@ def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bo
 
 
 @lru_cache(maxsize=1024)
-def is_safe(clients: int, degree: int, threshold: int, corrupt: float, malicious: bool) -> bool:
+def is_safe(clients: int, degree: int, threshold: int, bad: int, malicious: bool) -> bool:
     """Whether these hold against so many corrupt clients; what a client checks before it takes part."""
-    bad = floor(corrupt * clients)
     if not FEWEST <= degree + 1 <= clients or threshold > degree:
         return False
     if degree < clients - 1 and _falls_apart(clients, bad, degree) > -(SECURITY + 1):

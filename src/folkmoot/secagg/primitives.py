@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 SEED, KEY, DIGEST, SIGNATURE, TAG, CIPHER_BLOCK = 32, 32, 32, 64, 16, 16
 ANY_KEY = X25519PrivateKey.from_private_bytes(bytes(32))  # to try others' keys with; nobody's secret
+FIELD = 2**255 - 19  # X25519 takes larger numbers for smaller ones: the same key in two forms
 NO_NONCE = bytes(12)  # every key below encrypts once and once only
 
 
@@ -36,7 +37,9 @@ def derived(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> by
 
 
 def agreed(private: X25519PrivateKey, public: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes | None:
-    """A key that the two share and nobody else; None where the public key is of low order."""
+    """A key that the two share and nobody else; None where the public key is of low order, or not in its one form."""
+    if int.from_bytes(public, "little") >= FIELD:
+        return None
     try:
         secret = private.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:

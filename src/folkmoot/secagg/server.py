@@ -12,7 +12,7 @@ import numpy as np
 
 from folkmoot.errors import FolkmootError, InputError
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.keys import agreed_on, mask_pair, own_mask_key, pair_mask_key, said, sketch_seed
+from folkmoot.secagg.keys import agreed_on, fingerprint, mask_pair, own_mask_key, pair_mask_key, said, sketch_seed
 from folkmoot.secagg.masks import Words, add_masks, as_words
 from folkmoot.secagg.member import Policy, Roster
 from folkmoot.secagg.messages import (
@@ -64,14 +64,15 @@ def serve(
 
     inbox = yield dict.fromkeys(clients, announced)
     adverts = dict(sorted(read_adverts(announcement, announced, roster, inbox)))
-    enough(len(adverts), policy.enough(len(clients)), "gave their keys")
-    chosen = protected(len(adverts), policy)
+    enough(len(adverts), policy.enough(announcement.clients), "gave their keys")
+    chosen = protected(len(adverts), announcement.clients, policy)
     order = np.array(list(adverts), dtype=np.int64)
-    roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes()).encode()
+    bodies = {one: advert.body() for one, advert in adverts.items()}
+    prints = b"".join(fingerprint(one, body) for one, body in bodies.items())
+    roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints).encode()
 
     inbox = yield dict.fromkeys(adverts, roll)
     graph = dict(read_choices(announcement, order, chosen.degree, inbox))
-    bodies = {one: advert.body() for one, advert in adverts.items()}
 
     inbox = yield {
         one: Neighbours(*mark, {other: bodies[other] for other in neighbours}).encode()
@@ -109,10 +110,11 @@ def serve(
     return Aggregate(decoded(announcement, total, state), tuple(sorted(alive)), chosen, tuple(sorted(recovery.liars)))
 
 
-def protected(clients: int, policy: Policy) -> Parameters:
+def protected(clients: int, asked: int, policy: Policy) -> Parameters:
     """Degree and threshold for those who are there."""
+    corrupt, dropout, malicious = policy.corrupt, policy.dropout, policy.malicious
     try:
-        return choose(clients, corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
+        return choose(clients, asked=asked, corrupt=corrupt, dropout=dropout, malicious=malicious)
     except InputError as why:
         raise AggregationFailed(str(why)) from None
 

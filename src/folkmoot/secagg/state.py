@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.messages import SHARE, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
 from folkmoot.secagg.wire import U8, U32, Malformed, Numbers, Reader, bitmap_size, marked, numbers
@@ -30,9 +31,11 @@ class State:
     channel_seed: bytes = field(default=b"", repr=False)
     mask_seed: bytes = field(default=b"", repr=False)
     own_seed: bytes = field(default=b"", repr=False)
+    fingerprint: bytes = b""  # of its advertisement
     said: bytes = b""
     threshold: bytes = b""
     roll: bytes = b""  # who is on it, four bytes each
+    prints: bytes = b""  # of all on the roll
     chosen: bytes = b""  # neighbours, a bit for each of the roll
     mask_keys: bytes = b""  # of the neighbours
     sharing: bytes = b""
@@ -73,6 +76,8 @@ class State:
         for bits in (self.chosen, self.sharing, self.survivors):
             if bits:
                 marked(bits, self.order)
+        if sizes["prints"] // FINGERPRINT not in (0, on_roll):
+            return False
         return not self.mask_keys or sizes["mask_keys"] // KEY == len(marked(self.chosen, self.order))
 
     @property
@@ -83,6 +88,11 @@ class State:
     def order(self) -> Numbers:
         """Who is on the roll."""
         return numbers(self.roll)
+
+    @property
+    def fingerprints(self) -> dict[int, bytes]:
+        parts = (self.prints[at : at + FINGERPRINT] for at in range(0, len(self.prints), FINGERPRINT))
+        return dict(zip(self.order.tolist(), parts, strict=True))
 
     @property
     def needed(self) -> int:
@@ -105,17 +115,18 @@ class State:
 PARTS = list(State.__dataclass_fields__)[1:]
 SIZES = {
     **dict.fromkeys(("channel_seed", "mask_seed", "own_seed"), SEED),
+    "fingerprint": FINGERPRINT,
     "said": DIGEST,
     "threshold": U32.size,
 }
-MULTIPLES = {"roll": U32.size, "mask_keys": KEY, "held": HELD}
-SEEDS = ["channel_seed", "mask_seed", "own_seed"]
+MULTIPLES = {"roll": U32.size, "prints": FINGERPRINT, "mask_keys": KEY, "held": HELD}
+SEEDS = ["channel_seed", "mask_seed", "own_seed", "fingerprint"]
 ROLL = ["said", "threshold", "roll", "chosen"]
 NEEDED = {
     Stage.IDLE: [],
     Stage.ADVERTISED: ["announced", *SEEDS],
-    Stage.CHOSE: ["announced", *SEEDS, *ROLL],
-    Stage.SHARED: ["announced", *SEEDS, *ROLL, "mask_keys"],
+    Stage.CHOSE: ["announced", *SEEDS, *ROLL, "prints"],
+    Stage.SHARED: ["announced", *SEEDS, *ROLL, "prints", "mask_keys"],
     Stage.MASKED: ["announced", *ROLL, "sharing"],
     Stage.CONSENTED: ["announced", *ROLL, "sharing", "survivors"],
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.messages import BOX, HEAD, SESSION, SHARE, Advertisement, Announcement
 from folkmoot.secagg.parameters import FEWEST, MOST, Parameters, choose
 from folkmoot.secagg.primitives import DIGEST, SIGNATURE
@@ -34,7 +35,7 @@ def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
     return Traffic(
         down={
             "keys": len(announcement.encode()),
-            "choice": listed + 2 * number + number * parameters.clients,
+            "choice": listed + 2 * number + (number + FINGERPRINT) * parameters.clients,
             "shares": listed + degree * (number + Advertisement.SIZE),
             "vector": listed + bits + degree * (number + Advertisement.SIZE + BOX),
             "consent": HEAD + bits,
