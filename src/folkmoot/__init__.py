@@ -1,106 +1,25 @@
 """Folkmoot picks the best set of things for everyone, without anyone showing what they like."""
 
-from folkmoot import multilinear, rounding, secagg
-from folkmoot.algorithms import (
-    ContinuousGreedy,
-    DiscreteGreedy,
-    Exhaustive,
-    FedCG,
-    FedCGPlus,
-    Federated,
-    FederatedFrankWolfe,
-    Greedy,
-    Method,
-    Popularity,
-    RandGreeDi,
-    RandomSet,
-    StochasticGreedy,
-)
-from folkmoot.certificate import upper_bound
-from folkmoot.checks import check_submodular
-from folkmoot.engines import Simulation
-from folkmoot.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
-from folkmoot.federation import resume, verify
-from folkmoot.front import solve
-from folkmoot.matroids import (
-    Free,
-    Graphic,
-    Laminar,
-    Linear,
-    Matroid,
-    Oracle,
-    Partition,
-    Transversal,
-    Truncation,
-    Uniform,
-)
-from folkmoot.multilinear import samples_needed
-from folkmoot.objectives import (
-    ConcaveOverModular,
-    Coverage,
-    FacilityLocation,
-    Functions,
-    Information,
-    LogDet,
-    Mixture,
-    Objective,
-    ProbabilisticCoverage,
-    store,
-)
-from folkmoot.result import Result
-from folkmoot.version import __version__
-from folkmoot.welfare import welfare
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "ConcaveOverModular",
-    "ContinuousGreedy",
-    "Coverage",
-    "DiscreteGreedy",
-    "Exhaustive",
-    "FacilityLocation",
-    "FedCG",
-    "FedCGPlus",
-    "Federated",
-    "FederatedFrankWolfe",
-    "FolkmootError",
-    "Free",
-    "Functions",
-    "Graphic",
-    "Greedy",
-    "Information",
-    "InputError",
-    "Laminar",
-    "Linear",
-    "LogDet",
-    "Matroid",
-    "Method",
-    "Mixture",
-    "NotSubmodular",
-    "Objective",
-    "Oracle",
-    "Partition",
-    "Popularity",
-    "ProbabilisticCoverage",
-    "RandGreeDi",
-    "RandomSet",
-    "Result",
-    "RoundFailed",
-    "Simulation",
-    "StochasticGreedy",
-    "TranscriptError",
-    "Transversal",
-    "Truncation",
-    "Uniform",
-    "__version__",
-    "check_submodular",
-    "multilinear",
-    "resume",
-    "rounding",
-    "samples_needed",
-    "secagg",
-    "solve",
-    "store",
-    "upper_bound",
-    "verify",
-    "welfare",
-]
+from folkmoot.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from folkmoot.names import *  # noqa: F403
+    from folkmoot.names import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The public names are loaded when the first of them is asked for, so that the command line answers at once."""
+        loading = "folkmoot.names" in sys.modules and not hasattr(sys.modules["folkmoot.names"], "__all__")
+        if not loading and (name == "__all__" or not name.startswith("__")):
+            public = import_module("folkmoot.names")
+            globals().update({one: getattr(public, one) for one in public.__all__}, __all__=public.__all__)
+            if name in globals():
+                return globals()[name]
+        raise AttributeError(f"module 'folkmoot' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return [*globals(), *import_module("folkmoot.names").__all__]

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from folkmoot import rounding
+import folkmoot.rounding as rounding
 from folkmoot.certificate import LOOKS, bound_at_point, bound_beyond, bound_from_gains
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot import rounding
+import folkmoot.rounding as rounding
 from folkmoot.algorithms.finish import MOST_LOOKS, appraised, looked_from, near, polished, scored
 from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of

@@ -1,0 +1,106 @@
+"""The public names. The package loads them when the first of them is asked for."""
+
+from folkmoot import multilinear, rounding, secagg
+from folkmoot.algorithms import (
+    ContinuousGreedy,
+    DiscreteGreedy,
+    Exhaustive,
+    FedCG,
+    FedCGPlus,
+    Federated,
+    FederatedFrankWolfe,
+    Greedy,
+    Method,
+    Popularity,
+    RandGreeDi,
+    RandomSet,
+    StochasticGreedy,
+)
+from folkmoot.certificate import upper_bound
+from folkmoot.checks import check_submodular
+from folkmoot.engines import Simulation
+from folkmoot.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
+from folkmoot.federation import resume, verify
+from folkmoot.front import solve
+from folkmoot.matroids import (
+    Free,
+    Graphic,
+    Laminar,
+    Linear,
+    Matroid,
+    Oracle,
+    Partition,
+    Transversal,
+    Truncation,
+    Uniform,
+)
+from folkmoot.multilinear import samples_needed
+from folkmoot.objectives import (
+    ConcaveOverModular,
+    Coverage,
+    FacilityLocation,
+    Functions,
+    Information,
+    LogDet,
+    Mixture,
+    Objective,
+    ProbabilisticCoverage,
+    store,
+)
+from folkmoot.result import Result
+from folkmoot.version import __version__
+from folkmoot.welfare import welfare
+
+__all__ = [
+    "ConcaveOverModular",
+    "ContinuousGreedy",
+    "Coverage",
+    "DiscreteGreedy",
+    "Exhaustive",
+    "FacilityLocation",
+    "FedCG",
+    "FedCGPlus",
+    "Federated",
+    "FederatedFrankWolfe",
+    "FolkmootError",
+    "Free",
+    "Functions",
+    "Graphic",
+    "Greedy",
+    "Information",
+    "InputError",
+    "Laminar",
+    "Linear",
+    "LogDet",
+    "Matroid",
+    "Method",
+    "Mixture",
+    "NotSubmodular",
+    "Objective",
+    "Oracle",
+    "Partition",
+    "Popularity",
+    "ProbabilisticCoverage",
+    "RandGreeDi",
+    "RandomSet",
+    "Result",
+    "RoundFailed",
+    "Simulation",
+    "StochasticGreedy",
+    "TranscriptError",
+    "Transversal",
+    "Truncation",
+    "Uniform",
+    "__version__",
+    "check_submodular",
+    "multilinear",
+    "resume",
+    "rounding",
+    "samples_needed",
+    "secagg",
+    "solve",
+    "store",
+    "upper_bound",
+    "verify",
+    "welfare",
+]
