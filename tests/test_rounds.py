@@ -322,7 +322,7 @@ def test_who_is_not_willing_is_not_in_the_sum() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "certain dropout": (lambda: Simulation(town(2), dropout=1.0), "^dropout: needs a chance below 1, got 1.0"),
     "negative dropout": (lambda: Simulation(town(2), dropout=-0.1), "^dropout: needs a number of at least 0"),
-    "no number": (lambda: Simulation(town(2), dropout=float("nan")), "^dropout: needs a number of at least 0"),
+    "no number": (lambda: Simulation(town(2), dropout=float("nan")), "^dropout: needs a finite number"),
     "least": (lambda: Simulation(town(2), least=1.01), "^least: needs a share of at most 1, got 1.01"),
     "negative least": (lambda: Simulation(town(2), least=-1), "^least: needs a number of at least 0"),
     "secure": (lambda: Simulation(town(2), "masked"), '^secure: needs "ideal", "plain" or "real", got \'masked\''),  # type: ignore[arg-type]

@@ -83,9 +83,10 @@ def _conduct(
 
 
 def _logged(ask: Ask, said: Sum) -> Round:
-    """Bytes a client receives and sends: the packed question, and all messages of secure aggregation."""
+    """Bytes a client receives and sends on average: the packed question, and secure aggregation on default terms."""
     query = ask.query
-    down, up = carried(said.clients, query.length, query.bound * ask.cohort.weight, query.hit(said.clients))
+    clients = ask.cohort.size if query.all_speak else said.clients
+    down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients))
     return Round(
         label=ask.label,
         asked=ask.cohort.size,

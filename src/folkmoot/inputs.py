@@ -27,7 +27,9 @@ def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False)
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: needs a number, got {value!r}") from None
-    if not np.isfinite(number) or number < least or (above and number == least):
+    if not np.isfinite(number):
+        raise InputError(f"{name}: needs a finite number, got {value}")
+    if number < least or (above and number == least):
         raise InputError(f"{name}: needs a number {'above' if above else 'of at least'} {least:g}, got {value}")
     return number
 

@@ -85,7 +85,10 @@ def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> li
         return [work(lo, hi) for lo, hi in cuts]
     share = Share(work, cuts)
     helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(count - 1)]
-    share.take_all()  # this thread works too
+    try:
+        share.take_all()  # this thread works too
+    finally:
+        share.waiting = iter(range(0))  # after an error, or Ctrl-C, nobody takes another block
     for helper in helpers:
         helper.result()
     return share.results
@@ -102,7 +105,7 @@ class Share(Generic[T]):
     def take_all(self) -> None:
         _inside.busy = True
         try:
-            for block in self.waiting:
+            while (block := next(self.waiting, None)) is not None:
                 self.results[block] = self.work(*self.cuts[block])
         finally:
             _inside.busy = False

@@ -172,7 +172,8 @@ class Result:
                     f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
                 )
         if self.rounds:
-            answers, smallest = sum(one.answered for one in self.rounds), min(one.answered for one in self.rounds)
+            answers = sum(one.answered for one in self.rounds)
+            smallest = min(one.answered for one in self.rounds if one.answered)
             sent = sum(one.up * one.answered for one in self.rounds)
             due = [one for one in self.rounds if not one.voluntary]
             lost = 1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1)

@@ -27,6 +27,9 @@ def main() -> None:
     except FolkmootError as error:
         print(f"folkmoot: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except OSError as error:
+        print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("folkmoot: stopped", file=sys.stderr)
         sys.exit(130)

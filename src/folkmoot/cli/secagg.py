@@ -54,17 +54,22 @@ def parameters(
 def _table(chosen: "Parameters") -> "Table":
     from rich.table import Table
 
+    from folkmoot.secagg.parameters import part_of
+
     table = Table(show_header=False, title=f"A round of {chosen.clients:,} clients", title_justify="left")
     server = "malicious: may say anything to anyone" if chosen.malicious else "curious: keeps to the protocol"
     for what, value in (
         ("the server is", server),
-        ("clients that may work for it", f"{chosen.corrupt:.0%}"),
-        ("clients that may drop out", f"{chosen.dropout:.0%}"),
-        ("neighbours a client chooses", f"{chosen.degree:,}"),
-        ("of them bring a secret back", f"{chosen.threshold:,}"),
-        ("honest clients in any sum it can learn", f"{chosen.honest:,} or more"),
-        ("chance that this fails", f"2^-{chosen.security}"),
-        ("chance that the sum is lost", f"2^-{chosen.correctness}"),
+        ("clients that may work for it", f"{chosen.bad:,} ({chosen.corrupt:.0%}, rounded down)"),
+        (
+            "clients that may drop out",
+            f"{part_of(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
+        ),
+        ("neighbours that a client draws", f"{chosen.degree:,}"),
+        ("of whom so many bring its secret back", f"{chosen.threshold:,}"),
+        ("honest clients in any sum the server can learn", f"{chosen.honest:,} or more"),
+        ("chance that it learns more", f"2^-{chosen.security}"),
+        ("chance that the sum is lost to dropouts", f"2^-{chosen.correctness}"),
     ):
         table.add_row(what, value)
     return table

@@ -32,6 +32,7 @@ FILMS = (
     "Laura",
 )
 STARS = 5
+MOST = 2_000  # people: half an hour
 
 
 @dataclass
@@ -75,8 +76,8 @@ class Shown:
             f"other. The sum is {'exactly' if (total == plain).all() else 'NOT'} that of the {len(survivors)} people "
             "whose numbers arrived."
         )
-        stages = Table(title="The round")
-        for column in ("exchange", "answered", "gone", "bytes down", "bytes up"):
+        stages = Table(title="The round: neighbours are drawn anew every time, so bytes differ a little")
+        for column in ("exchange", "answered", "gone", "bytes to a client (mean)", "from it"):
             stages.add_column(column, justify="left" if column == "exchange" else "right")
         for stage in STAGES:
             gone = sum(1 for when in self.vanished.values() if when == stage)
@@ -89,10 +90,14 @@ class Shown:
 def run(clients: int, gone: float, seed: int) -> Shown:
     """People with tastes of their own; some of them are gone at one exchange or another."""
     terms = Policy()
-    count = as_count(clients, "clients", least=terms.enough(0))
+    count = as_count(clients, "clients", least=terms.enough(0), most=MOST)
     share = as_number(gone, "gone")
     if share > terms.dropout:
         raise InputError(f"gone: a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}")
+    if count - int(share * count) < terms.enough(count):
+        raise InputError(
+            f"clients: {count} without {share:.0%} are fewer than the {terms.enough(count)} that must be left"
+        )
     rng = np.random.default_rng(as_count(seed, "seed", least=0))
     liked: Array = rng.dirichlet(np.full(len(FILMS), 0.15), count) * STARS * 2
     answers = np.minimum(np.rint(liked), STARS).astype(np.int64)

@@ -86,6 +86,7 @@ class SecureRounds:
             length=query.length,
             most=most,
             room=0 if self.written_out else room_for(query.length, most, query.hit(answers)),
+            largest=query.bound * (1 if ask.cohort.times is None else int(ask.cohort.times.max())),
         )
 
 

@@ -19,7 +19,7 @@ from folkmoot.rounds import Ask, Population, Sum
 from folkmoot.secagg import Policy
 from folkmoot.sets import Ids
 
-MARGIN = 1.5  # terms bear so many times the dropouts that are expected
+MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
 
 
 class Simulation:
@@ -30,7 +30,7 @@ class Simulation:
     dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
     gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
-    policy: None for terms that bear these dropouts. threads: None for all cores.
+    policy: None for terms that bear one and a half times these dropouts. threads: None for all cores.
     """
 
     def __init__(
@@ -61,8 +61,11 @@ class Simulation:
             raise InputError(f"least: needs a share of at most 1, got {least}")
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
-        terms = Policy(dropout=max(Policy.dropout, MARGIN * (self.dropout + self.late))) if policy is None else policy
-        self.rounds = SecureRounds(self.seed, terms)
+        if policy is None:
+            policy = Policy(dropout=min(max(Policy.dropout, MARGIN * (self.dropout + self.late)), MOST_GONE))
+        if not isinstance(policy, Policy):
+            raise InputError(f"policy: needs a Policy, got {policy!r}")
+        self.rounds = SecureRounds(self.seed, policy)
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
@@ -119,7 +122,7 @@ class Simulation:
         result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
         summed = np.isin(speakers, [] if result is None else result.survivors)
         if result is None or (speaking is not None and not summed.all()):  # those spoken for cannot be counted then
-            return Sum(np.zeros(query.length, dtype=np.int64), 0, int(summed.sum()), ask.cohort.weight, lost=True)
+            return Sum(np.zeros(query.length, dtype=np.int64), 0, len(speakers), ask.cohort.weight, lost=True)
         counted = times[summed] if speaking is None else times
         return Sum(result.total, int(counted.sum()), int(summed.sum()), ask.cohort.weight)
 

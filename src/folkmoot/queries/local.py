@@ -135,6 +135,10 @@ class ShardBase(Query):
     items: Ids | None
     key: int
 
+    @property
+    def all_speak(self) -> bool:
+        return False
+
     def speakers(self, ids: Ids) -> Mask:
         first = np.zeros(len(ids), dtype=bool)
         first[np.unique(self.shard_of_client()[ids], return_index=True)[1]] = True

@@ -82,6 +82,11 @@ class Query(ABC):
         """Whose answers are hidden in the sum, where some clients speak for others; None: everybody's."""
         return None
 
+    @property
+    def all_speak(self) -> bool:
+        """Whether everybody who is asked gives an answer of its own."""
+        return not self.voluntary
+
     def hit(self, answers: int) -> int:
         """At most so many numbers of a sum of so many answers are not 0."""
         return self.length

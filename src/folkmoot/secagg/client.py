@@ -99,7 +99,7 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
     if turn.now.announced:
         last = turn.now.announcement
         if announcement.session == last.session and announcement.round <= last.round:
-            refuse("this round was begun before: its keys are spent")
+            refuse("rounds of a session go up, and this one is not beyond the last: its keys are spent")
     if announcement.roster != member.roster.digest:
         refuse("the server goes by another roster")
     if announcement.clients < member.policy.enough(0):
@@ -249,9 +249,11 @@ def mask(turn: Turn) -> tuple[State, bytes]:
 
 def encoded(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:
     """The vector as words of the ring: written out, or in a sketch."""
-    if vector.shape != (announcement.length,) or vector.dtype != np.int64:
-        raise InputError(f"answer: needs {announcement.length:,} whole numbers of 64 bits, got another shape or type")
-    vector = np.clip(vector, 0, announcement.most)  # to refuse instead would tell the server of a number too large
+    vector = np.asarray(vector)
+    if vector.shape != (announcement.length,) or vector.dtype.kind not in "iu":
+        raise InputError(f"answer: needs an array of {announcement.length:,} whole numbers")
+    # To refuse a number that is too large would tell the server of it.
+    vector = np.clip(vector, 0, announcement.largest or announcement.most).astype(np.int64)
     if announcement.room:
         places = np.flatnonzero(vector)
         return announcement.sketch(sketch_seed(state)).encode(places, vector[places])

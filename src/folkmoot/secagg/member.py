@@ -24,8 +24,10 @@ class Roster:
 
     def __post_init__(self) -> None:
         for client, key in self.keys.items():
-            if not 0 <= client < MOST_NUMBER or len(key) != KEY:
-                raise InputError(f"roster: client {client} needs a number below 2^32 and a key of {KEY} bytes")
+            if not isinstance(client, int) or not 0 <= client < MOST_NUMBER or len(key) != KEY:
+                raise InputError(f"roster: client {client!r} needs a number below 2^32 and a key of {KEY} bytes")
+        if len(set(self.keys.values())) < len(self.keys):
+            raise InputError("roster: two clients have the same key")
 
     @cached_property
     def digest(self) -> bytes:
@@ -43,8 +45,9 @@ class Roster:
 class Policy:
     """What a client asks of a round before it takes part.
 
-    fewest: clients that must be in the sum. corrupt: the share of the roll that may work for the server.
-    dropout: the share that may fall silent, and that a server may leave out of the roll.
+    fewest: clients that must be in the sum. corrupt: the share of those asked that may work for the server.
+    dropout: the share that may fall silent, and that a server may leave out of the roll. Shares are rounded down.
+    malicious: False trusts the server to keep to the protocol, and to tell who dropped out as it was.
     """
 
     fewest: int = 10
@@ -70,3 +73,7 @@ class Member:
     identity: Ed25519PrivateKey = field(repr=False)
     roster: Roster = field(repr=False)
     policy: Policy = Policy()
+
+    def __post_init__(self) -> None:
+        if self.roster.keys.get(self.id) != self.identity.public_key().public_bytes_raw():
+            raise InputError(f"member: client {self.id!r} is not on the roster with this identity's key")

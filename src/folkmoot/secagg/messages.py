@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from folkmoot.errors import InputError
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
@@ -62,24 +63,41 @@ class Announcement(Message):
     length: int  # of a vector
     most: int  # no number of the sum is larger
     room: int = 0  # of a sketch, in items; 0: vectors are written out
+    largest: int = 0  # no number of one client is larger; 0: as large as the sum
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("session", len(self.session), SESSION, SESSION),
+            ("question", len(self.question), DIGEST, DIGEST),
+            ("roster", len(self.roster), DIGEST, DIGEST),
+            ("round", self.round, 0, 2**32 - 1),
+            ("clients", self.clients, 0, MOST),
+            ("length", self.length, 1, MOST_LENGTH),
+            ("most", self.most, 1, 2**MOST_BITS - 1),
+            ("room", self.room, 0, self.length),
+            ("largest", self.largest, 0, self.most),
+        ):
+            if not low <= value <= high:
+                span = f"{low} bytes" if low == high else f"a number between {low:,} and {high:,}"
+                raise InputError(f"announcement: {name} needs {span}, got {value:,}")
+        if self.room and not self.sketch(bytes(DIGEST)).fits:
+            raise InputError("announcement: a sketch has no bits left to check an item by")
 
     def encode(self) -> bytes:
         numbers = U32.pack(self.clients) + U32.pack(self.length) + U64.pack(self.most) + U32.pack(self.room)
-        return self.head() + self.question + self.roster + numbers
+        return self.head() + self.question + self.roster + numbers + U64.pack(self.largest)
 
     @classmethod
     def decode(cls, data: bytes) -> "Announcement":
         reader, session, number = cls.opened(data)
         question, roster = reader.take(DIGEST), reader.take(DIGEST)
         clients, length = reader.number(U32), reader.number(U32)
-        most, room = reader.number(U64), reader.number(U32)
+        most, room, largest = reader.number(U64), reader.number(U32), reader.number(U64)
         reader.end()
-        if clients > MOST or not 1 <= length <= MOST_LENGTH or not 1 <= most < 2**MOST_BITS or room > length:
-            raise Malformed("an announcement asks for what cannot be")
-        announcement = cls(session, number, question, roster, clients, length, most, room)
-        if room and not announcement.sketch(bytes(DIGEST)).fits:
-            raise Malformed("an announced sketch has no bits left to check an item by")
-        return announcement
+        try:
+            return cls(session, number, question, roster, clients, length, most, room, largest)
+        except InputError:
+            raise Malformed("an announcement asks for what cannot be") from None
 
     def sketch(self, seed: bytes) -> Sketch:
         return Sketch(self.length, self.room, self.most, seed)

@@ -10,6 +10,7 @@ no two sets of neighbours can be talked into giving away both secrets of one cli
 must hold more than half of the honest clients (`honest_in_any_sum`): then there is one sum, not several.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -24,6 +25,7 @@ from folkmoot.inputs import as_count, as_number
 
 SECURITY, CORRECTNESS = 40, 20
 FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
+SMALL = 100  # clients that may all be neighbours
 EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
 
 
@@ -76,6 +78,7 @@ def choose(
     if n > MOST:
         raise InputError(f"clients: a round has at most {MOST:,}, got {n:,}")
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
+    as_count(security, "security"), as_count(correctness, "correctness")
     bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
     return _chosen(n, bad, *shares, malicious, security, correctness)
 
@@ -102,8 +105,15 @@ def _chosen(
         least = _threshold(n, bad, degree, malicious, security)
         # So many that are left, or more, are missed with the chance that more than the others are gone.
         enough = degree - int(np.argmax(_more_than(n, gone, degree) <= 2.0**-correctness / n))
-        if least <= enough and (not malicious or _one_sum(n, bad, degree, least, security)):
-            return Parameters(n, degree, least, bad, corrupt, dropout, malicious, security, correctness)
+        if least > enough:
+            continue
+        if malicious:
+            # More neighbours or a higher threshold make it one sum; with neighbours small cohorts bear more dropouts.
+            highest = least if n <= SMALL else enough
+            if not _one_sum(n, bad, degree, highest, security):
+                continue
+            least += bisect_left(range(least, highest), True, key=lambda t: _one_sum(n, bad, degree, t, security))
+        return Parameters(n, degree, least, bad, corrupt, dropout, malicious, security, correctness)
     raise InputError(
         f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
         "ask more clients, or allow for less"

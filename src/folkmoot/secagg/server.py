@@ -59,7 +59,11 @@ def serve(
     announcement: Announcement, roster: Roster, clients: list[int], policy: Policy | None = None
 ) -> Generator[Outbox, Inbox, Aggregate]:
     """Lead a round over these clients, on terms that they accept. May raise AggregationFailed or SketchFailed."""
-    policy = policy or Policy()
+    policy = Policy() if policy is None else policy
+    if len(set(clients)) != announcement.clients or not roster.keys.keys() >= set(clients):
+        raise InputError(
+            f"clients: {announcement.clients} of the roster are announced, each once; given are {clients!r:.60}"
+        )
     announced, mark = announcement.encode(), (announcement.session, announcement.round)
 
     inbox = yield dict.fromkeys(clients, announced)

@@ -50,10 +50,13 @@ class State:
     def decode(cls, data: bytes) -> "State":
         if not data:
             return cls()
-        reader = Reader(data)
-        stage = reader.number(U8)
-        parts = {name: reader.take(reader.count(1, len(data))) for name in PARTS}
-        reader.end()
+        try:
+            reader = Reader(data)
+            stage = reader.number(U8)
+            parts = {name: reader.take(reader.count(1, len(data))) for name in PARTS}
+            reader.end()
+        except Malformed:
+            raise Malformed("a stored state is not one that a client stores") from None
         state = cls(Stage(stage) if stage in list(Stage) else Stage.IDLE, **parts)
         if state.stage != stage or not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")

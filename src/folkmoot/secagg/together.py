@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.kernels import on_threads, thread_count
+from folkmoot.kernels import on_threads
 from folkmoot.secagg.client import Answer, Random, Refused, step
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement
@@ -70,6 +70,5 @@ def answered(
             except Refused:
                 continue
 
-    size = max(len(clients) // (8 * thread_count()), 1)
-    on_threads(some, [(at, min(at + size, len(clients))) for at in range(0, len(clients), size)])
+    on_threads(some, [(at, at + 1) for at in range(len(clients))])
     return replies
