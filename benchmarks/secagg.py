@@ -166,13 +166,14 @@ def bare(clients: int, degree: int, threshold: int, size: int) -> float:
     def some(lo: int, hi: int) -> None:
         buffer = bytearray(size)
         for _ in range(lo, hi):
-            for _ in range(2):  # its keys; its advertisement and consent, and the server's look at both
+            for _ in range(2):
                 X25519PrivateKey.generate().public_key().public_bytes_raw()
+            for _ in range(3):  # advertisement, vector and consent, and the server's look at them
                 identity.sign(said)
                 verifier.verify(signature, said)
             for _ in range(4 * degree):  # boxes out and in, masks with those it chose and who chose it
                 private.exchange(public)
-            for _ in range(2 * degree + threshold):  # their keys, and the consents
+            for _ in range(3 * degree + threshold):  # their keys, what they signed with their vectors, and the consents
                 verifier.verify(signature, said)
             for _ in range(degree):
                 AESGCM(bytes(32)).encrypt(bytes(12), bytes(80), said)

@@ -242,7 +242,8 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         key = known(pair_mask_key(masking, public, state, member.id, other))
         (added if member.id < other else taken).append(key)
     add_masks(words, added, taken)
-    reply = Masked(announcement.session, announcement.round, packed(words, announcement.ring_bits))
+    signature = signed(member.identity, "masked", state)
+    reply = Masked(announcement.session, announcement.round, signature, packed(words, announcement.ring_bits))
     forgotten = dict.fromkeys(("channel_seed", "mask_seed", "own_seed", "fingerprint", "prints", "mask_keys"), b"")
     return replace(now, stage=Stage.MASKED, sharing=delivery.sharing, held=held, **forgotten), reply.encode()
 
@@ -280,7 +281,7 @@ def unmask(turn: Turn) -> tuple[State, bytes]:
     """Consents → Unmasking. A share of one secret or of the other, and then nothing is left."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
     chosen, threshold = marked(now.chosen, now.order), now.needed
-    shown = Consents.decode(turn.message, len(chosen)).of(announcement)
+    shown = Consents.decode(turn.message, len(chosen), len(now.order)).of(announcement)
     if not chosen >= shown.signatures.keys():
         refuse("a consent is of somebody whom this client did not choose")
     state, good = agreed_on(now.said, now.sharing), 0
@@ -290,8 +291,12 @@ def unmask(turn: Turn) -> tuple[State, bytes]:
             break
     else:
         refuse(f"{good} neighbours signed the same roll and survivors; {threshold} must")
-    alive = marked(now.survivors, now.order)
-    shares = {owner: both[0] if owner in alive else both[1] for owner, both in now.shares.items()}
+    alive, shares = marked(now.survivors, now.order), {}
+    for owner, (own, masking) in now.shares.items():
+        if owner not in alive:
+            shares[owner] = masking
+        elif is_signed(member.roster.keys[owner], shown.owners.get(owner, b""), "masked", state):
+            shares[owner] = own  # it was told the same, and so masked with this client too
     return State(announced=now.announced), Unmasking(announcement.session, announcement.round, shares).encode()
 
 

@@ -275,20 +275,22 @@ class Delivery(Message):
 
 @dataclass(frozen=True)
 class Masked(Message):
-    """8. Client to server: its vector, masked, packed into the ring."""
+    """8. Client to server: its vector, masked, packed into the ring; and a signature under what it was told."""
 
     kind = 8
+    signature: bytes  # under who shares, as the client was told
     vector: bytes | memoryview  # read in place: it may be long
 
     def encode(self) -> bytes:
-        return self.head() + self.vector
+        return self.head() + self.signature + self.vector
 
     @classmethod
     def decode(cls, data: bytes, size: int) -> "Masked":
-        _, session, number = cls.opened(data[:HEAD])
-        if len(data) != HEAD + size:
+        reader, session, number = cls.opened(data[: HEAD + SIGNATURE])
+        signature = reader.take(SIGNATURE)
+        if len(data) != HEAD + SIGNATURE + size:
             raise Malformed("a masked vector is not as long as announced")
-        return cls(session, number, memoryview(data)[HEAD:])
+        return cls(session, number, signature, memoryview(data)[HEAD + SIGNATURE :])
 
 
 @dataclass(frozen=True)
@@ -329,20 +331,23 @@ class Consent(Message):
 
 @dataclass(frozen=True)
 class Consents(Message):
-    """11. Server to client: the consents of the neighbours it chose."""
+    """11. Server to client: the consents of the neighbours it chose; and of the survivors whose shares it holds, what
+    they signed with their vectors.
+    """
 
     kind = 11
     signatures: dict[int, bytes]
+    owners: dict[int, bytes]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(self.signatures)
+        return self.head() + by_client(self.signatures) + by_client(self.owners)
 
     @classmethod
-    def decode(cls, data: bytes, degree: int) -> "Consents":
+    def decode(cls, data: bytes, degree: int, clients: int) -> "Consents":
         reader, session, number = cls.opened(data)
-        signatures = reader.by_client(SIGNATURE, degree)
+        signatures, owners = reader.by_client(SIGNATURE, degree), reader.by_client(SIGNATURE, clients)
         reader.end()
-        return cls(session, number, signatures)
+        return cls(session, number, signatures, owners)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def serve(
     announced, mark = announcement.encode(), (announcement.session, announcement.round)
 
     inbox = yield dict.fromkeys(clients, announced)
-    adverts = dict(sorted(read_adverts(announcement, announced, roster, inbox)))
+    adverts = dict(sorted(read_adverts(announcement, announced, roster, set(clients), inbox)))
     enough(len(adverts), policy.enough(announcement.clients), "gave their keys")
     chosen = protected(len(adverts), announcement.clients, policy)
     order = np.array(list(adverts), dtype=np.int64)
@@ -92,18 +92,20 @@ def serve(
             delivered[receiver][sender] = bodies[sender] + sent[receiver]
 
     inbox = yield {one: Delivery(*mark, sharing, items).encode() for one, items in delivered.items()}
-    vectors = dict(read(inbox, boxes, lambda data: Masked.decode(data, announcement.vector_size).of(announcement)))
+    vectors = dict(read_vectors(announcement, roster, state, boxes, inbox))
     alive = set(vectors)
     enough(len(alive), policy.enough(0), "sent their vectors")
     total = added_up(announcement, [sent.vector for sent in vectors.values()])
     survivors = Survivors(*mark, bitmap(alive, order))
+    masked = {one: sent.signature for one, sent in vectors.items()}
+    owners = {one: {other: masked[other] for other in delivered[one].keys() & alive} for one in alive}
     del vectors, delivered
 
     inbox = yield dict.fromkeys(sorted(alive), survivors.encode())
     consents = dict(read_consents(announcement, roster, state, survivors, alive, inbox))
     signatures = {one: {other: consents[other] for other in boxes[one].keys() & consents.keys()} for one in consents}
 
-    inbox = yield {one: Consents(*mark, mine).encode() for one, mine in signatures.items()}
+    inbox = yield {one: Consents(*mark, mine, owners[one]).encode() for one, mine in signatures.items()}
     given = read(inbox, consents, lambda data: Unmasking.decode(data, len(order)).of(announcement))
     recovery = Recovery(announced, chosen.threshold, adverts, boxes, {holder: one.shares for holder, one in given})
     try:
@@ -139,11 +141,11 @@ def read(inbox: Inbox, expected: dict[int, Any] | set[int], decode: Callable[[by
 
 
 def read_adverts(
-    announcement: Announcement, announced: bytes, roster: Roster, inbox: Inbox
+    announcement: Announcement, announced: bytes, roster: Roster, clients: set[int], inbox: Inbox
 ) -> Iterator[tuple[int, Advertisement]]:
     """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
     seen: set[bytes] = set()
-    for sender, entry in read(inbox, roster.keys, lambda data: Advertisement.decode(data).of(announcement)):
+    for sender, entry in read(inbox, clients, lambda data: Advertisement.decode(data).of(announcement)):
         keys = {entry.channel_key, entry.mask_key}
         signed = is_signed(roster.keys[sender], entry.signature, "advertisement", announced, *entry.content())
         if entry.id == sender and signed and len(keys - seen) == 2 and all(map(is_of_full_order, keys)):
@@ -166,6 +168,14 @@ def read_boxes(
     for sender, sent in read(inbox, graph, lambda data: Boxes.decode(data, degree).of(announcement)):
         if sent.boxes.keys() == graph[sender]:
             yield sender, sent.boxes
+
+
+def read_vectors(
+    announcement: Announcement, roster: Roster, state: bytes, boxes: dict[int, dict[int, bytes]], inbox: Inbox
+) -> Iterator[tuple[int, Masked]]:
+    for sender, sent in read(inbox, boxes, lambda data: Masked.decode(data, announcement.vector_size).of(announcement)):
+        if is_signed(roster.keys[sender], sent.signature, "masked", state):
+            yield sender, sent
 
 
 def read_consents(

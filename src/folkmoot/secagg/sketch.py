@@ -11,6 +11,7 @@ left in any cell and the numbers add up to what the last cell says, or it is no 
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from folkmoot.kernels import kernel
 from folkmoot.secagg.primitives import derived
 
 CELLS_AN_ITEM, PARTS = 1.4, 4
-LEAST_CELLS, LEAST_CHECK_BITS = 64, 12
+PAIR_CHANCE, LEAST_CHECK_BITS = 2.0**-13, 12
 ONE, ZERO = np.uint64(1), np.uint64(0)
 Cells = NDArray[np.uint64]
 Ids = NDArray[np.int64]
@@ -41,8 +42,11 @@ class Sketch:
 
     @property
     def part(self) -> int:
-        """Cells in each of the four parts."""
-        return max((int(CELLS_AN_ITEM * self.items) - 1) // PARTS, LEAST_CELLS // PARTS)
+        """Cells in each of the four parts. Two items that share all four cannot be told apart; in a small table that is
+        what fails first, so it gets more cells than its items need.
+        """
+        apart = ceil((self.items**2 / 2 / PAIR_CHANCE) ** 0.25)
+        return max((int(CELLS_AN_ITEM * self.items) - 1) // PARTS, apart)
 
     @property
     def cells(self) -> int:
@@ -55,8 +59,11 @@ class Sketch:
 
     @property
     def fits(self) -> bool:
-        """Whether a word has bits left to check an item by."""
-        return sum(self.bits) + LEAST_CHECK_BITS <= 64
+        """Whether a word holds any number of any item, and bits to check it by. An even number shifts bits out at the
+        top, as many as it has zeros at its end.
+        """
+        count, item = self.bits
+        return count + item + max(count - 1, LEAST_CHECK_BITS) <= 64
 
     @property
     def _keys(self) -> Cells:

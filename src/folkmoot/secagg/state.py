@@ -81,6 +81,8 @@ class State:
                 marked(bits, self.order)
         if sizes["prints"] // FINGERPRINT not in (0, on_roll):
             return False
+        if self.threshold and not 1 <= self.needed <= len(marked(self.chosen, self.order)):
+            return False
         return not self.mask_keys or sizes["mask_keys"] // KEY == len(marked(self.chosen, self.order))
 
     @property
