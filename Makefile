@@ -3,13 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test check bench clean
+.PHONY: demo test fuzz check bench clean
 
 demo: $(VENV)/installed
 	$(RUN) -m folkmoot.demo
 
+# Secure aggregation is tested by itself: every branch of it must be reached.
 test: check .data/tried
-	$(RUN) -m pytest
+	$(RUN) -m pytest --ignore tests/secagg
+	$(RUN) -m pytest tests/secagg --cov
+	$(RUN) -m tests.secagg.fuzz --seconds 2 --forget
+
+fuzz: $(VENV)/installed
+	$(RUN) -m tests.secagg.fuzz
 
 check: $(VENV)/installed
 	$(RUN) -m ruff check

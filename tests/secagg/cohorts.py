@@ -8,6 +8,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
+from folkmoot.kernels import threads
 from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement
@@ -75,7 +76,10 @@ class Federation:
         return np.asarray(np.sum([self.vector(client) for client in clients], axis=0))
 
     def aggregate(self, drops: Drops | None = None) -> Aggregate:
-        return aggregate(self.announcement, self.members, self.answer, drops)
+        """With coins that follow from a seed, drawn by one client after the other: the same every time."""
+        with threads(1):
+            coins = np.random.default_rng(0).bytes
+            return aggregate(self.announcement, self.members, self.answer, drops, random=coins)
 
     def check(self, result: Aggregate) -> None:
         """The sum is that of exactly those who are said to be in it."""

@@ -7,7 +7,7 @@ from folkmoot.errors import InputError
 from folkmoot.secagg import shamir
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.packing import add_packed, packed
-from folkmoot.secagg.parameters import choose, is_safe
+from folkmoot.secagg.parameters import choose, is_safe, part_of
 from folkmoot.secagg.sketch import Sketch, SketchFailed
 
 # (clients, corrupt, dropout, malicious): (degree, threshold)
@@ -29,8 +29,9 @@ def test_known_degrees_and_thresholds(asked: tuple[int, float, float, bool], kno
     clients, corrupt, dropout, malicious = asked
     found = choose(clients, corrupt=corrupt, dropout=dropout, malicious=malicious)
     assert (found.degree, found.threshold) == known
-    assert is_safe(clients, *known, corrupt, malicious)
-    assert not is_safe(clients, known[0], known[1] - 1, corrupt, malicious)
+    bad = part_of(corrupt, clients)
+    assert is_safe(clients, *known, bad, malicious)
+    assert not is_safe(clients, known[0], known[1] - 1, bad, malicious)
 
 
 @pytest.mark.parametrize("wrong", [{"clients": 2}, {"clients": 10, "corrupt": 1.0}, {"clients": 10, "dropout": 0.9}])

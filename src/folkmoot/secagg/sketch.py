@@ -11,7 +11,7 @@ left in any cell and the numbers add up to what the last cell says, or it is no 
 """
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Sketch:
         """Cells in each of the four parts. Two items that share all four cannot be told apart; in a small table that is
         what fails first, so it gets more cells than its items need.
         """
-        apart = ceil((self.items**2 / 2 / PAIR_CHANCE) ** 0.25)
+        apart = ceil(sqrt(sqrt(self.items**2 / 2 / PAIR_CHANCE)))
         return max((int(CELLS_AN_ITEM * self.items) - 1) // PARTS, apart)
 
     @property

@@ -1,0 +1,59 @@
+"""A round whose secrets are known to the test, to look for them where they must not be."""
+
+from functools import cached_property
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.secagg.client import step
+from folkmoot.secagg.messages import Announcement
+from folkmoot.secagg.state import State
+from tests.secagg.attacks.server_tricks import Coins, EvilServer
+from tests.secagg.cohorts import Federation, Vector
+
+
+class Hidden(Federation):
+    """Identities that do not look like zeros."""
+
+    @cached_property
+    def identities(self) -> dict[int, Ed25519PrivateKey]:
+        keys = (np.random.default_rng(one).bytes(32) for one in range(self.clients))
+        return {7 * one + 3: Ed25519PrivateKey.from_private_bytes(key) for one, key in enumerate(keys)}
+
+
+FEDERATION = Hidden(12, length=3, largest=10**12)  # numbers that are not met by chance
+VICTIM = FEDERATION.ids[5]
+MEMBER = FEDERATION.members[VICTIM]
+
+
+class Round:
+    """An honest one, the victim's states and replies, and what nobody else may see."""
+
+    def __init__(self) -> None:
+        self.server = EvilServer(FEDERATION)
+        self.server.up_to(6)
+        self.messages = {exchange: outbox[VICTIM] for exchange, outbox in self.server.sent.items()}
+        self.states, self.replies, coins = [b""], list[bytes](), Coins(0, VICTIM)
+        for message in self.messages.values():
+            state, reply = step(MEMBER, self.states[-1], message, FEDERATION.answer(VICTIM), coins)
+            self.states.append(state)
+            self.replies.append(reply)
+        self.raw = [MEMBER.identity.private_bytes_raw(), *coins.drawn]
+        self.held = State.decode(self.states[4]).shares
+
+    @cached_property
+    def sought(self) -> list[bytes]:
+        """Any eight bytes of a secret or a share in the ways they are written, and the numbers."""
+        secrets = [*self.raw, *(share for both in self.held.values() for share in both)]
+        pieces = [secret[at : at + 8] for secret in secrets for at in range(0, len(secret) - 7, 8)]
+        forms = [form for piece in pieces for form in (piece, piece.hex().encode(), repr(piece)[2:-1].encode())]
+        return forms + [str(one).encode() for one in FEDERATION.vector(VICTIM)]
+
+    def shows(self, what: object) -> bool:
+        text = what if isinstance(what, bytes) else f"{what!r} {what!s}".encode()
+        return any(form in text for form in self.sought)
+
+
+def given(vector: Vector, _: Announcement) -> Vector:
+    """An answer, but for its first argument."""
+    return vector

@@ -1,0 +1,54 @@
+"""The server tells a client that it is gone, though it is there. Its neighbours would then give away the seed of its
+mask key, and its vector would lie under one mask only. It refuses to be called gone, before it sends its vector and
+after; and neighbours who believe it give the shares of one seed, never of the other.
+"""
+
+import numpy as np
+import pytest
+
+from folkmoot.secagg.primitives import SEED
+from tests.secagg.attacks.server_tricks import EvilServer, known_seed
+from tests.secagg.cohorts import Federation
+
+FEDERATION = Federation(20)
+VICTIM, CORRUPT = FEDERATION.ids[7], set(FEDERATION.ids[:2])
+EVERYONE = set(FEDERATION.ids)
+
+
+@pytest.fixture(scope="module")
+def masked() -> EvilServer:
+    server = EvilServer(FEDERATION, terms=(18, 11))
+    server.up_to(5)
+    return server
+
+
+def test_before_its_vector_is_sent() -> None:
+    server = EvilServer(FEDERATION, terms=(18, 11))
+    outbox = server.up_to(4)
+    others = EVERYONE - {VICTIM}
+    server.is_refused(VICTIM, server.delivery(VICTIM, others), "calls this client gone")
+    assert server.delivery(VICTIM, EVERYONE) == outbox[VICTIM]
+    assert server.trial(VICTIM, outbox[VICTIM])
+
+
+def test_after_its_vector_is_sent(masked: EvilServer) -> None:
+    masked.is_refused(VICTIM, masked.survivors(EVERYONE - {VICTIM}), "calls this client gone")
+    assert masked.trial(VICTIM, masked.survivors(EVERYONE))
+    someone_else = EVERYONE - {FEDERATION.ids[9]}
+    assert masked.trial(VICTIM, masked.survivors(someone_else))
+
+
+def test_one_mask_is_left_when_all_others_believe_it(masked: EvilServer) -> None:
+    """What the second mask is for: all others were told that the client is gone, and gave its mask key away."""
+    server, alive = masked.fork(), EVERYONE - {VICTIM}
+    given = server.views(dict.fromkeys(alive - CORRUPT, alive), EVERYONE, CORRUPT)
+    assert given.keys() == alive - CORRUPT
+    mask_seed = server.recovery(given | server.held(CORRUPT, 1)).mask_seed(VICTIM)
+    own_seed = server.coins[VICTIM].drawn[2]
+    assert len(own_seed) == SEED
+    assert known_seed(server.recovery(server.held(CORRUPT, 0)).own_seed, VICTIM) is None
+
+    state, vector = server.agreed(EVERYONE), {VICTIM: server.replies[4][VICTIM]}
+    seeds, plain = {VICTIM: mask_seed}, FEDERATION.vector(VICTIM)
+    np.testing.assert_array_equal(server.bare(vector, state, {VICTIM: own_seed}, seeds), plain)
+    assert (server.bare(vector, state, {}, seeds) == plain).mean() < 0.1

@@ -1,0 +1,96 @@
+"""A client advertises keys that agree on a known secret with everybody, keys that stand there twice, somebody else's
+keys, or keys that it did not sign. Honest clients refuse such a neighbour, so one liar could empty the round.
+The server checks what every client will check, leaves the liar off the roll, and the others go on.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from folkmoot.secagg.messages import Advertisement, Roll
+from folkmoot.secagg.primitives import signed
+from tests.secagg.attacks.client_tricks import KEYS, play, rehearsal
+from tests.secagg.cohorts import Federation, Outbox
+
+COHORT = Federation(12, length=8)
+LIAR, VICTIM = COHORT.ids[3], COHORT.ids[8]
+ANNOUNCED = COHORT.announcement.encode()
+P = 2**255 - 19
+ORDER_8 = (
+    0x00B8495F16056286FDB1329CEB8D09DA6AC49FF1FAE35616AEB8413B7C7AEBE0,
+    0x57119FD0DD4E22D8868E1C58C45C44045BEF839C55B1D0B1248C50A3BC959C5F,
+)
+LOW_ORDER = [number.to_bytes(32, "little") for number in (0, 1, *ORDER_8, P - 1, P, P + 1)]
+TOP_BIT = [bytes((*key[:31], key[31] | 0x80)) for key in LOW_ORDER]  # the same points: the top bit does not count
+
+
+def advert(client: int) -> Advertisement:
+    return Advertisement.decode(rehearsal(COHORT)[KEYS, client].reply)
+
+
+def with_signature(entry: Advertisement, client: int = LIAR, announced: bytes = ANNOUNCED) -> bytes:
+    identity = COHORT.identities[client]
+    return replace(entry, signature=signed(identity, "advertisement", announced, *entry.content())).encode()
+
+
+def check_left_off(message: bytes) -> None:
+    def to_server(exchange: int, replies: Outbox) -> Outbox:
+        if exchange == KEYS:
+            replies.pop(LIAR)
+            replies[LIAR] = message  # after all others: who says a key first keeps it
+        return replies
+
+    sent: list[Outbox] = []
+    result = play(COHORT, to_server=to_server, sent=sent)
+    others = [one for one in COHORT.ids if one != LIAR]
+    assert Roll.decode(sent[1][others[0]]).ids.tolist() == others
+    assert result.survivors == tuple(others)
+    COHORT.check(result)
+
+
+@pytest.mark.parametrize("key", [*LOW_ORDER, *TOP_BIT], ids=bytes.hex)
+def test_keys_of_low_order(key: bytes) -> None:
+    check_left_off(with_signature(replace(advert(LIAR), mask_key=key)))
+    check_left_off(with_signature(replace(advert(LIAR), channel_key=key)))
+
+
+def test_one_key_for_both_purposes() -> None:
+    mine = advert(LIAR)
+    check_left_off(with_signature(replace(mine, channel_key=mine.mask_key)))
+
+
+Forge = Callable[[Advertisement, Advertisement], Advertisement]  # of (its own, the victim's)
+COPIES: dict[str, Forge] = {
+    "mask key": lambda mine, other: replace(mine, mask_key=other.mask_key),
+    "channel key": lambda mine, other: replace(mine, channel_key=other.channel_key),
+    "crosswise": lambda mine, other: replace(mine, channel_key=other.mask_key, mask_key=other.channel_key),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_keys_of_another_client(copy: str) -> None:
+    check_left_off(with_signature(COPIES[copy](advert(LIAR), advert(VICTIM))))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        replace(advert(LIAR), signature=bytes(64)).encode(),
+        replace(advert(LIAR), signature=advert(VICTIM).signature).encode(),
+        replace(advert(LIAR), commitment=bytes(32)).encode(),
+        with_signature(advert(LIAR), client=VICTIM),
+        with_signature(advert(LIAR), announced=COHORT.later().encode()),
+        with_signature(replace(advert(LIAR), round=2)),
+        with_signature(replace(advert(LIAR), session=bytes(16))),
+        with_signature(replace(advert(LIAR), id=VICTIM)),
+        advert(VICTIM).encode(),
+        b"",
+    ],
+    ids=[
+        "not signed", "signed for other keys", "signed before a change", "signed by another", "for another round",
+        "of another round", "of another session", "in another's name", "another's own", "nothing",
+    ],
+)  # fmt: skip
+def test_keys_that_are_not_signed(message: bytes) -> None:
+    check_left_off(message)

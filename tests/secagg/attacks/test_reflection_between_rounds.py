@@ -1,0 +1,108 @@
+"""The server sends a client what was said in another round or session: survivors of yesterday, consents to them, keys
+whose secrets it has learnt since. Every message names its session and round, and where the server writes these anew,
+what is signed or sealed inside still belongs elsewhere.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from folkmoot.secagg.messages import HEAD, Announcement, Neighbours
+from folkmoot.secagg.server import AggregationFailed
+from folkmoot.secagg.state import State
+from tests.secagg.attacks.server_tricks import EvilServer
+from tests.secagg.cohorts import Federation, Outbox, conversation
+
+FEDERATION, ALL = Federation(11), (10, 6)  # all are neighbours of all
+VICTIM = FEDERATION.ids[4]
+NOW = FEDERATION.announcement
+ELSEWHERE = {
+    "later round": FEDERATION.later(),
+    "earlier round": replace(NOW, round=0),
+    "other session": replace(NOW, session=bytes(16)),
+    "other session and round": replace(NOW, session=bytes(16), round=9),
+}
+NAMES = {2: "Roll", 3: "Neighbours", 4: "Delivery", 5: "Survivors", 6: "Consents"}
+
+
+@pytest.fixture(scope="module")
+def here() -> dict[int, EvilServer]:
+    """By exchange: this round when it has come to it."""
+    found = {exchange: EvilServer(FEDERATION, terms=ALL) for exchange in NAMES}
+    for exchange, server in found.items():
+        server.up_to(exchange)
+    return found
+
+
+@pytest.fixture(scope="module", params=list(ELSEWHERE))
+def there(request: pytest.FixtureRequest) -> EvilServer:
+    """A whole round somewhere else, with the same clients."""
+    server = EvilServer(FEDERATION, ELSEWHERE[request.param], seed=1, terms=ALL)
+    server.up_to(6)
+    return server
+
+
+@pytest.mark.parametrize("exchange", NAMES, ids=NAMES.get)
+def test_as_it_was(here: dict[int, EvilServer], there: EvilServer, exchange: int) -> None:
+    server = here[exchange]
+    server.is_refused(VICTIM, there.sent[exchange][VICTIM], "another session or round")
+    assert server.trial(VICTIM, server.sent[exchange][VICTIM])
+
+
+@pytest.mark.parametrize(
+    ("exchange", "why"),
+    [
+        (2, "other keys for this client"),
+        (3, "not the one on the roll"),
+        (4, "not the one on the roll"),
+        (6, "0 neighbours signed"),
+    ],
+)
+def test_under_a_new_head(here: dict[int, EvilServer], there: EvilServer, exchange: int, why: str) -> None:
+    """Survivors hold nothing but numbers of clients: with a new head they are those of here."""
+    server = here[exchange]
+    honest = server.sent[exchange][VICTIM]
+    server.is_refused(VICTIM, honest[:HEAD] + there.sent[exchange][VICTIM][HEAD:], why)
+    assert here[5].sent[5][VICTIM][HEAD:] == there.sent[5][VICTIM][HEAD:]
+
+
+@pytest.mark.parametrize("others", [1, 10])
+def test_keys_of_there_on_the_roll_of_here(here: dict[int, EvilServer], there: EvilServer, others: int) -> None:
+    """The client's own are fresh, so it takes the roll; but those of others are signed for elsewhere."""
+    server, some = here[2].fork(), [one for one in FEDERATION.ids if one != VICTIM][:others]
+    stale = {one: there.adverts[one].body() for one in some}
+    server.ask(VICTIM, server.rolled(forged=stale).encode())
+    shown = {one: advert.body() for one, advert in server.adverts.items() if one != VICTIM} | stale
+    server.is_refused(VICTIM, Neighbours(*server.mark, shown).encode(), "of another session or round")
+
+
+def test_boxes_of_another_round_do_not_open(here: dict[int, EvilServer], there: EvilServer) -> None:
+    """With the right keys and signatures around them."""
+    server = here[4].fork()
+    others = {one: dict(sent) for one, sent in there.boxes.items()}
+    assert len(State.decode(server.trial(VICTIM, server.sent[4][VICTIM])[0]).shares) == 10
+    server.boxes = others
+    state, _ = server.trial(VICTIM, server.delivery(VICTIM, FEDERATION.ids))
+    assert not State.decode(state).shares
+
+
+def test_an_announcement_is_of_its_round(here: dict[int, EvilServer]) -> None:
+    """In the middle of a round: an earlier one is not begun, a later one ends this one and brings new keys."""
+    for server in here.values():
+        server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "its keys are spent")
+        state, _ = server.trial(VICTIM, ELSEWHERE["later round"].encode())
+        assert State.decode(state).announcement == Announcement.decode(ELSEWHERE["later round"].encode())
+        assert not State.decode(state).held
+
+
+@pytest.mark.parametrize("exchange", range(1, 7))
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_the_server_takes_nothing_of_another_time_either(exchange: int, elsewhere: str) -> None:
+    """What clients say here, under a head of there, counts as not said."""
+
+    def moved(now: int, replies: Outbox) -> Outbox:
+        there = ELSEWHERE[elsewhere].head()[6:]
+        return {one: data[:6] + there + data[HEAD:] if now == exchange else data for one, data in replies.items()}
+
+    with pytest.raises(AggregationFailed):
+        conversation(FEDERATION, to_server=moved)

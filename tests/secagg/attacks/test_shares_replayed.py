@@ -1,0 +1,51 @@
+"""Holders give back the shares that they held for the same owners in an earlier round of the session.
+They were right once; if seeds or polynomials lived longer than a round, they would still be, and the server would
+have shares of two rounds to combine. Every round has fresh seeds under fresh commitments.
+"""
+
+import pytest
+
+from folkmoot.secagg.messages import Unmasking
+from folkmoot.secagg.server import AggregationFailed
+from tests.secagg.attacks.client_tricks import (
+    MANY,
+    UNMASKING,
+    Moment,
+    correctable,
+    honest,
+    lying,
+    play,
+    rehearsal,
+)
+from tests.secagg.cohorts import Federation
+
+COHORT = Federation(12, length=8)
+FEW = COHORT.ids[: correctable(COHORT)]
+
+
+def of_the_round_before(moment: Moment, owner: int, share: bytes) -> bytes:
+    """An owner that did not choose this holder then has no old share with it."""
+    old = Unmasking.decode(rehearsal(COHORT, seed=1)[UNMASKING, moment.client].reply, MANY)
+    return old.shares.get(owner, share)
+
+
+def test_old_shares_are_put_right() -> None:
+    result = play(COHORT, lying(FEW, of_the_round_before), announcement=COHORT.later())
+    assert result.liars == tuple(FEW)
+    COHORT.check(result)
+
+
+def test_of_old_shares_alone_there_is_no_sum() -> None:
+    with pytest.raises(AggregationFailed, match="do not bring it back"):
+        play(COHORT, lying(COHORT.ids, of_the_round_before), announcement=COHORT.later())
+
+
+def test_an_old_message_as_a_whole_counts_as_none() -> None:
+    """So many are left out that too few shares remain."""
+
+    def old(moment: Moment) -> bytes:
+        return rehearsal(COHORT)[UNMASKING, moment.client].reply if moment.exchange == UNMASKING else moment.reply
+
+    with pytest.raises(AggregationFailed, match="0 shares of client"):
+        play(COHORT, old, announcement=COHORT.later())
+    COHORT.check(play(COHORT, honest, announcement=COHORT.later()))

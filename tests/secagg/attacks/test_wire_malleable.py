@@ -1,0 +1,93 @@
+"""A message on its way is written in another way that says the same. Whoever signs, hashes or compares messages could
+then be shown two that differ and mean one thing, or two that look alike to one reader only.
+What is written is read again as it was, and what is read can be written in one way.
+"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from folkmoot.secagg.keys import FINGERPRINT
+from folkmoot.secagg.messages import (
+    BOX,
+    SHARE,
+    Advertisement,
+    Announcement,
+    Boxes,
+    Choice,
+    Consent,
+    Consents,
+    Delivery,
+    Masked,
+    Neighbours,
+    Roll,
+    Survivors,
+    Unmasking,
+)
+from folkmoot.secagg.parameters import MOST
+from folkmoot.secagg.primitives import SIGNATURE
+from folkmoot.secagg.wire import U32, Malformed
+from tests.secagg.fuzz.targets import DECODERS, Written, honest_inputs
+
+
+def fixed(size: int) -> st.SearchStrategy[bytes]:
+    return st.binary(min_size=size, max_size=size)
+
+
+def listed(size: int) -> st.SearchStrategy[dict[int, bytes]]:
+    return st.dictionaries(NUMBER, fixed(size), max_size=5)
+
+
+NUMBER = st.integers(0, 2**32 - 1)
+HEADS = (fixed(16), NUMBER)
+IDS = st.sets(NUMBER, min_size=4, max_size=4).map(lambda ids: b"".join(map(U32.pack, sorted(ids))))
+MADE: dict[str, st.SearchStrategy[Written]] = {
+    "announcement": st.builds(
+        Announcement,
+        *HEADS,
+        fixed(32),
+        fixed(32),
+        st.integers(0, MOST),
+        st.integers(1, 2**31),
+        st.integers(1, 2**63 - 1),
+    ),
+    "advertisement": st.builds(Advertisement, *HEADS, NUMBER, fixed(32), fixed(32), fixed(32), fixed(64)),
+    "roll": st.builds(Roll, *HEADS, st.just(3), st.integers(1, 3), IDS, fixed(4 * FINGERPRINT)),
+    "choice": st.builds(Choice, *HEADS, fixed(2)),
+    "neighbours": st.builds(Neighbours, *HEADS, listed(Advertisement.SIZE)),
+    "boxes": st.builds(Boxes, *HEADS, listed(BOX)),
+    "delivery": st.builds(Delivery, *HEADS, fixed(2), listed(Advertisement.SIZE + BOX)),
+    "masked": st.builds(Masked, *HEADS, fixed(SIGNATURE), fixed(13)),
+    "survivors": st.builds(Survivors, *HEADS, fixed(2)),
+    "consent": st.builds(Consent, *HEADS, fixed(64)),
+    "consents": st.builds(Consents, *HEADS, listed(SIGNATURE), listed(SIGNATURE)),
+    "unmasking": st.builds(Unmasking, *HEADS, listed(SHARE)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
+    message = data.draw(MADE[name])
+    assert DECODERS[name](message.encode(), 13) == message
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(name=st.sampled_from(sorted(DECODERS)), data=st.data())
+def test_what_decodes_is_written_in_one_way(name: str, data: st.DataObject) -> None:
+    """An honest message in which any few bytes are changed."""
+    chosen = data.draw(st.sampled_from([one for one in honest_inputs()[name] if len(one) > 1]))
+    size, honest = chosen[0], chosen[1:]
+    changed = bytearray(honest)
+    for place, value in data.draw(
+        st.lists(st.tuples(st.integers(0, len(honest) - 1), st.integers(0, 255)), max_size=4)
+    ):
+        changed[place] = value
+    try:
+        found = DECODERS[name](bytes(changed), size)
+    except Malformed:
+        assert changed != honest
+        return
+    assert found.encode() == bytes(changed)
+    assert DECODERS[name](found.encode(), size) == found

@@ -1,0 +1,130 @@
+"""The server tells its victims that some of their neighbours do not share, so that they do not mask with these; the
+neighbours are told otherwise, and help to open the victims, whose masks with them are missing. What stops it: nobody
+gives a share of an own mask's seed without its owner's signature under the same sharers.
+"""
+
+from dataclasses import replace
+from math import comb, log2
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.stats import hypergeom
+
+from folkmoot.secagg import client
+from folkmoot.secagg.member import Policy
+from folkmoot.secagg.messages import Delivery
+from folkmoot.secagg.parameters import choose, is_safe
+from folkmoot.secagg.primitives import is_signed
+from folkmoot.secagg.recovery import Unrecoverable
+from folkmoot.secagg.wire import U64, Numbers
+from tests.secagg.attacks.server_tricks import Coins, EvilServer
+from tests.secagg.cohorts import Federation, Vector
+
+
+class PlantedCoins(Coins):
+    """Fall as always, but that the client draws these neighbours (by their places among the others)."""
+
+    def __init__(self, places: list[int], *seed: int) -> None:
+        super().__init__(*seed)
+        self.places = sorted(places)
+
+    def __call__(self, size: int) -> bytes:
+        drawn = super().__call__(size)
+        return b"".join(map(U64.pack, self.places)) if size == U64.size * len(self.places) else drawn
+
+
+class Withheld:
+    """Three friends have each other and the six corrupt clients among their neighbours: a chance of 2^-28 among 60
+    clients who choose 20. The server tells them that some of their neighbours (`unseen`) do not share, so that they
+    do not mask with these; others of their neighbours (`spent`) are told the same, consent and are never asked to
+    unmask. The rest are told that all share, and that all but `spent` survive: those that can (`open_up`) unmask, and
+    so do the unseen, who open the friends, whom they call alive, and spend the spent. Three vectors are left.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.federation, generator = Federation(60, policy=Policy(fewest=5)), np.random.default_rng(seed)
+        self.terms, ids = choose(60), self.federation.ids
+        self.degree, self.threshold = 20, 14  # those of `choose`, or others that clients take
+        self.corrupt, self.friends, self.others = ids[:6], ids[6:9], ids[9:]
+        self.server = EvilServer(self.federation, seed=seed, terms=(self.degree, self.threshold))
+        for one in self.friends:
+            near = [other for other in ids[:9] if other != one]
+            chosen = near + generator.choice(self.others, self.degree - len(near), replace=False).tolist()
+            places = [place for place, other in enumerate(x for x in ids if x != one) if other in chosen]
+            self.server.coins[one] = PlantedCoins(places, seed, one)
+        self.server.up_to(4)
+
+    def chance(self) -> float:
+        """log2 of how many such threes are to be expected."""
+        draws = hypergeom(59, 8, self.degree)
+        return log2(comb(54, 3)) + 3 * float(np.log2(draws.pmf(8)))
+
+    def edges(self, clients: list[int], to: list[int]) -> Numbers:
+        return np.array([[two in self.server.graph[one] for two in to] for one in clients]).astype(int)
+
+    def stories(self) -> tuple[set[int], set[int], set[int]] | None:
+        """Who is spent, who opens up, who is unseen; an integer program. None if there is no such choice."""
+        among, mine = self.edges(self.others, self.others), self.edges(self.friends, self.others)
+        bad, t, size = self.edges(self.others, self.corrupt).sum(axis=1), self.threshold, len(self.others)
+        one, none, near = np.eye(size), np.zeros((size, size)), among * mine.any(axis=0)
+        lacking = t - (self.degree - mine.sum(axis=1))
+        rules = [  # of (spent, open up)
+            LinearConstraint(np.hstack([one, one]), -np.inf, 1),
+            LinearConstraint(np.hstack([-t * one, among]), -bad, np.inf),
+            LinearConstraint(np.hstack([-among, -t * one]), -bad - among.sum(axis=1), np.inf),
+            LinearConstraint(np.hstack([t * one - near, none]), -np.inf, self.degree - near.sum(axis=1)),
+            LinearConstraint(np.hstack([mine, 0 * mine]), lacking, np.inf),
+            LinearConstraint(np.hstack([0 * mine, mine]), lacking, np.inf),
+        ]
+        whole = np.ones(2 * size, dtype=np.int64)
+        found = milp(np.zeros(2 * size), constraints=rules, integrality=whole, bounds=Bounds(0, 1))
+        if found.x is None:
+            return None
+        spent, opening = np.rint(found.x).astype(bool).reshape(2, size)
+        names, unseen = np.array(self.others), mine.any(axis=0) & ~spent
+        return set(names[spent].tolist()), set(names[opening].tolist()), set(names[unseen].tolist())
+
+    def play(self, spent: set[int], unseen: set[int]) -> Vector:
+        server, everyone, friends, corrupt = self.server, set(self.federation.ids), self.friends, set(self.corrupt)
+        told, inner = everyone - unseen, spent | corrupt | set(friends)
+        for one in everyone - spent - set(friends):
+            server.ask(one, server.delivery(one, everyone))
+        for one in spent:
+            server.ask(one, server.delivery(one, told))
+        vectors = {}
+        for one in friends:
+            full = Delivery.decode(server.delivery(one, told), len(everyone))
+            boxes = {sender: box for sender, box in full.boxes.items() if sender in inner}
+            vectors[one] = server.ask(one, replace(full, boxes=boxes).encode())
+        first = server.views(dict.fromkeys(sorted(inner - corrupt), inner), told, corrupt)
+        rest = everyone - inner
+        second = server.views(dict.fromkeys(sorted(rest), everyone - spent), everyone, corrupt)
+        own_seed = server.recovery(first | second | server.held(corrupt, 0)).own_seed
+        mask_seed = server.recovery(second | server.held(corrupt, 1)).mask_seed
+        masking = {one: mask_seed(one) for one in spent} | {one: server.coins[one].drawn[1] for one in corrupt}
+        return server.bare(vectors, server.agreed(told), {one: own_seed(one) for one in friends}, masking)
+
+
+def attacked() -> tuple[Withheld, Vector]:
+    withheld = Withheld(seed=4)  # one in four or so
+    assert is_safe(60, withheld.degree, withheld.threshold, 6, True)
+    assert withheld.terms.honest > 20
+    stories = withheld.stories()
+    assert stories is not None, "another seed has them"
+    return withheld, withheld.play(stories[0], stories[2])
+
+
+def test_too_few_give_a_share_to_open_the_victims() -> None:
+    with pytest.raises(Unrecoverable, match=r"shares of client .* came back; 14 are needed"):
+        attacked()
+
+
+def test_without_the_signatures_it_would_bring_out_a_sum_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lax(public: bytes, signature: bytes, purpose: str, *context: bytes) -> bool:
+        return purpose == "masked" or is_signed(public, signature, purpose, *context)
+
+    monkeypatch.setattr(client, "is_signed", lax)
+    withheld, total = attacked()
+    np.testing.assert_array_equal(total, withheld.federation.plain_sum(tuple(withheld.friends)))
+    assert withheld.chance() > -40  # far likelier than what is promised
