@@ -28,8 +28,8 @@ from folkmoot import (
     store,
 )
 from folkmoot.algorithms.federated import Federated
-from folkmoot.secagg.traffic import carried
 from folkmoot.rounds import Ask, Sum
+from folkmoot.secagg.traffic import carried
 from tests.algorithms.test_federated import ratings
 
 
