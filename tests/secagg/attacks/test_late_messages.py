@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from folkmoot.secagg.messages import SHARE, Consent, Unmasking
+from folkmoot.secagg.messages import SHARE, Consent, Masked, Unmasking
 from folkmoot.secagg.server import Aggregate
 from tests.secagg.attacks.client_tricks import (
     CONSENT,
@@ -125,3 +125,15 @@ def test_a_consent_that_is_not_signed_counts_as_none(wrong: bytes) -> None:
     check(play(COHORT, trick), set())
     assert LATE not in asked
     assert len(asked) == len(COHORT.ids) - 1
+
+
+def test_a_vector_that_is_not_signed_counts_as_none() -> None:
+    """Or its sender could say later that it was told of other sharers; the others go on without it."""
+
+    def trick(moment: Moment) -> bytes:
+        if (moment.exchange, moment.client) != (VECTOR, LATE):
+            return moment.reply
+        told = Masked.decode(moment.reply, COHORT.announcement.vector_size)
+        return replace(told, signature=rehearsal(COHORT)[CONSENT, LATE].reply[-64:]).encode()
+
+    check(play(COHORT, trick), {LATE})
