@@ -47,7 +47,7 @@ class AggregationFailed(FolkmootError):
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The sum, who is in it, how it was protected, and whose shares were found to be wrong."""
+    """The sum, who is in it, how it was protected, and who gave wrong shares (or was dealt them)."""
 
     total: Ids
     survivors: tuple[int, ...]
