@@ -41,9 +41,11 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def federation(clients: int, length: int, policy: Policy) -> tuple[Announcement, dict[int, Member]]:
+def federation(
+    clients: int, length: int, policy: Policy, most: int | None = None
+) -> tuple[Announcement, dict[int, Member]]:
     members = members_of({one: Ed25519PrivateKey.generate() for one in range(clients)}, policy)
-    most = clients * LARGEST
+    most = clients * LARGEST if most is None else most
     return Announcement(os.urandom(16), 1, bytes(32), members[0].roster.digest, clients, length, most), members
 
 
@@ -90,7 +92,7 @@ def masking(length: int = 1_000_000, neighbours: int = 100, repeats: int = 5) ->
 def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> list[Floor]:
     """The server's part of a large round, with clients gone after the others masked with them."""
     policy = Policy(corrupt=0.05, dropout=0.05)
-    announcement, members = federation(clients, length, policy)
+    announcement, members = federation(clients, length, policy, most=2**32 - 1)  # the ring of `masking`
     leading = serve(announcement, members[0].roster, sorted(members), policy)
     states, outbox, spent = dict.fromkeys(members, b""), next(leading), dict.fromkeys(STAGES, 0.0)
     result: Aggregate | None = None

@@ -15,7 +15,7 @@ from folkmoot.kernels import on_threads, thread_count
 from folkmoot.secagg.primitives import CIPHER_BLOCK, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
-TILE = 1 << 18  # bytes
+TILE = 1 << 19  # bytes: with the keystream beside it, this fits the second cache
 
 
 def as_words(numbers: NDArray[Any], ring_bits: int) -> Words:
@@ -34,12 +34,14 @@ def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ())
 def add_stretch(words: Words, lo: int, hi: int, added: Sequence[bytes], taken: Sequence[bytes]) -> None:
     """The same from one place to another; `lo` is the start of a tile."""
     size, block = words.itemsize, lo * words.itemsize // CIPHER_BLOCK
-    streams = [(stream(key, block), np.add) for key in added] + [(stream(key, block), np.subtract) for key in taken]
+    plus = [(stream(key, block).update_into, np.add) for key in added]
+    streams = plus + [(stream(key, block).update_into, np.subtract) for key in taken]
     tile_size = min(TILE, (hi - lo) * size)
     zeros, buffer = memoryview(bytes(tile_size)), bytearray(tile_size)
     mask = np.frombuffer(buffer, dtype=words.dtype.newbyteorder("<"))
     for first in range(lo, hi, tile_size // size):
         tile = words[first : min(first + tile_size // size, hi)]
-        for cipher, move in streams:
-            cipher.update_into(zeros[: tile.nbytes], buffer)
-            move(tile, mask[: len(tile)], out=tile)
+        some_zeros, some_mask = zeros[: tile.nbytes], mask[: len(tile)]
+        for generate, move in streams:
+            generate(some_zeros, buffer)
+            move(tile, some_mask, tile)

@@ -6,6 +6,7 @@ not of this round counts as not sent.
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -144,13 +145,21 @@ def read_adverts(
     announcement: Announcement, announced: bytes, roster: Roster, clients: set[int], inbox: Inbox
 ) -> Iterator[tuple[int, Advertisement]]:
     """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
+    entries = list(read(inbox, clients, lambda data: Advertisement.decode(data).of(announcement)))
+    signed = are_signed(
+        [(roster.keys[one], entry.signature, "advertisement", announced, *entry.content()) for one, entry in entries]
+    )
     seen: set[bytes] = set()
-    for sender, entry in read(inbox, clients, lambda data: Advertisement.decode(data).of(announcement)):
+    for (sender, entry), good in zip(entries, signed, strict=True):
         keys = {entry.channel_key, entry.mask_key}
-        signed = is_signed(roster.keys[sender], entry.signature, "advertisement", announced, *entry.content())
-        if entry.id == sender and signed and len(keys - seen) == 2 and all(map(is_of_full_order, keys)):
+        if entry.id == sender and good and len(keys - seen) == 2 and all(map(is_of_full_order, keys)):
             seen |= keys
             yield sender, entry
+
+
+def are_signed(checks: list[tuple[Any, ...]]) -> list[bool]:
+    """`is_signed` of each, in threads."""
+    return on_threads(lambda at, _: is_signed(*checks[at]), [(at, at + 1) for at in range(len(checks))])
 
 
 def read_choices(announcement: Announcement, order: Ids, degree: int, inbox: Inbox) -> Iterator[tuple[int, set[int]]]:
@@ -173,17 +182,18 @@ def read_boxes(
 def read_vectors(
     announcement: Announcement, roster: Roster, state: bytes, boxes: dict[int, dict[int, bytes]], inbox: Inbox
 ) -> Iterator[tuple[int, Masked]]:
-    for sender, sent in read(inbox, boxes, lambda data: Masked.decode(data, announcement.vector_size).of(announcement)):
-        if is_signed(roster.keys[sender], sent.signature, "masked", state):
-            yield sender, sent
+    size = announcement.vector_size
+    entries = list(read(inbox, boxes, lambda data: Masked.decode(data, size).of(announcement)))
+    signed = are_signed([(roster.keys[one], sent.signature, "masked", state) for one, sent in entries])
+    return compress(entries, signed)
 
 
 def read_consents(
     announcement: Announcement, roster: Roster, state: bytes, survivors: Survivors, alive: set[int], inbox: Inbox
 ) -> Iterator[tuple[int, bytes]]:
-    for sender, sent in read(inbox, alive, lambda data: Consent.decode(data).of(announcement)):
-        if is_signed(roster.keys[sender], sent.signature, "consent", state, survivors.bits):
-            yield sender, sent.signature
+    entries = list(read(inbox, alive, lambda data: Consent.decode(data).of(announcement).signature))
+    signed = are_signed([(roster.keys[one], sent, "consent", state, survivors.bits) for one, sent in entries])
+    return compress(entries, signed)
 
 
 def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
