@@ -32,7 +32,7 @@ MAY_IMPORT = {
         *("errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"),
         *("coding", "queries", "rounds", "guarantee", "result"),
     },
-    "secagg": {"errors", "sets", "kernels", "inputs"},
+    "secagg": {"errors", "sets", "kernels", "coding", "inputs"},
     "engines": {"errors", "sets", "inputs", "kernels", "coding", "codec", "objectives", "rounds", "secagg"},
     "transcript": {"errors", "inputs", "codec", "rounds"},
     "progress": {"errors", "result"},

@@ -72,7 +72,7 @@ def mixed(z: np.uint64) -> np.uint64:
 
 
 @kernel
-def hashed(key: np.uint64, client: int, item: int) -> np.uint64:
+def hashed(key: np.uint64, client: int, item: int | np.uint64) -> np.uint64:
     return mixed(mixed(key ^ np.uint64(client)) ^ np.uint64(item))
 
 

@@ -34,6 +34,14 @@ def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False)
     return number
 
 
+def as_share(value: Any, name: str) -> float:
+    """A share of at least 0 and below 1."""
+    share = as_number(value, name)
+    if share >= 1:
+        raise InputError(f"{name}: needs a share below 1, got {value}")
+    return share
+
+
 def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
     """A whole number within its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):

@@ -1,12 +1,43 @@
 """Degrees, thresholds, policies and rosters: what is refused, and what is said about what is not."""
 
+from typing import Any
+
 import pytest
 
 from folkmoot.errors import InputError
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.parameters import MOST, choose, is_safe
+from folkmoot.secagg.parameters import MOST, choose, is_safe, part_of
 from folkmoot.secagg.server import AggregationFailed, serve
 from tests.secagg.cohorts import Federation
+
+# (clients, corrupt, dropout, malicious): (degree, threshold)
+KNOWN = {
+    (100, 0.05, 0.05, True): (16, 11),
+    (1_000, 0.05, 0.05, True): (52, 37),
+    (10_000, 0.05, 0.05, True): (62, 44),
+    (100, 0.1, 0.1, True): (32, 22),
+    (1_000, 0.1, 0.1, True): (96, 67),
+    (10_000, 0.1, 0.1, True): (122, 85),
+    (100_000, 0.1, 0.1, True): (134, 93),
+    (1_000, 0.2, 0.1, True): (140, 104),
+    (1_000, 0.05, 0.05, False): (30, 17),
+}
+
+
+@pytest.mark.parametrize(("asked", "known"), KNOWN.items(), ids=str)
+def test_known_degrees_and_thresholds(asked: tuple[int, float, float, bool], known: tuple[int, int]) -> None:
+    clients, corrupt, dropout, malicious = asked
+    found = choose(clients, corrupt=corrupt, dropout=dropout, malicious=malicious)
+    assert (found.degree, found.threshold) == known
+    bad = part_of(corrupt, clients)
+    assert is_safe(clients, *known, bad, malicious)
+    assert not is_safe(clients, known[0], known[1] - 1, bad, malicious)
+
+
+@pytest.mark.parametrize("wrong", [{"clients": 2}, {"clients": 10, "corrupt": 1.0}, {"clients": 10, "dropout": 0.9}])
+def test_what_cannot_be_protected_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        choose(**wrong)
 
 
 def test_more_clients_than_a_round_can_have() -> None:

@@ -40,3 +40,32 @@ def test_numbers_outside_the_field_are_no_shares(number: int) -> None:
     shares = shamir.split(bytes(7), 3, 2, bytes(shamir.bytes_needed(7, 2)))
     shares[1, 0] = number
     assert shamir.combine(np.array([1, 2]), shares[:2], 7) is None
+
+
+def test_any_threshold_of_the_shares_brings_the_secret_back() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 7, 8, 32, 33):
+        secret = rng.bytes(size)
+        shares = shamir.split(secret, 9, 4, rng.bytes(shamir.bytes_needed(size, 4)))
+        for _ in range(20):
+            some = rng.permutation(9)[:4]
+            assert shamir.combine(some + 1, shares[some], size) == secret
+        some = rng.permutation(9)[:4]
+        wrong = shares[some].copy()
+        wrong[0, 0] ^= np.uint64(1)
+        assert shamir.combine(some + 1, wrong, size) != secret
+        assert shamir.combine(np.array([1, 1, 2, 3]), shares[[0, 0, 1, 2]], size) is None
+
+
+def test_the_field_is_that_of_2_to_the_61_minus_1() -> None:
+    rng = np.random.default_rng(1)
+    edge = np.array([0, 1, 2**31, 2**60, shamir.PRIME - 1], dtype=np.uint64)
+    numbers = np.concatenate((edge, rng.integers(0, shamir.PRIME, 200, dtype=np.uint64)))
+    for a in numbers[:40]:
+        for b in numbers:
+            assert int(shamir.times(a, b)) == int(a) * int(b) % shamir.PRIME
+            assert int(shamir.times_small(a, b >> np.uint64(31))) == int(a) * int(b >> np.uint64(31)) % shamir.PRIME
+            assert int(shamir.plus(a, b)) == (int(a) + int(b)) % shamir.PRIME
+    words = rng.integers(0, 2**64, (50, 2), dtype=np.uint64)
+    wide = [(int(low) + (int(high) << 64)) % shamir.PRIME for low, high in words]
+    assert shamir.random_field(words.astype("<u8").tobytes()).tolist() == wide

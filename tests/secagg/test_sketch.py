@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from folkmoot.secagg.sketch import Sketch
+from folkmoot.secagg.sketch import Sketch, SketchFailed
 
 
 @pytest.mark.parametrize("number", [1, 2**13, 2**14, 3 * 2**20, 2**26, 2**27 - 1, 2**27])
@@ -25,3 +25,23 @@ def test_a_sketch_without_bits_to_check_by_does_not_fit() -> None:
 @pytest.mark.parametrize(("items", "cells"), [(1, 33), (46, 221), (400, 641), (2_000, 2_797), (20_000, 27_997)])
 def test_cells_for_so_many_items(items: int, cells: int) -> None:
     assert Sketch(1_000_000, items, 60, bytes(32)).cells == cells
+
+
+def test_sketches_of_sums_are_sums_of_sketches() -> None:
+    rng = np.random.default_rng(0)
+    for trial in range(50):
+        sketch = Sketch(100_000, 400, 60, bytes([trial] * 32))
+        cells, whole = np.zeros(sketch.cells, dtype=np.uint64), np.zeros(100_000, dtype=np.int64)
+        for _ in range(20):
+            items, numbers = rng.choice(100_000, 20, replace=False), rng.integers(1, 4, 20)
+            cells += sketch.encode(items, numbers)
+            whole[items] += numbers
+        np.testing.assert_array_equal(sketch.decode(cells), whole)
+
+
+def test_an_overloaded_sketch_is_always_noticed() -> None:
+    rng = np.random.default_rng(1)
+    sketch = Sketch(100_000, 400, 60, bytes(32))
+    for load in range(600, 1600, 20):
+        with pytest.raises(SketchFailed):
+            sketch.decode(sketch.encode(rng.choice(100_000, load, replace=False), np.ones(load, dtype=np.int64)))

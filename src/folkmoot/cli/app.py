@@ -16,11 +16,6 @@ app = typer.Typer(
 app.add_typer(secagg.app, name="secagg")
 
 
-@app.callback()
-def folkmoot() -> None:
-    """Picks the best set of things for everyone, without anyone showing what they like."""
-
-
 def main() -> None:
     try:
         app(prog_name="folkmoot")

@@ -10,7 +10,7 @@ from folkmoot.codec import digest_of
 from folkmoot.coding import coins, key_of
 from folkmoot.errors import InputError
 from folkmoot.rounds import Ask
-from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate, choose
+from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate
 from folkmoot.secagg.client import Answer
 from folkmoot.secagg.primitives import digest
 from folkmoot.secagg.sketch import SketchFailed
@@ -54,7 +54,7 @@ class SecureRounds:
                 f'secure="real": {clients} clients are asked, but a client hides among {needed} or more; '
                 "ask more, or give a Policy with another `fewest`"
             )
-        choose(clients, corrupt=self.policy.corrupt, dropout=self.policy.dropout, malicious=self.policy.malicious)
+        self.policy.protection(clients)
 
     def __call__(self, ask: Ask, there: Attendance, speakers: Ids, rows: Rows) -> Aggregate | None:
         """The sum of the speakers' rows; None where the round was lost."""

@@ -8,10 +8,11 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
-from folkmoot.secagg.parameters import FEWEST, as_share
+from folkmoot.inputs import as_count, as_share
+from folkmoot.secagg.parameters import FEWEST, Parameters, choose
 from folkmoot.secagg.primitives import KEY, digest
-from folkmoot.secagg.wire import U32, Numbers
+from folkmoot.secagg.wire import U32
+from folkmoot.sets import Ids
 
 MOST_NUMBER = 2**32
 
@@ -34,10 +35,10 @@ class Roster:
         return digest(b"roster", *(U32.pack(one) + key for one, key in sorted(self.keys.items())))
 
     @cached_property
-    def ids(self) -> Numbers:
+    def ids(self) -> Ids:
         return np.array(sorted(self.keys), dtype=np.int64)
 
-    def knows(self, ids: Numbers) -> bool:
+    def knows(self, ids: Ids) -> bool:
         return bool(np.isin(ids, self.ids).all())
 
 
@@ -63,6 +64,11 @@ class Policy:
     def enough(self, asked: int) -> int:
         """How many must be there, of so many asked."""
         return max(self.fewest, FEWEST, ceil((1 - self.dropout) * asked))
+
+    def protection(self, clients: int, asked: int | None = None) -> Parameters:
+        """Degree and threshold for so many who are there, of so many asked."""
+        corrupt, dropout, malicious = self.corrupt, self.dropout, self.malicious
+        return choose(clients, asked=asked, corrupt=corrupt, dropout=dropout, malicious=malicious)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,15 @@ import numpy as np
 from folkmoot.errors import InputError
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.parameters import MOST
-from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
+from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
 from folkmoot.secagg.shamir import limbs_of
 from folkmoot.secagg.sketch import Sketch
-from folkmoot.secagg.wire import U8, U32, U64, Malformed, Numbers, Reader, bitmap_size, by_client, numbers
+from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
+from folkmoot.sets import Ids
 
 NAME, VERSION, SESSION = b"FMSA", 1, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
-SHARE = U64.size * limbs_of(32)  # one share of a 32-byte seed
+SHARE = U64.size * limbs_of(SEED)  # one share of a seed
 BOX = 2 * SHARE + TAG
 MOST_LENGTH, MOST_BITS = 1 << 31, 63
 SKETCH_BITS = 64
@@ -50,6 +51,23 @@ class Message:
         if (self.session, self.round) != (announcement.session, announcement.round):
             raise Malformed("a message belongs to another session or round")
         return self
+
+
+@dataclass(frozen=True)
+class Bits(Message):
+    """A bit for each of the roll."""
+
+    bits: bytes
+
+    def encode(self) -> bytes:
+        return self.head() + self.bits
+
+    @classmethod
+    def decode(cls, data: bytes, clients: int) -> Self:
+        reader, session, number = cls.opened(data)
+        bits = reader.take(bitmap_size(clients))
+        reader.end()
+        return cls(session, number, bits)
 
 
 @dataclass(frozen=True)
@@ -186,26 +204,14 @@ class Roll(Message):
         return cls(session, number, degree, threshold, clients, prints)
 
     @cached_property
-    def ids(self) -> Numbers:
+    def ids(self) -> Ids:
         return numbers(self.clients)
 
 
-@dataclass(frozen=True)
-class Choice(Message):
-    """4. Client to server: the neighbours it drew, a bit for each of the roll."""
+class Choice(Bits):
+    """4. Client to server: the neighbours it drew."""
 
     kind = 4
-    bits: bytes
-
-    def encode(self) -> bytes:
-        return self.head() + self.bits
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> "Choice":
-        reader, session, number = cls.opened(data)
-        bits = reader.take(bitmap_size(clients))
-        reader.end()
-        return cls(session, number, bits)
 
 
 @dataclass(frozen=True)
@@ -293,22 +299,10 @@ class Masked(Message):
         return cls(session, number, signature, memoryview(data)[HEAD + SIGNATURE :])
 
 
-@dataclass(frozen=True)
-class Survivors(Message):
-    """9. Server to clients: whose vectors arrived, a bit for each of the roll."""
+class Survivors(Bits):
+    """9. Server to clients: whose vectors arrived."""
 
     kind = 9
-    bits: bytes
-
-    def encode(self) -> bytes:
-        return self.head() + self.bits
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> "Survivors":
-        reader, session, number = cls.opened(data)
-        bits = reader.take(bitmap_size(clients))
-        reader.end()
-        return cls(session, number, bits)
 
 
 @dataclass(frozen=True)

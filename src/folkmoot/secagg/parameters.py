@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_number
+from folkmoot.inputs import as_count, as_share
 
 SECURITY, CORRECTNESS = 40, 20
 FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
@@ -81,12 +81,6 @@ def choose(
     as_count(security, "security"), as_count(correctness, "correctness")
     bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
     return _chosen(n, bad, *shares, malicious, security, correctness)
-
-
-def as_share(share: float, name: str) -> float:
-    if as_number(share, name) >= 1:
-        raise InputError(f"{name}: needs a share below 1, got {share}")
-    return float(share)
 
 
 def part_of(share: float, clients: int) -> int:

@@ -31,7 +31,7 @@ from folkmoot.secagg.messages import (
     Unmasking,
 )
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.parameters import Parameters, choose
+from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import is_of_full_order, is_signed
 from folkmoot.secagg.recovery import Recovery, Unrecoverable
 from folkmoot.secagg.wire import Malformed, bitmap, marked
@@ -43,7 +43,7 @@ Inbox: TypeAlias = dict[int, bytes]
 
 
 class AggregationFailed(FolkmootError):
-    """Too few clients were left, or too many lied, to bring the sum out. Nothing was learnt."""
+    """Too few clients were left, or too many lied, to bring the sum out. There is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,8 @@ def serve(
 
 
 def protected(clients: int, asked: int, policy: Policy) -> Parameters:
-    """Degree and threshold for those who are there."""
-    corrupt, dropout, malicious = policy.corrupt, policy.dropout, policy.malicious
     try:
-        return choose(clients, asked=asked, corrupt=corrupt, dropout=dropout, malicious=malicious)
+        return policy.protection(clients, asked)
     except InputError as why:
         raise AggregationFailed(str(why)) from None
 

@@ -16,15 +16,16 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from folkmoot.coding import hashed
 from folkmoot.errors import FolkmootError
 from folkmoot.kernels import kernel
 from folkmoot.secagg.primitives import derived
+from folkmoot.sets import Ids
 
 CELLS_AN_ITEM, PARTS = 1.4, 4
 PAIR_CHANCE, LEAST_CHECK_BITS = 2.0**-13, 12
 ONE, ZERO = np.uint64(1), np.uint64(0)
 Cells = NDArray[np.uint64]
-Ids = NDArray[np.int64]
 
 
 class SketchFailed(FolkmootError):
@@ -85,22 +86,14 @@ class Sketch:
 
 
 @kernel
-def scrambled(key: np.uint64, item: np.uint64) -> np.uint64:
-    z = (item + key) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    z = (z ^ (z >> np.uint64(32)) ^ key) * np.uint64(0xBF58476D1CE4E5B9)
-    return z ^ (z >> np.uint64(29))
-
-
-@kernel
 def place(key: np.uint64, item: np.uint64, part: int, size: int) -> int:
-    return int(part * size + scrambled(key, item) % np.uint64(size))
+    return int(part * size + hashed(key, 0, item) % np.uint64(size))
 
 
 @kernel
 def word(item: np.uint64, count_bits: int, item_bits: int, key: np.uint64) -> np.uint64:
     """The check fills whatever room the number and the item leave."""
-    payload = item | (scrambled(key, item) << np.uint64(item_bits))
+    payload = item | (hashed(key, 0, item) << np.uint64(item_bits))
     return ONE + (payload << np.uint64(count_bits))
 
 

@@ -6,7 +6,8 @@ from enum import IntEnum
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.messages import SHARE, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U8, U32, Malformed, Numbers, Reader, bitmap_size, marked, numbers
+from folkmoot.secagg.wire import U8, U32, Malformed, Reader, bitmap_size, marked, numbers
+from folkmoot.sets import Ids
 
 HELD = U32.size + 2 * SHARE
 
@@ -90,7 +91,7 @@ class State:
         return Announcement.decode(self.announced)
 
     @property
-    def order(self) -> Numbers:
+    def order(self) -> Ids:
         """Who is on the roll."""
         return numbers(self.roll)
 

@@ -5,12 +5,11 @@ from itertools import pairwise
 from struct import Struct
 
 import numpy as np
-from numpy.typing import NDArray
 
 from folkmoot.errors import FolkmootError
+from folkmoot.sets import Ids
 
-U8, U16, U32, U64 = Struct("<B"), Struct("<H"), Struct("<I"), Struct("<Q")
-Numbers = NDArray[np.int64]
+U8, U32, U64 = Struct("<B"), Struct("<I"), Struct("<Q")
 
 
 class Malformed(FolkmootError):
@@ -58,18 +57,18 @@ def by_client(entries: Mapping[int, bytes]) -> bytes:
     return U32.pack(len(entries)) + b"".join(U32.pack(one) + entries[one] for one in sorted(entries))
 
 
-def numbers(data: bytes) -> Numbers:
+def numbers(data: bytes) -> Ids:
     """Clients' numbers, four bytes each."""
     return np.frombuffer(data, dtype="<u4").astype(np.int64)
 
 
-def bitmap(marked: set[int], order: Numbers) -> bytes:
+def bitmap(marked: set[int], order: Ids) -> bytes:
     """One bit for each client of an order, the lowest first."""
     bits = np.isin(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))
     return np.packbits(bits, bitorder="little").tobytes()
 
 
-def marked(bits: bytes, order: Numbers) -> set[int]:
+def marked(bits: bytes, order: Ids) -> set[int]:
     if len(bits) != bitmap_size(len(order)) or (len(order) % 8 and bits[-1] >> len(order) % 8):
         raise Malformed("a bitmap does not fit the clients there are")
     on = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(order), bitorder="little")

@@ -17,7 +17,8 @@ from folkmoot.secagg.messages import Delivery
 from folkmoot.secagg.parameters import choose, is_safe
 from folkmoot.secagg.primitives import is_signed
 from folkmoot.secagg.recovery import Unrecoverable
-from folkmoot.secagg.wire import U64, Numbers
+from folkmoot.secagg.wire import U64
+from folkmoot.sets import Ids
 from tests.secagg.attacks.server_tricks import Coins, EvilServer
 from tests.secagg.cohorts import Federation, Vector
 
@@ -60,7 +61,7 @@ class Withheld:
         draws = hypergeom(59, 8, self.degree)
         return log2(comb(54, 3)) + 3 * float(np.log2(draws.pmf(8)))
 
-    def edges(self, clients: list[int], to: list[int]) -> Numbers:
+    def edges(self, clients: list[int], to: list[int]) -> Ids:
         return np.array([[two in self.server.graph[one] for two in to] for one in clients]).astype(int)
 
     def stories(self) -> tuple[set[int], set[int], set[int]] | None:

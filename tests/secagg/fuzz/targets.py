@@ -28,7 +28,7 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.server import Aggregate, AggregationFailed, serve
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U16, Malformed, bitmap, bitmap_size, marked
+from folkmoot.secagg.wire import Malformed, bitmap, bitmap_size, marked
 from tests.secagg.cohorts import Federation, Outbox
 
 Target = Callable[[bytes], None]
@@ -132,7 +132,7 @@ def edited(honest: bytes, edits: bytes) -> bytes:
     """Three bytes an edit: a place, and what is changed there."""
     out = bytearray(honest)
     for at in range(0, len(edits) - 2, 3):
-        out[U16.unpack_from(edits, at)[0] % len(out)] ^= edits[at + 2]
+        out[int.from_bytes(edits[at : at + 2], "little") % len(out)] ^= edits[at + 2]
     return bytes(out)
 
 
