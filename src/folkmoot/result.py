@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,9 +10,13 @@ from folkmoot.errors import InputError
 from folkmoot.guarantee import Guarantee
 from folkmoot.sets import Array, frozen
 
-FORMAT = "folkmoot-result-2"
+if TYPE_CHECKING:
+    from folkmoot.report.chart import Chart
+
+FORMAT = "folkmoot-result-3"
 MOST_SHOWN = 30
 FEW = 10  # a sum over fewer is called by its name
+UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
 
 
 @dataclass(frozen=True)
@@ -93,11 +97,22 @@ class Result:
     def __hash__(self) -> int:
         return hash(self._untimed())
 
+    def plot(self) -> "Chart":
+        """A chart of what each item added: a notebook shows it, `.save("a.png")` keeps it (needs folkmoot[report])."""
+        from folkmoot.report.chart import result_chart
+
+        return result_chart(self)
+
+    def _repr_html_(self) -> str:
+        from folkmoot.report.fragment import result_html
+
+        return result_html(self)
+
     def _untimed(self) -> str:
         return replace(self, seconds=0.0).to_json()
 
     def to_json(self) -> str:
-        """Everything, as text that `from_json` reads back to the last bit."""
+        """Everything, as text that `from_json` reads back to the last bit. No bound (an infinite one) is null."""
         document: dict[str, Any] = {"format": FORMAT}
         for name in self.__dataclass_fields__:
             part = getattr(self, name)
@@ -107,7 +122,10 @@ class Result:
         if self.fractional is not None:
             support = np.flatnonzero(self.fractional)
             document["fractional"] = {"items": support.tolist(), "x": self.fractional[support].tolist()}
-        return json.dumps(document)
+        document["upper_bound"] = _or_none(self.upper_bound)
+        if self.estimate is not None:
+            document["estimate"] |= {name: _or_none(getattr(self.estimate, name)) for name in UNBOUNDED}
+        return json.dumps(document, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Result":
@@ -123,8 +141,10 @@ class Result:
                 x = np.zeros(document["n_items"])
                 x[document["fractional"]["items"]] = document["fractional"]["x"]
                 document["fractional"] = x
+            document["upper_bound"] = _or_infinite(document["upper_bound"])
             if document["estimate"] is not None:
-                document["estimate"] = Estimate(**document["estimate"])
+                bounds = {name: _or_infinite(document["estimate"][name]) for name in UNBOUNDED}
+                document["estimate"] = Estimate(**{**document["estimate"], **bounds})
             if document["guarantee"] is not None:
                 document["guarantee"] = Guarantee.from_document(document["guarantee"])
             if document["rounds"] is not None:
@@ -187,3 +207,12 @@ class Result:
         if self.guarantee is not None and self.guarantee.vacuous:
             lines.append("general theory promises nothing at this size; the bound above is measured, not theory")
         return lines
+
+
+def _or_none(bound: float) -> float | None:
+    """JSON knows no infinity."""
+    return bound if np.isfinite(bound) else None
+
+
+def _or_infinite(bound: float | None) -> float:
+    return np.inf if bound is None else bound

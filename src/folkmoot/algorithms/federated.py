@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import folkmoot.rounding as rounding
-from folkmoot.algorithms.finish import MOST_LOOKS, appraised, looked_from, near, polished, scored
+from folkmoot.algorithms.finish import MOST_LOOKS, Appraised, appraised, looked_from, near, polished, scored
 from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
@@ -19,7 +19,6 @@ from folkmoot.guarantee import Promise
 from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.magnitude import Magnitude, Ranges
-from folkmoot.result import Estimate
 from folkmoot.rounds import Run, Talk
 from folkmoot.sets import Array, Mask
 
@@ -34,7 +33,7 @@ class Outcome:
 
     members: Mask
     x: Array | None
-    estimate: Estimate
+    appraised: Appraised
     ranges: Ranges
     promise: Promise | None
     covered: bool  # whether the theorems speak of runs like this at all
@@ -128,9 +127,9 @@ class Federated(ABC):
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
         ceiling = yield from looked_from(problem, further, ceiling)
-        estimate = yield from appraised(problem, chosen, ceiling, self.confidence)
+        worth = yield from appraised(problem, chosen, ceiling, self.confidence)
         covered = self.shortlist is None and talk.population.closed_form
-        return Outcome(chosen, x, estimate, ranges, found.promise, covered)
+        return Outcome(chosen, x, worth, ranges, found.promise, covered)
 
     def _rounded(self, problem: Problem, found: Point) -> Mask:
         """The top of x, and draws of pipage."""

@@ -7,6 +7,7 @@ candidate, and a last cohort that had no part in choosing appraises the answer.
 from dataclasses import dataclass
 from math import inf
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,7 +99,15 @@ def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], bett
     return leaps[1:]
 
 
-def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: float) -> Run[Estimate]:
+class Appraised(NamedTuple):
+    """How good the answer is, and what each of its items adds to those before it."""
+
+    estimate: Estimate
+    order: Ids  # by what each is worth alone
+    gains: Array
+
+
+def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: float) -> Run[Appraised]:
     """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many."""
     talk, matroid, ranges, alone = problem.talk, problem.matroid, problem.ranges, problem.singletons
     popular = indicator(matroid.n_items, matroid._first_base(in_order(alone, key_of(talk.seed, -4))))
@@ -106,12 +115,15 @@ def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: fl
     randoms = [
         indicator(matroid.n_items, matroid._first_base(rng.permutation(matroid.n_items))) for _ in range(RANDOM_BASES)
     ]
-    items, masks = asked_about(np.array([chosen, popular, *randoms]))
+    order = np.array([item for item in in_order(alone, key_of(talk.seed, -4)) if chosen[item]], dtype=np.int64)
+    firsts = [indicator(matroid.n_items, order[:count]) for count in range(len(order))]
+    items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
     last = Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single)
     answer = yield from talk.ask(last, problem.jury, "appraisal")
     worth, cut = last.moments(answer.total, answer.count)
+    means = last.mean(answer.total, answer.count)
     error = talk.population.error(problem.jury, answer)
-    value = float(worth.mean[0])
+    value = float(means[0])
     least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
     off = NormalDist().inv_cdf((1 + confidence) / 2) * error * float(worth.deviation[0]) + least
     z = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / MOST_LOOKS)
@@ -121,7 +133,7 @@ def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: fl
         bound = high = inf
     elif not alone.any():  # nobody gains anything: nothing is the best possible
         off = bound = high = 0.0
-    return Estimate(
+    estimate = Estimate(
         value=value,
         low=max(value - off, 0.0),
         high=inf if clipped else value + off,
@@ -130,10 +142,11 @@ def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: fl
         confidence=confidence,
         clients=answer.clients,
         everyone=ranges.complete and ceiling.complete and error == 0 and not clipped,
-        popularity=float(worth.mean[1]),
-        random=float(worth.mean[2:].mean()),
+        popularity=float(means[1]),
+        random=float(means[2 : 2 + RANDOM_BASES].mean()),
         clipped=clipped,
     )
+    return Appraised(estimate, order, np.diff(np.append(means[2 + RANDOM_BASES :], value)))
 
 
 @dataclass(frozen=True)

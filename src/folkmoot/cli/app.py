@@ -4,27 +4,54 @@ import sys
 
 import typer
 
-from folkmoot.cli import secagg
+from folkmoot.cli import compare, demo, init, inspect, runs, secagg
 from folkmoot.errors import FolkmootError, InputError
 
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # what is wrong with options and arguments
 app = typer.Typer(
     name="folkmoot",
     help="Picks the best set of things for everyone, without anyone showing what they like.",
+    epilog="Begin with: folkmoot demo, or folkmoot run ratings.csv --choose 20",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+for command, example in (
+    (demo.demo, "folkmoot demo"),
+    (runs.run, "folkmoot run ratings.csv --items movies.csv --choose 20 --at-most 2 --per genres"),
+    (compare.compare, "folkmoot compare ratings.csv --choose 20 --methods fedcg,greedy,popularity"),
+    (inspect.inspect, "folkmoot inspect ratings.csv"),
+    (init.init, "folkmoot init films.toml --file ratings.csv"),
+    (runs.report, "folkmoot report ratings-run --png --markdown"),
+    (runs.resume, "folkmoot resume ratings-run"),
+    (runs.verify, "folkmoot verify ratings-run"),
+):
+    app.command(epilog=f"Example: {example}")(command)
 app.add_typer(secagg.app, name="secagg")
 
 
 def main() -> None:
     try:
-        app(prog_name="folkmoot")
+        sys.exit(app(prog_name="folkmoot", standalone_mode=False))
+    except UsageError as error:
+        print(f"folkmoot: {_sentence(error)}", file=sys.stderr)
+        sys.exit(2)
     except FolkmootError as error:
         print(f"folkmoot: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except BrokenPipeError:  # nobody reads on
+        sys.stderr.close()
+        sys.exit(1)
     except OSError as error:
         print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("folkmoot: stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _sentence(error: Exception) -> str:
+    """What is wrong with a command line, and where to read on."""
+    said = getattr(error, "format_message", lambda: str(error))()
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "folkmoot"
+    return f"{said.rstrip('.')}; see {where} --help"

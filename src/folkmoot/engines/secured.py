@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.codec import digest_of
 from folkmoot.coding import coins, key_of
+from folkmoot.engines.witness import Witness
 from folkmoot.errors import InputError
 from folkmoot.rounds import Ask
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate
@@ -42,8 +43,8 @@ class Attendance:
 class SecureRounds:
     """Rounds of secure aggregation, one for each question. Identities follow from the seed; keys are fresh."""
 
-    def __init__(self, seed: int, policy: Policy) -> None:
-        self.seed, self.policy = seed, policy
+    def __init__(self, seed: int, policy: Policy, witness: Witness | None = None) -> None:
+        self.seed, self.policy, self.witness = seed, policy, witness
         self.written_out = False  # after a sketch that did not decode, the next vector is
 
     def check(self, clients: int) -> None:
@@ -67,8 +68,12 @@ class SecureRounds:
             return lambda asked: _written_out(rows, place[client], asked.length)
 
         gone = there.vanishes(self.seed, ask.number)
+        watch = None if self.witness is None else self.witness.watching(ask, announcement, speakers, rows)
         try:
-            return aggregate(announcement, members, answers, lambda stage, client: gone.get(client) == stage)
+            result = aggregate(announcement, members, answers, lambda stage, client: gone.get(client) == stage, watch)
+            if self.witness is not None:
+                self.witness.learned(ask, announcement, result.total, len(result.survivors))
+            return result
         except AggregationFailed:
             return None
         except SketchFailed:

@@ -11,6 +11,7 @@ import numpy as np
 
 from folkmoot.coding import coins, key_of
 from folkmoot.engines.secured import Attendance, SecureRounds
+from folkmoot.engines.witness import Witness
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 from folkmoot.kernels import threads as on_so_many_threads
@@ -30,7 +31,8 @@ class Simulation:
     dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
     gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
-    policy: None for terms that bear one and a half times these dropouts. threads: None for all cores.
+    policy: None for terms that bear one and a half times these dropouts. threads: None for all cores. witness: under
+    "real", remembers what the server saw of one client.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Simulation:
         least: float = 0.5,
         seed: int = 0,
         policy: Policy | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self.objective = as_objective(objective)
         if secure not in ("ideal", "plain", "real"):
@@ -65,7 +68,7 @@ class Simulation:
             policy = Policy(dropout=min(max(Policy.dropout, MARGIN * (self.dropout + self.late)), MOST_GONE))
         if not isinstance(policy, Policy):
             raise InputError(f"policy: needs a Policy, got {policy!r}")
-        self.rounds = SecureRounds(self.seed, policy)
+        self.rounds = SecureRounds(self.seed, policy, witness)
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"

@@ -84,28 +84,32 @@ class Values(Query):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(Values):
-    """Values and their squares: means and spreads. The last number marks clients whose values do not fit the range."""
+    """Values, the square of the first of them, and a mark on clients whose values do not fit the range: all means, and
+    the spread of the one that matters.
+    """
 
     single: float
 
     @property
     def length(self) -> int:
-        return 2 * len(self.sets) + 1
+        return len(self.sets) + 2
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return times @ self._numbers(clients)
+        return np.concatenate([super()._total(clients, ids, times), times @ self._beside(clients)])
 
     def _numbers(self, clients: Objective) -> Ids:
-        values = self._values(clients)
-        cut = cut_off(clients, self.single, self.whole)
-        squares = fixed_point(values**2, self.scale * self.whole)
-        return np.hstack([fixed_point(values, self.scale), squares, cut[:, None]])
+        return np.hstack([super()._numbers(clients), self._beside(clients)])
+
+    def _beside(self, clients: Objective) -> Ids:
+        """The square and the mark."""
+        first = clients._values(next(self._some(clients))[:1])[:, 0]
+        square = fixed_point(first**2, self.scale * self.whole)
+        return np.stack([square, cut_off(clients, self.single, self.whole)], axis=1)
 
     def moments(self, total: Ids, count: int) -> tuple[Moments, float]:
-        """Of the sets' values; and the share of clients that were cut."""
-        k = len(self.sets)
-        square = total[k : 2 * k] * (self.scale * self.whole / count)
-        return Moments.of(self.mean(total, count), square), float(total[-1] / count)
+        """Of the first set's value; and the share of clients that were cut."""
+        square = total[-2:-1] * (self.scale * self.whole / count)
+        return Moments.of(self.mean(total, count)[:1], square), float(total[-1] / count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

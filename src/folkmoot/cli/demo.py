@@ -1,0 +1,84 @@
+"""`folkmoot demo`: the main job on real places, end to end."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.options import Json
+from folkmoot.errors import InputError
+
+MOST_PEOPLE = 1_000_000
+TITLE = "Where should {clinics} clinics stand so that {people:,} people are close, if nobody tells us where they live?"
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Where the demo's files go; folkmoot-demo unless given.", show_default=False)
+    ] = None,
+    *,
+    clinics: Annotated[int, typer.Option(help="How many clinics are built.")] = 12,
+    people: Annotated[int, typer.Option(help="How many people there are.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Draws homes, cohorts and coins.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Where should 12 clinics stand so that 100,000 people are close, if nobody tells us where they live?"""
+    from folkmoot.cli.runs import begun, written
+    from folkmoot.cli.show import console, show_view, working
+    from folkmoot.demo import CREDIT, places
+    from folkmoot.demo import written as drawn
+    from folkmoot.folder import numbered, write
+    from folkmoot.problem import read
+
+    if not 1_000 <= people <= MOST_PEOPLE:
+        raise InputError(f"--people: needs 1,000 to {MOST_PEOPLE:,}, got {people:,}")
+    if seed < 0:
+        raise InputError(f"--seed: needs a whole number of at least 0, got {seed}")
+    if not 1 <= clinics <= len(places()):
+        raise InputError(f"--clinics: needs 1 to {len(places())}, the number of towns, got {clinics:,}")
+    place = numbered("folkmoot-demo", None if folder is None else str(folder))
+    with working("drawing homes …", quiet=as_json):
+        drawn(place, people, seed)
+    problem = place / "problem.toml"
+    title = TITLE.format(clinics=clinics, people=people)
+    write(problem, PROBLEM.format(title=title, clinics=clinics, seed=seed, credit=CREDIT))
+    if not as_json:
+        console().print(
+            f"{people:,} people, {len(places())} towns of Italy. 200 people are asked at a time, and only their sum is "
+            "learned: every byte of secure aggregation, against a malicious server."
+        )
+    asked = read(problem)
+    run, story = begun(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
+    written(run, story, asked.output, report=True, as_json=as_json)
+    if not as_json and story.view is not None:
+        show_view(console(), story)
+
+
+PROBLEM = """# The demo's problem. Change it and run it again: folkmoot run problem.toml
+seed = {seed}
+
+[data]
+file = "people.csv"        # where everybody lives: nobody tells
+items = "places.csv"       # where a clinic can stand: everybody knows
+kind = "places"
+credit = "{credit}"
+reach = 100.0              # km: a clinic further away is of no use
+
+[choose]
+count = {clinics}
+
+[method]
+name = "discrete"          # one clinic after the other, each where it helps most
+expected_answers = 200     # people who answer in a round, each by a coin of its own
+importance = "uniform"
+jury = 200                 # people who score what was found
+polish = 2
+
+[privacy]
+secure = "real"            # every byte of secure aggregation, against a malicious server
+
+[output]
+folder = "run"
+title = "{title}"
+"""

@@ -1,0 +1,34 @@
+"""`folkmoot init`: a commented problem file to begin with."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from folkmoot.cli.options import Json, with_settings
+from folkmoot.errors import InputError
+from folkmoot.settings import Data
+
+
+@with_settings(Data)
+def init(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("problem.toml"),
+    *,
+    file: Annotated[str, typer.Option(help="The file with the data.", rich_help_panel="data")] = "ratings.csv",
+    as_json: Json = False,
+    given: dict[str, dict[str, Any]],
+) -> None:
+    """Write a commented problem file."""
+    from folkmoot.cli.show import console, print_json
+    from folkmoot.folder import write
+    from folkmoot.problem import example
+
+    if path.exists():
+        raise InputError(f"{path}: is there already; give another name")
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: a problem file ends in .toml")
+    write(path, example(Data(file=file, **given.get("data", {}))))
+    if as_json:
+        print_json({"file": str(path)})
+    else:
+        console().print(f"{path} is written. Edit it, then: folkmoot run {path}", soft_wrap=True)

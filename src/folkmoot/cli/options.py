@@ -1,0 +1,142 @@
+"""Options of commands, made from the same settings that a problem file has: one help text for both."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, get_args
+
+import typer
+
+from folkmoot.errors import InputError
+from folkmoot.problem import ON_A_COMMAND_LINE, Given, Problem, Source, assembled, read
+from folkmoot.settings import Choose, Data, How, Output, Privacy
+
+PANELS = {Data: "data", Choose: "choose", How: "method", Privacy: "privacy", Output: "output"}
+DATA_ARGUMENT = "file"  # is no option: it stands by itself
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.", rich_help_panel="choose")]
+Where = Annotated[Path, typer.Argument(help="A problem file (.toml), or a file with data.", show_default=False)]
+AtMost = Annotated[
+    list[int] | None,
+    typer.Option(help="At most so many of each group; one for each --per.", rich_help_panel="choose"),
+]
+Per = Annotated[
+    list[str] | None, typer.Option(help="Column of the items file that makes the groups.", rich_help_panel="choose")
+]
+Within = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that the groups of the last --per lie within: a region of a country.", rich_help_panel="choose"
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any other setting of the method, as NAME=VALUE.", rich_help_panel="method"),
+]
+
+
+def with_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add an option for every setting of these kinds; the command receives those that were given as `given`."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in inspect.signature(command).parameters.values() if one.name != "given"]
+        added = {option.name: place for kind in kinds for option, place in _options(kind)}
+        parameters = [option for kind in kinds for option, _ in _options(kind)]
+
+        def called(**values: Any) -> None:
+            given: dict[str, dict[str, Any]] = {}
+            for name, (section, setting) in added.items():
+                value = values.pop(name)
+                if value is not None:
+                    given.setdefault(section, {})[setting] = value
+            command(**values, given=given)
+
+        called.__doc__, called.__name__ = command.__doc__, command.__name__
+        called.__signature__ = inspect.Signature([*own, *parameters])  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in [*own, *parameters]}
+        return called
+
+    return decorated
+
+
+def _options(kind: type) -> list[tuple[inspect.Parameter, tuple[str, str]]]:
+    """An option for each setting, and the section and name it has in a problem file."""
+    panel, out = PANELS[kind], []
+    for one in fields(kind):
+        if one.name == DATA_ARGUMENT:
+            continue
+        name = ON_A_COMMAND_LINE.get((panel, one.name), one.name)
+        types = get_args(one.type) if isinstance(one.type, UnionType) else (one.type,)
+        inner: Any = next(part for part in types if part is not type(None))
+        choices = one.metadata["choices"]
+        flag = f"--{name.replace('_', '-')}"
+        option = typer.Option(
+            flag if inner is not bool else f"{flag}/--no-{name.replace('_', '-')}",
+            help=one.metadata["about"],
+            rich_help_panel=panel,
+            metavar="|".join(choices) if choices else None,
+            autocompletion=_completing(choices),
+            show_default=False,
+        )
+        parameter = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[inner | None, option]
+        )
+        out.append((parameter, (panel, one.name)))
+    return out
+
+
+def _completing(choices: tuple[str, ...]) -> Callable[[], list[str]] | None:
+    return (lambda: list(choices)) if choices else None
+
+
+def problem_of(
+    path: Path,
+    given: dict[str, dict[str, Any]],
+    at_most: list[int] | None = None,
+    per: list[str] | None = None,
+    within: str | None = None,
+    seed: int | None = None,
+    settings: list[str] | None = None,
+) -> Problem:
+    """A problem file with options before it, or data and options alone."""
+    whole: Given = {
+        **given,
+        "limits": _limits(at_most or [], per or [], within),
+        "settings": _settings(settings or []),
+        "run": {} if seed is None else {"seed": seed},
+    }
+    if path.suffix == ".toml":
+        return read(path, whole)
+    return assembled({"data": {"file": str(path)}}, whole, Source(None, "", {}))
+
+
+def _limits(at_most: list[int], per: list[str], within: str | None) -> dict[str, dict[str, Any]]:
+    if len(at_most) != len(per):
+        raise InputError(
+            f"--at-most: {len(at_most)} numbers and {len(per)} groups were given; write --at-most 2 --per genre"
+        )
+    if within is not None and not per:
+        raise InputError("--within: needs groups to lie within it; write --at-most 1 --per region --within country")
+    limits = [{"at_most": number, "per": group} for number, group in zip(at_most, per, strict=True)]
+    if within is not None:
+        limits[-1]["within"] = within
+    return {str(at): limit for at, limit in enumerate(limits)}
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """NAME=VALUE, the value as TOML has it, or text."""
+    import tomllib
+
+    out: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--set: needs NAME=VALUE, got {pair!r}")
+        try:
+            out[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            out[name.strip()] = value
+    return out

@@ -1,0 +1,160 @@
+"""Results as tables on a terminal, and as JSON for scripts."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from folkmoot.report.story import Comparison, Story
+
+MOST_SHOWN = 30
+
+
+def console(*, quiet: bool = False) -> "Console":
+    """Where people read; stderr where stdout is for scripts."""
+    from rich.console import Console
+
+    return Console(stderr=quiet, highlight=False, markup=False)
+
+
+def print_json(document: Any) -> None:
+    """Strict JSON on one line."""
+    json.dump(document, sys.stdout, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[None]:
+    """A line that says what is being done, while it is done, on a terminal."""
+    out = console(quiet=True)
+    if quiet or not out.is_terminal:
+        yield
+        return
+    with out.status(what):
+        yield
+
+
+@contextmanager
+def bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """How far work has come: what is being done, how much is done, of how much."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    out = console(quiet=True)
+    with Progress(*columns, console=out, transient=True, disable=quiet or not out.is_terminal) as progress:
+        task = progress.add_task("")
+        yield lambda what, done, of: progress.update(task, description=what, completed=done, total=of)
+
+
+def show_story(out: "Console", story: "Story") -> None:
+    """The answer first, then how good it is, what it cost and what was revealed."""
+    from rich.text import Text
+
+    out.print(_answer(story))
+    if len(story.chosen) > MOST_SHOWN:
+        out.print(f"… and {len(story.chosen) - MOST_SHOWN:,} more")
+    for line in told(story):
+        out.print(Text(line))
+
+
+def _answer(story: "Story") -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    gains = any(item.gain is not None for item in story.chosen)
+    details = list(dict.fromkeys(name for item in story.chosen for name, _ in item.details))
+    table = Table(title=Text(story.title), title_justify="left", title_style="bold")
+    table.add_column("", justify="right")
+    for name in ("item", *details):
+        table.add_column(Text(name))
+    if gains:
+        table.add_column("gain", justify="right")
+        table.add_column("total", justify="right")
+    total = 0.0
+    for place, item in enumerate(story.chosen[:MOST_SHOWN], start=1):
+        said = dict(item.details)
+        total += item.gain or 0.0
+        cells = [item.name, *(said.get(name, "") for name in details)]
+        numbers = [f"{item.gain or 0.0:.4g}", f"{total:.4g}"] if gains else []
+        table.add_row(f"{place}", *(Text(cell) for cell in cells), *numbers)
+    return table
+
+
+def told(story: "Story") -> list[str]:
+    """What people need to know besides the answer, in a few lines."""
+    from folkmoot.report.facts import cost_of
+    from folkmoot.report.numbers import fraction, number, size
+    from folkmoot.report.sentences import confidence_of
+
+    result, estimate = story.result, story.result.estimate
+    value = result.value if result.value is not None else estimate.value if estimate else None
+    lines = [] if value is None else [f"Value {number(value)}: {story.meaning}."]
+    if result.ratio > 0:
+        lines.append(f"At least {fraction(result.ratio)} of the best possible ({confidence_of(result)}).")
+    else:
+        lines.append("How far it is from the best is not known: no bound holds.")
+    if story.baselines:
+        others = ", ".join(f"{one.name} {number(one.value)}" for one in story.baselines)
+        lines.append(f"Other ways to choose would give: {others}.")
+    cost = cost_of(result)
+    if cost is not None:
+        lines.append(
+            f"{cost.rounds} rounds, {cost.answers:,} answers of {size(cost.mean_up)} on average; "
+            f"the smallest sum is over {cost.smallest:,} {story.clients_called}."
+        )
+    return lines
+
+
+def show_view(out: "Console", story: "Story") -> None:
+    """What the server saw of one client, beside what it learned."""
+    from rich.table import Table
+    from rich.text import Text
+
+    view = story.view
+    if view is None:
+        return
+    table = Table(
+        title=f"One of {view.clients:,} in the round “{view.label}”", title_justify="left", title_style="bold"
+    )
+    table.add_column("")
+    for column in ("this one said", "the server saw", "the server learned"):
+        table.add_column(column, justify="right")
+    for name, said, seen, learned in zip(view.items, view.said, view.seen, view.learned, strict=True):
+        table.add_row(Text(name), f"{said:,}", f"{seen:,}", f"{learned:,}")
+    out.print(table)
+    out.print(
+        f"What it saw is noise: every number below 2^{view.ring_bits} is as likely as any other. What it learned is "
+        f"the sum over {view.clients:,} {story.clients_called}."
+    )
+
+
+def show_comparison(out: "Console", comparison: "Comparison") -> None:
+    """One line a method, best first."""
+    from statistics import mean, pstdev
+
+    from rich.table import Table
+    from rich.text import Text
+
+    from folkmoot.report.numbers import number, size
+
+    entries = sorted(comparison.entries, key=lambda one: -mean(one.values))
+    central = max((mean(one.values) for one in entries if not one.federated), default=0.0)
+    table = Table(title=Text(comparison.title), title_justify="left", title_style="bold")
+    table.add_column("method")
+    for name in ("value", "±", "of the best central", "rounds", "bytes up", "answers", "smallest sum", "seconds"):
+        table.add_column(name, justify="right")
+    for one in entries:
+        asked = [f"{one.rounds}", size(one.bytes_up), f"{one.answers:,}", f"{one.smallest:,}"] if one.smallest else []
+        table.add_row(
+            Text(one.name),
+            number(mean(one.values)),
+            number(pstdev(one.values)) if len(one.values) > 1 else "",
+            f"{mean(one.values) / central:.4f}" if central > 0 else "",
+            *(asked or ["", "", "", "sees all" if not one.federated else ""]),
+            f"{one.seconds:.2g}",
+        )
+    out.print(table)

@@ -1,0 +1,73 @@
+"""Several methods on one problem, with the same seeds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import mean
+
+from folkmoot.account import versions
+from folkmoot.algorithms.federated import Federated
+from folkmoot.front import solve
+from folkmoot.job import Job, method_of
+from folkmoot.report.story import Comparison, Entry
+from folkmoot.result import Result
+
+USUAL = ("fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
+Watch = Callable[[str, int, int], None]  # what is being done, how many were done, of how many
+
+
+def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Watch) -> Comparison:
+    """Every method with every seed; values are over every client, as only a simulator can know."""
+    loaded, n = job.loaded, job.matroid.n_items
+    entries, bound = [], float("inf")
+    for place, name in enumerate(methods):
+        results = []
+        for at, seed in enumerate(seeds):
+            watch(f"{name}, seed {seed}", place * len(seeds) + at, len(methods) * len(seeds))
+            results.append(_once(job, name, seed))
+        bound = min([bound, *(one.upper_bound for one in results if one.estimate is None)])
+        entries.append(_entry(job, name, results))
+    count = f"{job.matroid.rank:,} of {n:,} {loaded.items_called}"
+    return Comparison(
+        title=job.problem.output.title or f"Ways to choose {count}",
+        question=f"Which method chooses {count} best for {loaded.objective.n_clients:,} {loaded.clients_called}?",
+        meaning=loaded.meaning,
+        clients_called=loaded.clients_called,
+        items_called=loaded.items_called,
+        n_clients=loaded.objective.n_clients,
+        n_items=n,
+        seeds=tuple(seeds),
+        entries=tuple(entries),
+        bound=bound if bound < float("inf") else None,
+        notes=loaded.notes,
+        command=command,
+        versions=versions(),
+    )
+
+
+def _once(job: Job, name: str, seed: int) -> Result:
+    problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
+    method = method_of(problem, only_what_fits=True)
+    with problem.telling("method", "privacy"):
+        if not isinstance(method, Federated):
+            return solve(job.loaded.objective, job.matroid, method, seed=seed)
+        engine = replace(job, problem=problem).engine()
+        return solve(job.loaded.objective, job.matroid, method, engine=engine, seed=seed, progress=False)
+
+
+def _entry(job: Job, name: str, results: list[Result]) -> Entry:
+    first = results[0]
+    logs = [one.rounds or () for one in results]
+    answers = [sum(each.answered for each in log) for log in logs]
+    sent = sum(each.up * each.answered for log in logs for each in log)
+    names = job.loaded.items.names
+    return Entry(
+        name=name,
+        federated=first.estimate is not None,
+        values=tuple(one.value for one in results),
+        seconds=mean(one.seconds for one in results),
+        rounds=round(mean(len(log) for log in logs)),
+        bytes_up=sent / max(sum(answers), 1),
+        answers=round(mean(answers)),
+        smallest=min((each.answered for log in logs for each in log if each.answered), default=None),
+        selected=tuple(names[item] for item in first.order or first.selected),
+    )

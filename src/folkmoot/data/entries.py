@@ -1,0 +1,171 @@
+"""From entries in any order to rows: a counting sort by client, items rising within each, none twice.
+
+Columns are moved one at a time, so that at most the entries, the rows and one column lie in memory together.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array
+
+from folkmoot.kernels import kernel
+from folkmoot.sets import Array, Ids, Rows
+
+FIRST, LAST, LARGEST, MEAN, SUM = range(5)
+RULES = {"first": FIRST, "last": LAST, "largest": LARGEST, "mean": MEAN, "sum": SUM}
+
+
+@dataclass
+class Entries:
+    """Rows of items with a value each; `values` is None where an entry is all there is to say."""
+
+    starts: Ids
+    items: NDArray[np.int32]
+    values: Array | None
+    n_items: int
+
+    def merge(self, rule: str) -> None:
+        """Items in their order within each row, and those that stand twice made one."""
+        values = np.empty(0) if self.values is None else self.values
+        count = order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST))
+        self._keep(count)
+
+    def drop_nothing(self) -> None:
+        """Entries that are worth nothing are not stored."""
+        if self.values is not None and not (self.values > 0).all():
+            self._keep(drop_zeros(self.starts, self.items, self.values))
+
+    def _keep(self, count: int) -> None:
+        self.items = self.items[:count]
+        self.values = None if self.values is None else self.values[:count]
+
+    def matrix(self) -> Rows:
+        data = np.ones(len(self.items), dtype=np.int8) if self.values is None else self.values
+        starts = self.starts.astype(np.int32) if len(self.items) < 2**31 else self.starts
+        return csr_array((data, self.items, starts), shape=(len(self.starts) - 1, self.n_items))
+
+
+def row_starts(clients: NDArray[np.int32], n_clients: int) -> Ids:
+    """Where the rows of each client will begin, and the end."""
+    starts = np.zeros(n_clients + 1, dtype=np.int64)
+    count(clients, starts)
+    return starts
+
+
+def placed(clients: NDArray[np.int32], starts: Ids, column: NDArray[Any], dtype: DTypeLike | None = None) -> Any:
+    """The column in the order of the clients, and of the file within a client."""
+    out: NDArray[Any] = np.empty(len(column), dtype=dtype or column.dtype)
+    place(clients, starts[:-1].copy(), column, out)
+    return out
+
+
+@kernel
+def count(clients: NDArray[np.int32], starts: Ids) -> None:
+    for client in clients:
+        starts[client + 1] += 1
+    for at in range(1, len(starts)):
+        starts[at] += starts[at - 1]
+
+
+@kernel
+def place(clients: NDArray[np.int32], upcoming: Ids, column: NDArray[Any], out: NDArray[Any]) -> None:
+    for at in range(len(clients)):
+        client = clients[at]
+        out[upcoming[client]] = column[at]
+        upcoming[client] += 1
+
+
+@kernel
+def repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> int:
+    """How many entries have an earlier one of the same client and item. `seen`: −1 an item."""
+    found = 0
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            found += seen[items[at]] == row
+            seen[items[at]] = row
+    return found
+
+
+@kernel
+def repeated_pairs(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32], out: Ids) -> None:
+    """client · n + item of each such entry."""
+    found = 0
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            if seen[items[at]] == row:
+                out[found] = row * len(seen) + items[at]
+                found += 1
+            seen[items[at]] = row
+
+
+@kernel
+def order_and_merge(starts: Ids, items: NDArray[np.int32], values: Array, rule: int) -> int:
+    """In place; entries that are the first of their item move down over those that were merged away."""
+    valued = len(values) > 0
+    kept, first = 0, 0
+    for row in range(len(starts) - 1):
+        last = starts[row + 1]
+        size = last - first
+        rises = True
+        for at in range(first + 1, last):
+            rises &= items[at] > items[at - 1]
+        if not rises:
+            key = np.empty(size, np.int64)  # the item, then the place: sorting these is stable
+            for at in range(size):
+                key[at] = np.int64(items[first + at]) * size + at
+            key.sort()
+            old = values[first:last].copy()
+            for at in range(size):
+                items[first + at] = key[at] // size
+                if valued:
+                    values[first + at] = old[key[at] % size]
+        begin, times = kept, 1
+        for at in range(first, last):
+            if kept > begin and items[at] == items[kept - 1]:
+                times += 1
+                if valued:
+                    if rule == LAST:
+                        values[kept - 1] = values[at]
+                    elif rule == LARGEST:
+                        values[kept - 1] = max(values[kept - 1], values[at])
+                    elif rule == MEAN:
+                        values[kept - 1] += (values[at] - values[kept - 1]) / times
+                    elif rule == SUM:
+                        values[kept - 1] += values[at]
+            else:
+                items[kept] = items[at]
+                if valued:
+                    values[kept] = values[at]
+                kept += 1
+                times = 1
+        first = last
+        starts[row + 1] = kept
+    return kept
+
+
+@kernel
+def drop_zeros(starts: Ids, items: NDArray[np.int32], values: Array) -> int:
+    kept, first = 0, 0
+    for row in range(len(starts) - 1):
+        last = starts[row + 1]
+        for at in range(first, last):
+            if values[at] > 0.0:
+                items[kept], values[kept] = items[at], values[at]
+                kept += 1
+        first = last
+        starts[row + 1] = kept
+    return kept
+
+
+@kernel
+def one_weight_each(clients: NDArray[np.int32], weights: Array, out: Array) -> int:
+    """The weight of each client (`out`: NaN at first); the first row that says another than an earlier, or −1."""
+    for at in range(len(clients)):
+        known = out[clients[at]]
+        if np.isnan(known):
+            out[clients[at]] = weights[at]
+        elif known != weights[at]:
+            return at
+    return -1

@@ -1,0 +1,109 @@
+"""From the suffix of a file to its source."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+from scipy import io as scipy_io
+from scipy import sparse
+
+from folkmoot.data.opening import COMPRESSED, found, opened, reading, suffixes
+from folkmoot.data.source import FrameFile, Matrix, Source
+from folkmoot.data.text import TextFile
+from folkmoot.errors import InputError
+
+TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
+ARROW = (".arrow", ".feather", ".ipc")
+
+
+def source_of(given: str, folder: Path | None, argument: str) -> Source | Matrix:
+    """The file that is meant, opened as what its suffix says it is."""
+    path = found(given, folder, argument)
+    suffix, compression = suffixes(path)
+    if suffix in TEXT:
+        return TextFile(path)
+    if suffix == ".mtx":
+        return _market(path)
+    if not compression and suffix == ".parquet":
+        return FrameFile(path, polars.scan_parquet(path, glob=False))
+    if not compression and suffix in ARROW:
+        return FrameFile(path, polars.scan_ipc(path, glob=False))
+    if not compression and suffix == ".npz":
+        return _archive(path)
+    known = ", ".join((*TEXT, ".mtx"))
+    raise InputError(
+        f"{argument}: {path.name} has the suffix {suffix + compression or '(none)'}; files that can be read end in "
+        f"{known} (each also with {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz"
+    )
+
+
+def table_of(given: str, folder: Path | None, argument: str) -> Source:
+    """The same where only a table will do."""
+    source = source_of(given, folder, argument)
+    if isinstance(source, Matrix):
+        raise InputError(f"{argument}: {source.file} holds a matrix; a table with named columns is needed")
+    return source
+
+
+def _market(path: Path) -> Matrix:
+    try:
+        with reading(path), opened(path) as stream:
+            matrix: Any = scipy_io.mmread(io.BytesIO(stream.read()), spmatrix=False)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{path.name}: is no Matrix Market file, or damaged ({_short(error)})") from None
+    return _matrix(path.name, matrix)
+
+
+def _archive(path: Path) -> Source | Matrix:
+    """A sparse matrix of scipy's, one dense matrix, or arrays of one length."""
+    try:
+        with reading(path), np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(f"{path.name}: is a single array; save it with numpy.savez or scipy.sparse.save_npz")
+            arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
+        if {"format", "shape", "data"} <= set(arrays):
+            with reading(path):
+                return _matrix(path.name, sparse.load_npz(path))
+    except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+        if isinstance(error, InputError):
+            raise
+        if "pickle" in str(error) and zipfile.is_zipfile(path):
+            raise InputError(
+                f"{path.name}: holds Python objects, which are never loaded; save arrays of numbers or text"
+            ) from None
+        raise InputError(f"{path.name}: is no npz archive, or damaged") from None
+    if len(arrays) == 1 and next(iter(arrays.values())).ndim == 2:
+        return _matrix(path.name, next(iter(arrays.values())))
+    shapes = {array.shape for array in arrays.values()}
+    if len(arrays) < 2 or len(shapes) != 1 or len(next(iter(shapes))) != 1:
+        held = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+        raise InputError(
+            f"{path.name}: holds {held}; a scipy matrix, one dense matrix or columns of one length are needed"
+        )
+    return FrameFile(path, polars.DataFrame(arrays).lazy())
+
+
+def _matrix(file: str, matrix: Any) -> Matrix:
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError(f"{file}: holds an array of shape {matrix.shape}; clients × items are needed")
+    if max(matrix.shape) >= 2**31:
+        raise InputError(f"{file}: {max(matrix.shape):,} rows or columns are more than 2^31 − 1")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"{file}: holds {matrix.dtype}; real numbers are needed")
+    coo = sparse.coo_array(matrix)
+    values = coo.data.astype(np.float64, copy=False)
+    plain = bool((values == 1.0).all())
+    rows, columns = (at.astype(np.int32, copy=False) for at in (coo.row, coo.col))
+    if len(values) and (
+        min(rows.min(), columns.min()) < 0 or rows.max() >= coo.shape[0] or columns.max() >= coo.shape[1]
+    ):
+        raise InputError(f"{file}: an entry lies outside the shape {coo.shape}; the file is damaged")
+    return Matrix(file, rows, columns, None if plain else values, coo.shape[0], coo.shape[1])
+
+
+def _short(error: Exception) -> str:
+    return str(error).splitlines()[0][:80] if str(error) else type(error).__name__

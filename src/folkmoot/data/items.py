@@ -1,0 +1,155 @@
+"""Public facts about the items: names, positions, and the attributes that limits are about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars
+
+from folkmoot.data.columns import by_alias, find, given, normal
+from folkmoot.data.findings import Findings, places, several
+from folkmoot.data.source import Source
+from folkmoot.errors import InputError
+from folkmoot.sets import Array, frozen
+from folkmoot.settings import Data
+
+SEVERAL = "|"  # Action|Comedy
+KEY = "\0key"  # a name that no column of a file has
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What is known of the n items, in the order of their ids."""
+
+    names: tuple[str, ...]
+    positions: Array | None = None  # n × 2: latitude, longitude; NaN where unknown
+    attributes: polars.DataFrame = field(
+        default_factory=polars.DataFrame
+    )  # n rows; no columns where there is no items file
+    file: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def groups(self, column: str, within: str | None = None) -> list[str | None]:
+        """The group of each item by an attribute: of several values ("Action|Comedy") the first; none: None.
+
+        `within` another attribute the same value is another group: (region, kind) pairs.
+        """
+        values = self._values(column)
+        if within is None:
+            return values
+        outer = self._values(within)
+        return [None if a is None or b is None else f"{a}, {b}" for a, b in zip(outer, values, strict=True)]
+
+    def remarks(self, column: str) -> tuple[str, ...]:
+        """What a person should know about the groups of an attribute."""
+        cells = self._cells(column)
+        said = []
+        many = cells.filter(cells.str.contains(SEVERAL, literal=True).fill_null(False))
+        if len(many):
+            said.append(
+                f"{self._share(len(many))} several values of {column}, like {many[0]}; each counts by the first."
+            )
+        unknown = sum(value is None for value in self._values(column))
+        if unknown:
+            said.append(f"{self._share(unknown)} no {column}, and no limit per {column}.")
+        return tuple(said)
+
+    def _share(self, count: int) -> str:
+        return several(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
+
+    def _cells(self, column: str) -> polars.Series:
+        if self.file is None:
+            raise InputError(f"per: there is no items file, so nothing is known about a column {column}; give items")
+        name = given(column, self.attributes.columns, self.file, "per")
+        return self.attributes[name].cast(polars.String)
+
+    def _values(self, column: str) -> list[str | None]:
+        cells = self._cells(column).str.split(SEVERAL).list.first().str.strip_chars()
+        return [value or None for value in cells.to_list()]
+
+
+def own_items(source: Source, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
+    """Items that are the rows of their file, in its order (or of this frame, where some were left out)."""
+    frame = source.natural(source.columns) if frame is None else frame
+    findings.note(f"{several(frame.height, 'item')} and their columns were read from {source.file}.")
+    for sentence in source.notes():
+        findings.note(sentence)
+    named = find(frame.columns, "name", settings.name, source.file)
+    key = named or find(frame.columns, "key", settings.items_id, source.file)
+    findings.took(name=key)
+    numbers = [str(at) for at in range(1, frame.height + 1)]
+    names = numbers if key is None else frame[key].cast(polars.String).to_list()
+    unnamed = [name or number for name, number in zip(names, numbers, strict=True)]
+    return Items(_distinct(unnamed), _positions(frame, settings), frame, source.file)
+
+
+def matched_items(
+    ids: Sequence[str], source: Source | None, column: str | None, settings: Data, findings: Findings
+) -> Items:
+    """Items known by their ids, and what a file says about each."""
+    if source is None:
+        return Items(tuple(ids))
+    if settings.items_id is not None:
+        key = given(settings.items_id, source.columns, source.file, "items_id")
+    else:
+        alike = (other for other in source.columns if column and normal(other) == normal(column))
+        key = next(alike, None) or by_alias(source.columns, "key") or source.columns[0]
+    frame = source.natural(source.columns)
+    for sentence in source.notes():
+        findings.note(sentence)
+    frame = frame.with_columns(frame[key].cast(polars.String).str.strip_chars().alias(KEY))
+    twice = frame.height - frame[KEY].n_unique()
+    if twice:
+        rows = np.flatnonzero(~frame[KEY].is_first_distinct().to_numpy()) + source.first
+        where = places(source.unit, rows)
+        said = several(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
+        findings.note(f"{source.file}: {said}, first in {where}: the earlier row counts.")
+        frame = frame.unique(KEY, keep="first", maintain_order=True)
+    wanted = polars.DataFrame({KEY: ids}, schema={KEY: polars.String})
+    known = wanted[KEY].is_in(frame[KEY].implode())
+    lacking = int((~known).sum())
+    if lacking == len(ids):
+        raise InputError(
+            f"items: none of the {len(ids):,} items is in column {key} of {source.file} (the first is {ids[0]}, there "
+            f"it is {frame[KEY][0]}); say which column has their ids: --items-id"
+        )
+    frame = wanted.join(frame, on=KEY, how="left", maintain_order="left").drop(KEY)
+    named = find(source.columns, "name", settings.name, source.file)
+    told = f"named by their {named}" if named else "named by their ids"
+    findings.took(items_id=key, name=named)
+    findings.note(f"{source.file} was matched by its column {key}; the items are {told}.")
+    if lacking:
+        said = several(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
+        findings.note(f"{said} no row in {source.file}: their ids are their names.")
+    texts = [None] * len(ids) if named is None else frame[named].cast(polars.String).to_list()
+    names = [text or own for text, own in zip(texts, ids, strict=True)]
+    return Items(_distinct(names, ids), _positions(frame, settings), frame, source.file)
+
+
+def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Two items of one name are told apart by their ids."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    if len(seen) == len(names):
+        return tuple(names)
+    numbers = ids or [str(at) for at in range(1, len(names) + 1)]
+    return tuple(f"{name} ({own})" if seen[name] > 1 else name for name, own in zip(names, numbers, strict=True))
+
+
+def _positions(frame: polars.DataFrame, settings: Data) -> Array | None:
+    """Where the items are, if the file says it in degrees."""
+    columns = [by_alias(frame.columns, role) for role in ("latitude", "longitude")]
+    for at, wanted in enumerate((settings.latitude, settings.longitude)):
+        if wanted in frame.columns:
+            columns[at] = wanted
+    latitude, longitude = columns
+    if latitude is None or longitude is None:
+        return None
+    cells = [frame[column].cast(polars.Float64, strict=False).to_numpy() for column in (latitude, longitude)]
+    positions = np.column_stack(cells)
+    with np.errstate(invalid="ignore"):
+        outside = (np.abs(positions) > (90.0, 180.0)).any()
+    return None if outside else frozen(positions)

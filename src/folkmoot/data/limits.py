@@ -1,0 +1,119 @@
+"""Limits in words ("at most 2 per region") as a matroid, the simplest that says the same.
+
+Rounding is fast where a matroid is groups with capacities, so limits that can never bind are left out first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from folkmoot.data.items import Items
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.matroids import Laminar, Matroid, Partition, Truncation, Uniform
+from folkmoot.sets import Ids
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most so many items per value of an attribute (within each value of another)."""
+
+    at_most: int
+    per: str
+    within: str | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some items, of which at most `capacity` may be chosen."""
+
+    label: str
+    limit: Limit
+    members: Ids
+    capacity: int
+
+
+def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matroid:
+    """The sets with at most `count` items that keep every limit."""
+    n_items = len(items)
+    if count is not None:
+        count = as_count(count, "count")
+        if count > n_items:
+            raise InputError(f"count: {count:,} items cannot be chosen from {n_items:,}")
+    elif not limits:
+        raise InputError("count: say how many items may be chosen, or a limit such as 2 per region")
+    families = [_groups(items, limit) for limit in limits]
+    for at, family in enumerate(families):
+        for other in families[:at]:
+            _refuse_crossing(family, other, n_items)
+    groups, spare = _binding([group for family in families for group in family], n_items, count)
+    total = None if count is None or count >= spare else count
+    if not groups:
+        return Uniform(n_items, count if count is not None else n_items)
+    covered = np.zeros(n_items, dtype=np.int64)
+    for group in groups:
+        covered[group.members] += 1
+    inner: Matroid
+    if covered.max() == 1:
+        labels: list[str | None] = [None] * n_items
+        capacities: dict[str | None, int] = {}
+        for group in groups:
+            name = group.label if group.label not in capacities else f"{group.label} ({group.limit.per})"
+            capacities[name] = group.capacity
+            for item in group.members.tolist():
+                labels[item] = name
+        if (covered == 0).any():
+            capacities[None] = int((covered == 0).sum())
+        inner = Partition(labels, capacities)
+    else:
+        inner = Laminar(n_items, [(group.members, group.capacity) for group in groups])
+    return inner if total is None else Truncation(inner, total)
+
+
+def _groups(items: Items, limit: Limit) -> list[Group]:
+    at_most = as_count(limit.at_most, f"at most, per {limit.per}", least=0)
+    members: dict[str, list[int]] = {}
+    for item, label in enumerate(items.groups(limit.per, limit.within)):
+        if label is not None:
+            members.setdefault(label, []).append(item)
+    return [Group(label, limit, np.array(of), at_most) for label, of in members.items()]
+
+
+def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
+    """Groups of two limits must be nested or apart."""
+    at = [np.full(n_items, -1), np.full(n_items, -1)]
+    for where, family in zip(at, (one, two), strict=True):
+        for number, group in enumerate(family):
+            where[group.members] = number
+    both = (at[0] >= 0) & (at[1] >= 0)
+    pairs, shared = np.unique(np.column_stack(at)[both], axis=0, return_counts=True)
+    for (a, b), common in zip(pairs, shared, strict=True):
+        if common < min(len(one[a].members), len(two[b].members)):
+            raise InputError(
+                f"limits: {one[a].label} ({one[a].limit.per}) and {two[b].label} ({two[b].limit.per}) share items, but "
+                f"neither holds the other, and such limits together are no matroid; limit {one[a].limit.per} within "
+                f"{two[b].limit.per}, or leave one out"
+            )
+
+
+def _binding(groups: list[Group], n_items: int, count: int | None) -> tuple[list[Group], int]:
+    """The groups that can forbid a set which the others allow, and how many items all of them together allow."""
+    most = n_items if count is None else count
+    # From the largest in: what must hold anyway, by the groups around.
+    allowed = np.full(n_items, most)
+    kept: list[Group] = []
+    for group in sorted(groups, key=lambda group: (-len(group.members), group.capacity)):
+        if group.capacity < allowed[group.members[0]]:
+            allowed[group.members] = group.capacity
+            kept.append(group)
+    # From the smallest out: what the groups inside allow. `share` is spread so that it sums to that.
+    share = np.ones(n_items, dtype=np.int64)
+    binding: list[Group] = []
+    for group in reversed(kept):
+        inside = int(share[group.members].sum())
+        if group.capacity < inside:
+            share[group.members] = 0
+            share[group.members[0]] = group.capacity
+            binding.append(group)
+    return binding, int(share.sum())

@@ -1,0 +1,71 @@
+"""From settings to a problem: open the files, find out what they hold, build the objective."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from folkmoot.data.columns import listed
+from folkmoot.data.files import source_of, table_of
+from folkmoot.data.findings import Findings
+from folkmoot.data.loaded import Loaded, Request
+from folkmoot.data.places import places
+from folkmoot.data.roles import guess
+from folkmoot.data.similarity import similarity
+from folkmoot.data.source import Matrix, Source
+from folkmoot.data.tables import tables
+from folkmoot.data.worth import distances, memberships, ratings
+from folkmoot.errors import InputError
+from folkmoot.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
+
+BUILD: dict[str, Callable[[Request], Loaded]] = {
+    "ratings": ratings,
+    "memberships": memberships,
+    "distances": distances,
+    "places": places,
+    "tables": tables,
+    "similarity": similarity,
+}
+FROM_MATRIX = ("ratings", "memberships", "distances", "similarity")
+
+
+def load(settings: Data, folder: Path | None = None) -> Loaded:
+    """The problem that the files describe; relative names are relative to the folder."""
+    source = source_of(settings.file, folder, "file")
+    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    return built(requested(settings, source, about, Findings()))
+
+
+def requested(settings: Data, source: Source | Matrix, about: Source | None, findings: Findings) -> Request:
+    """What is wanted of open files, the words of the settings checked."""
+    for name, choices in (
+        *(("kind", KINDS), ("missing", IF_MISSING), ("negative", IF_NEGATIVE), ("duplicates", IF_TWICE)),
+        ("similarity", SIMILARITIES),
+    ):
+        word = getattr(settings, name)
+        if word is not None and word not in choices:
+            raise InputError(f"{name}: {word!r} is not one of {listed(choices)}")
+    return Request(settings, source, about, findings, _kind(source, about, settings, findings))
+
+
+def _kind(source: Source | Matrix, about: Source | None, settings: Data, findings: Findings) -> str:
+    if settings.kind is not None:
+        kind = settings.kind
+    else:
+        kind, why = guess(source, about, settings)
+        findings.note(f"{source.file} was taken for {kind}: {why}.")
+    if isinstance(source, Matrix) and kind not in FROM_MATRIX:
+        raise InputError(f"kind: {source.file} holds a matrix, which cannot be {kind}; it can be {listed(FROM_MATRIX)}")
+    if settings.missing == "category" and kind != "tables":
+        raise InputError("missing: category is for tables; say refuse or drop")
+    return kind
+
+
+def built(request: Request) -> Loaded:
+    """The objective, with everything that was noted on the way."""
+    loaded = BUILD[request.kind](request)
+    source, findings = request.source, request.findings
+    first = [f"{source.file}: {findings.rows:,} {'entries' if isinstance(source, Matrix) else 'rows'} were read."]
+    if findings.taken:
+        first.append(f"Columns: {', '.join(f'{role} is {column}' for role, column in findings.taken.items())}.")
+    said = [] if isinstance(source, Matrix) else source.notes()
+    return replace(loaded, notes=tuple(dict.fromkeys([*first, *said, *findings.notes])))

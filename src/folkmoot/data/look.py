@@ -1,0 +1,110 @@
+"""A look at the files of a problem: what is in them, what it would be taken for, and what is wrong with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars
+
+from folkmoot.data.files import source_of, table_of
+from folkmoot.data.findings import Fault, Findings, Spread
+from folkmoot.data.load import built, requested
+from folkmoot.data.loaded import Loaded
+from folkmoot.data.roles import guess
+from folkmoot.data.source import Matrix, Source, typed
+from folkmoot.errors import InputError
+from folkmoot.settings import Data
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file."""
+
+    name: str
+    type: str  # whole numbers, numbers, text, …
+    example: str
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a look at the files tells. Nothing is refused here but files that cannot be read."""
+
+    file: str
+    columns: tuple[Column, ...]
+    items_columns: tuple[Column, ...]  # of the items file
+    rows: int | None  # None: they cannot be told apart
+    kind: str | None
+    why: str  # why this kind
+    taken: tuple[tuple[str, str], ...]  # role, column
+    faults: tuple[Fault, ...]
+    per_client: Spread | None  # entries (rows, pairs within reach) a client
+    values: Spread | None  # of places: kilometres to the nearest item
+    notes: tuple[str, ...]
+    loaded: Loaded | None  # the problem, faults mended in the mildest way
+    problem: str | None  # why there is none
+
+
+def look(settings: Data, folder: Path | None = None) -> Look:
+    """One read of the files; faults are counted, not refused."""
+    source = source_of(settings.file, folder, "file")
+    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    findings = Findings(strict=False, measuring=True)
+    kind, why, loaded, problem = settings.kind, "it was given", None, None
+    try:
+        if kind is None:
+            kind, why = guess(source, about, settings)
+        mild = replace(
+            settings,
+            kind=kind,
+            missing=settings.missing if settings.missing != "refuse" else "category" if kind == "tables" else "drop",
+            negative="zero" if settings.negative == "refuse" else settings.negative,
+        )
+        loaded = built(requested(mild, source, about, findings))
+    except InputError as error:
+        problem = str(error)
+    return Look(
+        source.file,
+        _columns(source),
+        () if about is None else _columns(about),
+        findings.rows or _rows(source),
+        kind,
+        why if kind else "",
+        tuple(findings.taken.items()),
+        tuple(findings.faults),
+        findings.per_client,
+        findings.values,
+        loaded.notes if loaded else tuple(findings.notes),
+        loaded,
+        problem,
+    )
+
+
+def _rows(source: Source | Matrix) -> int | None:
+    """Counted where nothing could be made of them."""
+    try:
+        return len(source.items) if isinstance(source, Matrix) else source.count()
+    except InputError:
+        return None
+
+
+def _columns(source: Source | Matrix) -> tuple[Column, ...]:
+    if isinstance(source, Matrix):
+        return ()
+    sample = source.sample()
+    types = typed(sample).schema
+    return tuple(Column(cells.name, _kind(types[cells.name]), _example(cells)) for cells in sample.iter_columns())
+
+
+def _kind(dtype: polars.DataType) -> str:
+    if dtype.is_integer():
+        return "whole numbers"
+    if dtype.is_numeric():
+        return "numbers"
+    if dtype in (polars.String, polars.Categorical, polars.Enum):
+        return "text"
+    return "times" if dtype.is_temporal() else str(dtype).lower()
+
+
+def _example(cells: polars.Series) -> str:
+    some: Sequence[object] = cells.drop_nulls().head(1).to_list()
+    return str(some[0]) if some else ""

@@ -1,0 +1,289 @@
+"""Rows that say what an item is worth to a client, read in one pass and arranged as a matrix."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+
+from folkmoot.data.columns import listed
+from folkmoot.data.entries import Entries, one_weight_each, placed, repeated_pairs, repeats, row_starts
+from folkmoot.data.findings import SHOWN, Fault, Findings, Spread, places
+from folkmoot.data.keys import Codes, Growing, Names, is_empty, keys_for
+from folkmoot.data.source import How, Matrix, NotWhole, Source
+from folkmoot.errors import InputError
+from folkmoot.sets import Array, Ids
+from folkmoot.settings import Data
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are read."""
+
+    client: str
+    item: str
+    value: str | None = None
+    weight: str | None = None
+    weight_given: bool = False  # or only found by its name: then it must not stand in the way
+
+
+@dataclass
+class Pairs:
+    """A matrix of clients × items, and who they are."""
+
+    entries: Entries
+    clients: Names | None
+    items: Names | None
+    weights: Array | None = None
+
+    @property
+    def n_clients(self) -> int:
+        return len(self.entries.starts) - 1
+
+
+@dataclass
+class Tally:
+    """How often something was met, and where first (rows counted from 0)."""
+
+    count: int = 0
+    first: list[int] = field(default_factory=list)
+
+    def add(self, rows: NDArray[Any]) -> None:
+        self.count += len(rows)
+        self.first += rows[: SHOWN - len(self.first)].tolist()
+
+
+@dataclass
+class Loose:
+    """Entries in the order of the file. Each column is given up as soon as it has been moved to the rows."""
+
+    clients: Codes
+    items: Codes
+    values: NDArray[Any] | None  # None: an entry is all there is to say
+
+    def without(self, void: Ids) -> "Loose":
+        if not len(void):
+            return self
+        values = None if self.values is None else np.delete(self.values, void)
+        return Loose(np.delete(self.clients, void), np.delete(self.items, void), values)
+
+
+class Rows:
+    """The rows of a file as they are read: ids, values, and what is wrong with them."""
+
+    def __init__(self, columns: Columns, whole: dict[str, bool]) -> None:
+        self.columns = columns
+        self.clients, self.items = keys_for(whole[columns.client]), keys_for(whole[columns.item])
+        self.values, self.weights = Growing(np.float32, np.float64), Growing(np.float32, np.float64)
+        self.missing = {column: Tally() for column in (columns.client, columns.item, columns.value) if column}
+        self.negative, self.bad_weight = Tally(), Tally()
+        self.skipped: list[Ids] = []  # rows without client or item, blank lines among them
+        self.void: list[Ids] = []  # among the others: places of rows whose value is missing
+        self.below: list[Ids] = []  # … or negative
+        self.rows = self.blank = self.kept = 0
+
+    def add(self, frame: polars.DataFrame) -> None:
+        at = np.arange(self.rows, self.rows + frame.height)
+        self.rows += frame.height
+        empty = {column: is_empty(frame[column]).to_numpy() for column in (self.columns.client, self.columns.item)}
+        no_client, no_item = empty.values()
+        lacking = no_client | no_item
+        if lacking.any():
+            blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
+            self.blank += int(blank.sum())
+            for column, cells in empty.items():
+                self.missing[column].add(at[cells & ~blank])
+            self.skipped.append(at[lacking])
+            frame, at = frame.filter(~lacking), at[~lacking]
+        self.clients.add(frame[self.columns.client])
+        self.items.add(frame[self.columns.item])
+        if self.columns.value:
+            self._value(frame[self.columns.value].to_numpy(writable=True), at)
+        if self.columns.weight:
+            weights = frame[self.columns.weight].to_numpy(writable=True)
+            self.bad_weight.add(at[~(np.isfinite(weights) & (weights >= 0))])
+            self.weights.add(weights)
+        self.kept += frame.height
+
+    def _value(self, values: Array, at: Ids) -> None:
+        assert self.columns.value is not None
+        missing = ~np.isfinite(values)
+        if missing.any():
+            self.missing[self.columns.value].add(at[missing])
+            self.void.append(np.flatnonzero(missing) + self.kept)
+            values[missing] = 0.0
+        negative = values < 0
+        if negative.any():
+            self.negative.add(at[negative])
+            self.below.append(np.flatnonzero(negative) + self.kept)
+            values[negative] = 0.0
+        self.values.add(values)
+
+
+def read_pairs(source: Source, columns: Columns, settings: Data, findings: Findings) -> Pairs:
+    """All rows of a table as a matrix. Ids that turn out to be no whole numbers are read again as text."""
+    whole = {column: source.whole(column) for column in (columns.client, columns.item)}
+    while True:
+        wanted: dict[str, How] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
+        wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
+        rows = Rows(columns, whole)
+        try:
+            for frame in source.frames(wanted):
+                rows.add(frame)
+        except NotWhole as column:
+            whole[str(column)] = False
+            continue
+        return _arranged(source, rows, settings, findings)
+
+
+def _arranged(source: Source, rows: Rows, settings: Data, findings: Findings) -> Pairs:
+    findings.rows = rows.rows - rows.blank
+    if not findings.rows:
+        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+    _report(source, rows, settings, findings)
+    if not rows.kept:
+        raise InputError(f"{source.file}: no row is left: each lacks {rows.columns.client} or {rows.columns.item}")
+    (clients, client_names), (items, item_names) = rows.clients.numbered(), rows.items.numbered()
+    void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
+    weights = _weights(source, rows, clients, client_names, findings)
+    loose = Loose(clients, items, rows.values.taken() if rows.columns.value else None).without(void)
+    del clients, items  # `loose` alone decides how long they are needed
+
+    def fault(count: int, of: Ids) -> Fault:
+        skipped = np.concatenate([*rows.skipped, np.empty(0, np.int64)])
+        kept = np.delete(np.delete(np.arange(rows.rows), skipped), void)
+        pair = f"the {rows.columns.client} and {rows.columns.item} of an earlier row"
+        said = f"row has {pair}", f"rows have {pair}"
+        return Fault("duplicates", source.file, count, *said, places(source.unit, kept[of] + source.first))
+
+    entries = _sorted(loose, len(client_names), len(item_names), fault, settings, findings)
+    return Pairs(entries, client_names, item_names, weights)
+
+
+def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
+    """A matrix file as the same; rows and columns are counted from 1."""
+    values = matrix.values
+    loose = Loose(matrix.clients, matrix.items, values)
+    findings.rows = len(matrix.items)
+
+    def where(of: NDArray[Any]) -> str:
+        at = np.column_stack((matrix.clients[of[:SHOWN]], matrix.items[of[:SHOWN]])) + 1
+        return "(row, column) " + listed([f"({row:,}, {column:,})" for row, column in at.tolist()])
+
+    void = np.empty(0, dtype=np.int64)
+    if values is not None:
+        missing = np.flatnonzero(~np.isfinite(values))
+        negative = np.flatnonzero((values < 0) & np.isfinite(values))
+        found = (len(missing), where(missing)), (len(negative), where(negative))
+        _report_values(matrix.file, "entry", "entries", found, settings, findings)
+        void = np.union1d(missing, negative) if settings.negative == "drop" else missing
+        if len(negative):
+            loose.values = np.maximum(values, 0.0)
+
+    def fault(count: int, of: Ids) -> Fault:
+        kept = np.delete(np.arange(len(matrix.items)), void)
+        return Fault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
+
+    entries = _sorted(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
+    return Pairs(entries, None, None)
+
+
+def _sorted(
+    loose: Loose,
+    n_clients: int,
+    n_items: int,
+    fault: Callable[[int, Ids], Fault],
+    settings: Data,
+    findings: Findings,
+) -> Entries:
+    """The entries as rows; `fault` puts into words that some stand twice."""
+    starts = row_starts(loose.clients, n_clients)
+    items: Codes = placed(loose.clients, starts, loose.items)
+    count = repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
+    rule = "first" if settings.duplicates == "refuse" else settings.duplicates
+    if count:
+        twice = fault(count, _later(loose, starts, items, count, n_items))
+        if loose.values is None:  # to belong twice is to belong
+            findings.faults.append(twice)
+            findings.note(f"{twice}: each pair counts once.")
+        else:
+            findings.report(twice, settings.duplicates, f"merged, by the {rule}")
+    loose.items = np.empty(0, dtype=np.int32)
+    entries = Entries(starts, items, None, n_items)
+    if loose.values is not None:
+        entries.values = placed(loose.clients, starts, loose.values, np.float64)
+        loose.values = None
+    loose.clients = loose.items
+    entries.merge(rule)
+    if findings.measuring:
+        findings.per_client = Spread.of(np.diff(entries.starts))
+        findings.values = None if entries.values is None else Spread.of(entries.values)
+    return entries
+
+
+def _later(loose: Loose, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
+    """Where the first few entries stand that have an earlier one of the same client and item."""
+    pairs = np.empty(count, dtype=np.int64)
+    repeated_pairs(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
+    at = loose.clients.astype(np.int64) * n_items + loose.items
+    again = np.flatnonzero(np.isin(at, pairs))
+    first = np.unique(at[again], return_index=True)[1]
+    return np.delete(again, first)[:SHOWN]
+
+
+def _weights(source: Source, rows: Rows, clients: Codes, names: Names, findings: Findings) -> Array | None:
+    """How much each client counts: all its rows must say the same."""
+    column = rows.columns.weight
+    if column is None:
+        return None
+    if rows.bad_weight.count:
+        where = places(source.unit, np.array(rows.bad_weight.first) + source.first)
+        raise InputError(
+            f"{source.file}: {rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), "
+            f"first in {where}; mend them, or leave weight out"
+        )
+    weights = np.full(len(names), np.nan)
+    said = rows.weights.taken().astype(np.float64)
+    differs = one_weight_each(clients, said, weights)
+    if differs >= 0 and not rows.columns.weight_given:
+        del findings.taken["weight"]
+        findings.note(f"{column} is not the same in all rows of a {rows.columns.client}, and so is not its weight.")
+        return None
+    if differs >= 0:
+        client = int(clients[differs])
+        raise InputError(
+            f"{source.file}: {rows.columns.client} {names.at(client)} has the {column} {weights[client]:g} in one row "
+            f"and {said[differs]:g} in another; a client has one weight"
+        )
+    if not weights.any():
+        raise InputError(f"{source.file}: every {column} is 0; at least one client must count")
+    return weights
+
+
+def _report(source: Source, rows: Rows, settings: Data, findings: Findings) -> None:
+    def at(tally: Tally) -> str:
+        return places(source.unit, np.array(tally.first) + source.first)
+
+    for column in (rows.columns.client, rows.columns.item):
+        tally = rows.missing[column]
+        fault = Fault("missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", at(tally))
+        findings.report(fault, settings.missing, "left out")
+    if rows.columns.value:
+        missing = rows.missing[rows.columns.value]
+        found = (missing.count, at(missing)), (rows.negative.count, at(rows.negative))
+        of = f" of {rows.columns.value}"
+        _report_values(source.file, f"cell{of}", f"cells{of}", found, settings, findings)
+
+
+def _report_values(
+    file: str, one: str, many: str, found: tuple[tuple[int, str], tuple[int, str]], settings: Data, findings: Findings
+) -> None:
+    """Values that are missing and values that are negative: how many, and where."""
+    (missing, no_number), (negative, below) = found
+    said = f"{one} is missing or no finite number", f"{many} are missing or no finite number"
+    findings.report(Fault("missing", file, missing, *said, no_number), settings.missing, "left out")
+    said = f"{one} is negative", f"{many} are negative"
+    done = "left out" if settings.negative == "drop" else "counted as 0"
+    findings.report(Fault("negative", file, negative, *said, below), settings.negative, done)

@@ -1,0 +1,141 @@
+"""Places: people are somewhere, items are somewhere, and an item is of use within reach.
+
+Benefit = 1 − distance/reach, the distance along the great circle of a sphere of the Earth's mean radius. Pairs
+within reach are found by a tree over the unit sphere, where they are as near as their chord is short.
+"""
+
+import numpy as np
+import polars
+from scipy.spatial import KDTree
+
+from folkmoot.data.columns import find
+from folkmoot.data.entries import Entries, placed, row_starts
+from folkmoot.data.findings import Fault, Spread, several
+from folkmoot.data.findings import places as named_places
+from folkmoot.data.items import Items, own_items
+from folkmoot.data.loaded import Loaded, Request
+from folkmoot.data.owned import read_owned
+from folkmoot.data.roles import position, refuse
+from folkmoot.data.source import Matrix, Source
+from folkmoot.data.wording import called
+from folkmoot.data.worth import reach_or_suggestion
+from folkmoot.errors import InputError
+from folkmoot.objectives import FacilityLocation
+from folkmoot.sets import Array, Ids
+
+RADIUS = 6371.0088  # km, the mean radius of the Earth
+MOST_PAIRS = 200_000_000
+ROWS = 1 << 14  # people in one search
+
+
+def places(request: Request) -> Loaded:
+    """F(S): 1 − distance/reach of the nearest chosen place, averaged over people."""
+    source, settings, findings = request.source, request.settings, request.findings
+    assert not isinstance(source, Matrix)
+    if request.about is None:
+        raise InputError(f"items: {source.file} says where people are; a file with the places to choose from is needed")
+    latitude, longitude = _columns(source, request)
+    client = find(source.columns, "client", settings.client, source.file)
+    weight = find(source.columns, "weight", settings.weight, source.file, [] if client is None else [client])
+    findings.took(client=client, latitude=latitude, longitude=longitude, weight=weight)
+    people = read_owned(request, source, [latitude, longitude], client, weight)
+    _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
+    items = _items(request, request.about)
+    assert items.positions is not None
+    here, there = _on_sphere(people.numbers), KDTree(_on_sphere(items.positions))
+    nearest = _kilometres(np.asarray(there.query(here)[0]))
+    reach = reach_or_suggestion(request, nearest, "in kilometres")
+    entries = _within(here, there, reach)
+    if not len(entries.items):
+        raise InputError(f"reach: nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)")
+    who = called(client, "people")
+    away = int((np.diff(entries.starts) == 0).sum())
+    if away:
+        findings.note(f"{several(away, 'row')} of {len(here):,} have no item within {reach:g} km and gain nothing.")
+    if findings.measuring:
+        findings.per_client, findings.values = Spread.of(np.diff(entries.starts)), Spread.of(nearest)
+    objective = FacilityLocation(entries.matrix(), **people.options(items.names))
+    by = f", weighted by {weight}" if weight else ""
+    meaning = f"1 − distance/{reach:g} km of the nearest chosen place (0 beyond {reach:g} km), averaged over {who}{by}"
+    return Loaded(request.kind, objective, items, (), meaning, who, "places")
+
+
+def _columns(source: Source, request: Request, *, own: bool = True) -> tuple[str, str]:
+    latitude, longitude = position(source, request.settings, own=own)
+    if latitude is None:
+        refuse(source, "latitude", "how far north a row is")
+    if longitude is None:
+        refuse(source, "longitude", "how far east a row is")
+    return latitude, longitude
+
+
+def _refuse_outside(source: Source, degrees: Array, lines: Ids, latitude: str, longitude: str) -> None:
+    for column, name, most in ((0, latitude, 90), (1, longitude, 180)):
+        outside = np.flatnonzero(np.abs(degrees[:, column]) > most)
+        if not len(outside):
+            continue
+        at = outside[0]
+        swapped = column == 0 and (np.abs(degrees[:, 1]) <= 90).all()
+        hint = "; latitude and longitude seem to be swapped" if swapped else "; degrees are needed"
+        raise InputError(
+            f"{source.file}: the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
+            f"{degrees[at, column]:g}, outside ±{most} ({several(len(outside), 'such row')}){hint}"
+        )
+
+
+def _items(request: Request, about: Source) -> Items:
+    """The places to choose from; those without a position as the settings say."""
+    latitude, longitude = _columns(about, request, own=False)
+    frame = about.natural(about.columns)
+    degrees = np.column_stack([frame[c].cast(polars.Float64, strict=False).to_numpy() for c in (latitude, longitude)])
+    lines = np.arange(len(degrees)) + about.first
+    lacking = ~np.isfinite(degrees).all(axis=1)
+    where = named_places(about.unit, lines[lacking])
+    fault = Fault(
+        "missing",
+        about.file,
+        int(lacking.sum()),
+        "place has no position in numbers",
+        "places have no position in numbers",
+        where,
+    )
+    request.findings.report(fault, request.settings.missing, "left out")
+    if lacking.all():
+        raise InputError(f"{about.file}: no place has a position in numbers")
+    _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
+    return own_items(about, request.settings, request.findings, frame.filter(~lacking))
+
+
+def _on_sphere(degrees: Array) -> Array:
+    latitude, longitude = np.radians(degrees).T
+    return np.column_stack(
+        (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
+    )
+
+
+def _kilometres(chord: Array) -> Array:
+    return np.asarray(2 * RADIUS * np.arcsin(np.minimum(chord / 2, 1.0)))
+
+
+def _within(here: Array, there: KDTree, reach: float) -> Entries:
+    """1 − distance/reach for all pairs within reach."""
+    chord = 2 * np.sin(min(reach / RADIUS, np.pi) / 2)
+    pairs = int(KDTree(here).count_neighbors(there, chord))
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"reach: {pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}; a shorter reach, or fewer "
+            "places to choose from, would do"
+        )
+    rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
+    values, end = np.empty(pairs), 0
+    for first in range(0, len(here), ROWS):
+        found = KDTree(here[first : first + ROWS]).sparse_distance_matrix(there, chord, output_type="ndarray")
+        start, end = end, end + len(found)
+        rows[start:end], items[start:end] = found["i"] + first, found["j"]
+        values[start:end] = 1.0 - _kilometres(found["v"]) / reach
+    rows, items, values = rows[:end], items[:end], values[:end]
+    starts = row_starts(rows, len(here))
+    entries = Entries(starts, placed(rows, starts, items), placed(rows, starts, values), there.n)
+    entries.merge("first")
+    entries.drop_nothing()
+    return entries

@@ -1,0 +1,115 @@
+"""Which columns a kind needs, and which kind the columns speak for."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from folkmoot.data.columns import by_alias, find, given, listed
+from folkmoot.data.pairs import Columns
+from folkmoot.data.source import Matrix, Source, typed
+from folkmoot.errors import InputError
+from folkmoot.settings import Data
+
+
+def guess(source: Source | Matrix, about: Source | None, settings: Data) -> tuple[str, str]:
+    """The kind of a file, and why."""
+    if isinstance(source, Matrix):
+        if source.values is None:
+            return "memberships", "it is a matrix of ones"
+        return (
+            ("memberships", "least is given")
+            if settings.least is not None
+            else ("ratings", "it is a matrix of numbers")
+        )
+    if settings.target is not None:
+        return "tables", "a target is given"
+    client, item, value = _pair(source, settings)
+    if client and item:
+        if settings.least is not None:
+            return "memberships", "least is given"
+        if value is None:
+            return "memberships", f"it has {client} and {item}, and no values"
+        if settings.reach is not None or by_alias([value], "distance"):
+            return "distances", f"it has {client}, {item} and {value}"
+        return "ratings", f"it has {client}, {item} and {value}"
+    latitude, longitude = position(source, settings)
+    if latitude and longitude:
+        return "places", f"it has {latitude} and {longitude}"
+    site, target = find(source.columns, "site", settings.client, source.file), by_alias(source.columns, "target")
+    if site and target:
+        return "tables", f"it has {site} and {target}"
+    if about is not None and numeric_in_both(source, about):
+        return "similarity", f"it shares numbers with {about.file}: {listed(numeric_in_both(source, about))}"
+    hint = "" if client is None else f" beside {client}"
+    raise InputError(
+        f"{source.file}: its columns ({listed(source.columns)}) do not tell what it holds{hint}; "
+        "say which are which (--client, --item, --value, --target), or the --kind"
+    )
+
+
+def _pair(source: Source, settings: Data) -> tuple[str | None, str | None, str | None]:
+    """Client, item and value, as far as they can be found."""
+    chosen = [
+        None if wanted is None else given(wanted, source.columns, source.file, role)
+        for role, wanted in (("client", settings.client), ("item", settings.item), ("value", settings.value))
+    ]
+    others = {settings.weight, settings.latitude, settings.longitude}
+    for at, role in enumerate(("client", "item", "value")):
+        taken = [column for column in (*chosen, *others) if column is not None]
+        chosen[at] = chosen[at] or by_alias(source.columns, role, taken)
+    client, item, value = chosen
+    if len(source.columns) == 2 and source.header and (client is None) != (item is None) and value is None:
+        other = next(column for column in source.columns if column not in (client, item))
+        client, item = client or other, item or other
+    return client, item, value
+
+
+def pair_columns(source: Source, settings: Data, *, valued: bool, weighted: bool) -> Columns:
+    """The columns of a table of clients and items."""
+    client, item, value = _pair(source, settings)
+    if len(source.columns) == 1:
+        raise InputError(f"{source.file}: has one column only ({source.columns[0]}); clients and items are needed")
+    if client is None:
+        refuse(source, "client", "whose row it is")
+    if item is None:
+        refuse(source, "item", "which item a row is about", but=client)
+    if valued and value is None:
+        refuse(source, "value", "what an item is worth to a client", but=client)
+    columns = [client, item, *([value] if valued and value else [])]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{source.file}: client, item and value must be different columns, not {listed(columns)}")
+    weight = find(source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c])
+    return Columns(
+        client, item, value if valued else None, weight if weighted or settings.weight else None, bool(settings.weight)
+    )
+
+
+def position(source: Source, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
+    """Latitude and longitude. `own`: a given column must be in this file (else by its name, if it is not)."""
+    found: list[str | None] = []
+    for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude)):
+        if wanted is not None and (own or wanted in source.columns):
+            found.append(given(wanted, source.columns, source.file, role))
+        else:
+            found.append(by_alias(source.columns, role))
+    return found[0], found[1]
+
+
+def numeric_in_both(source: Source, about: Source, but: Sequence[str | None] = ()) -> list[str]:
+    """Columns of numbers that both files have, ids left out."""
+    one, two = typed(source.sample()), typed(about.sample())
+    ids = {by_alias(source.columns, "client"), by_alias(about.columns, "key"), *but}
+    return [
+        c
+        for c in one.columns
+        if c in two.columns and c not in ids and one[c].dtype.is_numeric() and two[c].dtype.is_numeric()
+    ]
+
+
+def refuse(source: Source, role: str, what: str, but: str | None = None) -> NoReturn:
+    """No column for a role."""
+    beside = f" beside {but}" if but else ""
+    header = "" if source.header else " (it has no header)"
+    raise InputError(
+        f"{role}: no column of {source.file}{header} is known to say {what}{beside}; its columns are "
+        f"{listed(source.columns)}; say which: --{role} COLUMN"
+    )

@@ -1,0 +1,105 @@
+"""Similarity: clients and items are rows of the same numbers, and an item is worth as much as it is alike."""
+
+import numpy as np
+import polars
+from scipy.spatial.distance import cdist
+
+from folkmoot.data.columns import find, given, listed
+from folkmoot.data.entries import Entries
+from folkmoot.data.findings import Fault, Spread, places
+from folkmoot.data.items import own_items
+from folkmoot.data.loaded import Loaded, Request
+from folkmoot.data.owned import read_owned
+from folkmoot.data.places import MOST_PAIRS
+from folkmoot.data.roles import numeric_in_both
+from folkmoot.data.source import Matrix
+from folkmoot.data.wording import called
+from folkmoot.data.worth import ratings
+from folkmoot.errors import InputError
+from folkmoot.objectives import FacilityLocation
+from folkmoot.sets import Array
+
+PAIRS = 1 << 22  # worked out at once
+
+
+def similarity(request: Request) -> Loaded:
+    """F(S): how alike the most similar chosen item is, averaged over clients."""
+    source, about, settings, findings = request.source, request.about, request.settings, request.findings
+    if isinstance(source, Matrix):
+        return ratings(request)
+    if about is None:
+        raise InputError(f"items: {source.file} has what clients are like; a file with the items' numbers is needed")
+    client = find(source.columns, "client", settings.client, source.file)
+    weight = None if not settings.weight else given(settings.weight, source.columns, source.file, "weight")
+    columns = numeric_in_both(source, about, (client, weight, settings.items_id))
+    if not columns:
+        raise InputError(f"{source.file} and {about.file} have no column of numbers in common; name them alike")
+    findings.took(client=client, weight=weight)
+    rows = read_owned(request, source, columns, client, weight)
+    frame = about.natural(about.columns)
+    numbers = np.column_stack([frame[column].cast(polars.Float64, strict=False).to_numpy() for column in columns])
+    lacking = ~np.isfinite(numbers).all(axis=1)
+    where = places(about.unit, np.flatnonzero(lacking) + about.first)
+    fault = Fault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
+    findings.report(fault, settings.missing, "left out")
+    if lacking.all():
+        raise InputError(f"{about.file}: every item lacks a number")
+    items = own_items(about, settings, findings, frame.filter(~lacking))
+    pairs = len(rows.numbers) * len(items)
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"{source.file}: {len(rows.numbers):,} rows × {len(items):,} items are more than {MOST_PAIRS:,} pairs; "
+            "take fewer items, or a sample of the rows"
+        )
+    alike = _gaussian if settings.similarity == "gaussian" else _cosine
+    values, how = alike(rows.numbers, numbers[~lacking])
+    findings.note(f"Similarity of {listed(columns)}: {how}.")
+    starts = len(items) * np.arange(len(rows.numbers) + 1)
+    which = np.tile(np.arange(len(items), dtype=np.int32), len(rows.numbers))
+    if findings.measuring:
+        findings.per_client, findings.values = Spread.of(np.diff(starts)), Spread.of(values)
+    entries = Entries(starts, which, values, len(items))
+    entries.drop_nothing()
+    if not len(entries.items):
+        raise InputError(f"{source.file}: no item is like any row; check the columns {listed(columns)}")
+    objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
+    clients = called(client, "clients")
+    meaning = f"the {settings.similarity} similarity of the chosen item most alike, averaged over {clients}"
+    return Loaded(request.kind, objective, items, (), meaning, clients, "items")
+
+
+def _distances(rows: Array, items: Array) -> Array:
+    """One distance a pair, rows one after the other."""
+    out = np.empty(len(rows) * len(items))
+    step = max(1, PAIRS // len(items))
+    for first in range(0, len(rows), step):
+        part = cdist(rows[first : first + step], items)
+        out[first * len(items) : first * len(items) + part.size] = part.ravel()
+    return out
+
+
+def _gaussian(rows: Array, items: Array) -> tuple[Array, str]:
+    """exp(−d²/2h²) of numbers on the items' scale, which is public; h: how far a row is from its nearest item."""
+    mean, deviation = items.mean(axis=0), items.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    distance = _distances((rows - mean) / deviation, (items - mean) / deviation)
+    nearest = distance.reshape(len(rows), len(items)).min(axis=1)
+    apart = nearest[nearest > 0]
+    width = float(np.median(nearest)) or (float(np.median(apart)) if len(apart) else 1.0)
+    np.exp(-((distance / width) ** 2) / 2, out=distance)
+    return distance, (
+        f"exp(−d²/2h²) with h = {width:.3g}, the median distance of a row from its nearest item, in deviations of "
+        "the items"
+    )
+
+
+def _cosine(rows: Array, items: Array) -> tuple[Array, str]:
+    """The cosine of the angle, and 0 where it is obtuse or a row is all zeros."""
+
+    def unit(of: Array) -> Array:
+        length = np.linalg.norm(of, axis=1, keepdims=True)
+        shrunk: Array = np.divide(of, length, out=np.zeros_like(of), where=length > 0)
+        return shrunk
+
+    values = np.maximum(unit(rows) @ unit(items).T, 0.0).ravel()
+    return values, "the cosine of the angle, 0 where it is obtuse"

@@ -1,0 +1,153 @@
+"""Tables: every site holds rows of features and a label; items are the features, and F is what they tell of it."""
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+
+from folkmoot.data.columns import find, given, listed
+from folkmoot.data.findings import Fault, Findings, Spread, places, several
+from folkmoot.data.items import matched_items
+from folkmoot.data.keys import numbered
+from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
+from folkmoot.data.roles import refuse
+from folkmoot.data.source import Matrix, typed
+from folkmoot.data.wording import called
+from folkmoot.errors import InputError
+from folkmoot.inputs import as_count
+from folkmoot.objectives import Information
+from folkmoot.sets import Ids
+
+NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".")
+
+
+def tables(request: Request) -> Loaded:
+    """F(S): bits that the chosen features tell about the target, averaged over sites."""
+    source, settings, findings = request.source, request.settings, request.findings
+    assert not isinstance(source, Matrix)
+    bins = as_count(settings.bins, "bins", least=2)
+    target = find(source.columns, "target", settings.target, source.file)
+    if target is None:
+        refuse(source, "target", "what is to be predicted")
+    site = find(source.columns, "site", settings.client, source.file, [target])
+    if site is None:
+        refuse(source, "client", "whose row it is")
+    if site == target:
+        raise InputError(f"{source.file}: {site} cannot be both the client and the target")
+    findings.took(client=site, target=target)
+    frame = typed(_without_words_for_nothing(source.natural(source.columns)))
+    lines = np.arange(frame.height) + source.first
+    blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
+    frame, lines = frame.filter(~blank), lines[~blank]
+    findings.rows = frame.height
+    weight = given(settings.weight, source.columns, source.file, "weight") if settings.weight else None
+    features = _features(frame, [site, target, *([weight] if weight else [])], findings)
+    frame = _mended(frame, lines, site, target, features, request)
+    pooled: list[str] = []
+    labels = _categories(frame[target], bins, pooled)
+    if labels.min() == labels.max():
+        raise InputError(f"{source.file}: {target} is the same in every row; there is nothing to predict")
+    codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
+    if pooled:
+        findings.note(
+            f"{listed(pooled)} were cut into {bins} bins at quantiles of all sites' rows together; real parties must "
+            "agree on such edges beforehand."
+        )
+    owners, names = numbered(frame[site])
+    order = np.argsort(owners, kind="stable")
+    sizes = np.bincount(owners, minlength=len(names))
+    cuts = np.cumsum(sizes)[:-1]
+    items = matched_items(features, request.about, None, settings, findings)
+    objective = Information(
+        np.split(codes[order], cuts),
+        np.split(labels[order], cuts),
+        weights=_weights(frame, owners, sizes, weight),
+        item_names=items.names,
+        client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
+    )
+    if findings.measuring:
+        findings.per_client, findings.values = Spread.of(sizes), Spread.of(labels)
+    sites = called(site, "clients")
+    by = weight or "their rows"
+    meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
+    return Loaded(request.kind, objective, items, (), meaning, sites, "features")
+
+
+def _without_words_for_nothing(frame: polars.DataFrame) -> polars.DataFrame:
+    """Cells such as "?" are missing, and numbers that are none."""
+    text, number = polars.col(polars.String), polars.selectors.float()
+    bare = text.str.strip_chars()
+    frame = frame.with_columns(polars.when(~bare.is_in(NOTHING)).then(bare).name.keep())
+    return frame.with_columns(polars.when(number.is_finite()).then(number).name.keep())
+
+
+def _features(frame: polars.DataFrame, others: list[str], findings: Findings) -> list[str]:
+    """Every other column, but for names: text that is different in every row."""
+    columns = [column for column in frame.columns if column not in others]
+    nested = [column for column in columns if frame[column].dtype.is_nested()]
+    names = [c for c in columns if frame[c].dtype == polars.String and 2 < frame.height == frame[c].n_unique()]
+    if names:
+        findings.note(f"{listed(names)}: different in every row, and so left out as names.")
+    features = [column for column in columns if column not in (*names, *nested)]
+    if not features:
+        raise InputError(f"items: there is no feature beside {listed(others[:2])}")
+    return features
+
+
+def _mended(
+    frame: polars.DataFrame, lines: Ids, site: str, target: str, features: list[str], request: Request
+) -> polars.DataFrame:
+    """Rows without site or target cannot be used; missing features are a category, or as the settings say."""
+    choice, file, unit = request.settings.missing, request.source.file, getattr(request.source, "unit", "row")
+    kept = np.ones(frame.height, dtype=bool)
+    for column in (site, target):
+        lacking = frame[column].is_null().to_numpy()
+        said = f"row has no {column}", f"rows have no {column}"
+        fault = Fault("missing", file, int(lacking.sum()), *said, places(unit, lines[lacking]))
+        request.findings.report(fault, choice, "left out")
+        kept &= ~lacking
+    lacking = frame.select(polars.any_horizontal(polars.col(features).is_null())).to_series().to_numpy() & kept
+    cells = sum(frame[feature].null_count() for feature in features)
+    drop = choice == "drop"
+    said = (
+        f"row has missing features ({several(cells, 'cell')})",
+        f"rows have missing features ({several(cells, 'cell')})",
+    )
+    fault = Fault(
+        "missing",
+        file,
+        int(lacking.sum()),
+        *said,
+        places(unit, lines[lacking]),
+    )
+    request.findings.report(fault, choice, "left out" if drop else "taken for a category of their own", category=True)
+    kept &= ~lacking if drop else True
+    if not kept.any():
+        raise InputError(f"{file}: no row is left: each lacks something that is needed")
+    return frame.filter(kept)
+
+
+def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
+    """Every value a category, numbers of many values in bins at their quantiles; missing is one more."""
+    missing = cells.is_null().to_numpy()
+    if cells.dtype.is_numeric() and cells.drop_nulls().n_unique() > bins:
+        pooled.append(cells.name)
+        numbers: NDArray[np.float64] = cells.cast(polars.Float64).to_numpy()
+        edges = np.unique(np.quantile(numbers[~missing], np.arange(1, bins) / bins))
+        codes = np.searchsorted(edges, numbers, side="right")
+    else:
+        codes = cells.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    return np.where(missing, codes.max(initial=0) + 1, codes)
+
+
+def _weights(frame: polars.DataFrame, owners: NDArray[np.int32], sizes: Ids, column: str | None) -> NDArray[np.float64]:
+    """By their rows, unless a column says how much a site counts."""
+    if column is None:
+        return sizes.astype(np.float64)
+    if not frame[column].dtype.is_numeric():
+        raise InputError(f"weight: {column} is no column of numbers")
+    said = frame[column].cast(polars.Float64).fill_null(float("nan")).to_numpy()
+    weights = np.full(len(sizes), np.nan)
+    weights[owners] = said
+    if not ((weights[owners] == said).all() and (weights >= 0).all() and weights.any()):
+        raise InputError(f"weight: {column} must be one number a site, never negative, not all 0")
+    return weights

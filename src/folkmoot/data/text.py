@@ -1,0 +1,217 @@
+"""Text files, a few million bytes at a time: lines are checked by one pass of a kernel and parsed by polars."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+
+from folkmoot.data.dialect import Dialect, dialect_of
+from folkmoot.data.opening import opened, reading, suffixes
+from folkmoot.data.source import How, NotWhole, Source
+from folkmoot.errors import InputError
+from folkmoot.kernels import kernel
+
+CHUNK = 1 << 22
+SAMPLE = 1 << 18
+LONGEST = 1 << 25  # a row of more bytes is none
+UNIT = b"\x1f"  # one byte that stands for "::"
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is a name, not a number
+FINE, RAGGED, OPEN = range(3)
+
+
+class TextFile(Source):
+    """A file of lines with columns; the first row is on line `first`."""
+
+    unit = "line"
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.file, self._latin = path, path.name, False
+        with reading(path), opened(path) as stream:
+            start = stream.read(SAMPLE)
+        if len(start) == SAMPLE:
+            start = start[: start.rfind(b"\n") + 1] or start
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{self.file}: is UTF-16; save it as UTF-8")
+        if b"\r" in start and b"\n" not in start:
+            raise InputError(f"{self.file}: its lines end as on old Macintoshes; save it with today's line ends")
+        if b"\0" in start:
+            raise InputError(f"{self.file}: is not text, whatever its name says; give a file of that kind")
+        text = self._utf8(start).decode().replace("\r\n", "\n")
+        self.dialect: Dialect = dialect_of(text, suffixes(path)[0], self.file)
+        self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
+        self.start = self._sample(text)
+        self.padded = any(cell != cell.strip() for row in self.start.iter_rows() for cell in row if cell)
+
+    def notes(self) -> list[str]:
+        said = []
+        if not self.header:
+            said.append(f"{self.file} has no header: its columns are called {', '.join(self.columns)}.")
+        if self._latin:
+            said.append(f"{self.file} is not UTF-8 and was read as Latin-1.")
+        if self.dialect.decimal_comma:
+            said.append(f"{self.file} writes numbers with a decimal comma.")
+        return said
+
+    def _sample(self, text: str) -> polars.DataFrame:
+        lines = text.split("\n", self.dialect.before)[-1]
+        try:
+            rows = [row for row in self._parsed(lines) if len(row) == len(self.columns)][:1000]
+        except csv.Error as error:
+            raise InputError(f"{self.file}: is no text in columns ({error})") from None
+        schema = dict.fromkeys(self.columns, polars.String)
+        return polars.DataFrame([[cell or None for cell in row] for row in rows], schema=schema, orient="row")
+
+    def _parsed(self, text: str) -> Iterator[list[str]]:
+        if self.dialect.separator == "::":
+            return (line.split("::") for line in text.split("\n"))
+        return csv.reader(io.StringIO(text), delimiter=self.dialect.separator)
+
+    def sample(self) -> polars.DataFrame:
+        return self.start
+
+    def whole(self, column: str) -> bool:
+        cells = self.start[column].drop_nulls().to_list()
+        return bool(cells) and all(WHOLE.fullmatch(cell.strip()) for cell in cells)
+
+    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+        line = self.first
+        with reading(self.path), opened(self.path) as stream:
+            for _ in range(self.dialect.before):
+                stream.readline()
+            rest = b""
+            while True:
+                more = stream.read(CHUNK)
+                text, rest, rows = self._cut(rest + more, line, last=not more)
+                if text:
+                    yield self._frame(text, wanted, line)
+                line += rows
+                if not more:
+                    return
+
+    def _cut(self, text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
+        """The whole lines, what is left over, and how many lines they are; every line has every column."""
+        if self.dialect.separator == "::":
+            text = text.replace(b"::", UNIT)
+        if text and last and not text.endswith(b"\n"):
+            text += b"\n"
+        separator = UNIT if self.dialect.separator == "::" else self.dialect.separator.encode()
+        state, end, lines, width = scan(
+            np.frombuffer(text, dtype=np.uint8),
+            separator[0],
+            ord('"') if self.dialect.quoted else -1,
+            len(self.columns),
+        )
+        if state == RAGGED:
+            raise InputError(
+                f"{self.file}: line {line + lines} has {width} column{'s' * (width != 1)}, not {len(self.columns)} "
+                "like the first; mend it, or check what separates the columns"
+            )
+        if state == OPEN and (last or len(text) - end > LONGEST):
+            raise InputError(f'{self.file}: a quote " is opened in line {line + lines} and never closed')
+        if len(text) - end > LONGEST:
+            raise InputError(f"{self.file}: line {line + lines} has no end; is this a text file?")
+        return text[:end], text[end:], lines
+
+    def _utf8(self, text: bytes) -> bytes:
+        """As UTF-8; what is not must be Latin-1, in which every byte is a letter."""
+        text = text.removeprefix(b"\xef\xbb\xbf")
+        if text.isascii():
+            return text
+        for missing in range(4):  # a sample may end within a letter
+            try:
+                text[: len(text) - missing].decode()
+            except UnicodeDecodeError as error:
+                if error.end < len(text) - missing:
+                    break
+            else:
+                return text[: len(text) - missing]
+        self._latin = True
+        return text.decode("latin-1").encode()
+
+    def _frame(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
+        short = {column: f"c{at}" for at, column in enumerate(self.columns)}
+        separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
+        body = (separator.join(short.values()) + "\n").encode() + self._utf8(text)
+        types = {"whole": polars.Int64, "number": polars.Float64, "text": polars.String}
+
+        def read(strict: bool) -> polars.DataFrame:
+            return polars.read_csv(
+                body,
+                separator=separator,
+                quote_char='"' if self.dialect.quoted else None,
+                schema_overrides={
+                    short[c]: types[wanted[c]] if strict and c in wanted else polars.String for c in short
+                },
+                columns=[short[column] for column in wanted],
+                decimal_comma=self.dialect.decimal_comma,
+            )
+
+        back = {short[column]: column for column in wanted}
+        try:
+            return self._bare(read(True).rename(back))
+        except polars.exceptions.PolarsError:
+            pass  # some cell is no number, or a quote stands where none should: slower, and told apart
+        try:
+            cells = read(False).rename(back)
+        except polars.exceptions.PolarsError:
+            cells = self._by_python(text, wanted, line)
+        cells = self._bare(cells)
+        return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
+
+    def _bare(self, cells: polars.DataFrame) -> polars.DataFrame:
+        return cells.with_columns(polars.col(polars.String).str.strip_chars()) if self.padded else cells
+
+    def _by_python(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
+        """Quotes within a cell mean nothing; polars refuses them."""
+        try:
+            rows = list(csv.reader(io.StringIO(self._utf8(text).decode()), delimiter=self.dialect.separator))
+        except csv.Error as error:
+            raise InputError(f"{self.file}: cannot be read from line {line} on ({error})") from None
+        at = [self.columns.index(column) for column in wanted]
+        picked = [[row[k] or None for k in at] if row else [None] * len(at) for row in rows]
+        return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")
+
+    def _cast(self, cells: polars.Series, how: How) -> polars.Series:
+        if how == "text":
+            return cells
+        bare = cells.str.strip_chars()
+        if self.dialect.decimal_comma:
+            bare = bare.str.replace(",", ".", literal=True)
+        if how == "number":
+            return bare.cast(polars.Float64, strict=False)
+        numbers = bare.cast(polars.Int64, strict=False)
+        if (numbers.is_null() & (bare != "").fill_null(False)).any():
+            raise NotWhole(cells.name)
+        return numbers
+
+
+@kernel
+def scan(text: NDArray[np.uint8], separator: int, quote: int, columns: int) -> tuple[int, int, int, int]:
+    """Whether every line has every column: (state, end of the last whole line, lines until then, columns found).
+
+    A cell that begins with a quote ends with one, and holds anything; other quotes mean nothing.
+    """
+    end, lines, found, closed = 0, 0, 1, -1
+    begins, inside, blank = True, False, True
+    for at in range(len(text)):
+        letter = text[at]
+        if inside:
+            if letter == quote:
+                inside, closed = False, at
+        elif letter == 10:
+            if not blank and found != columns:
+                return RAGGED, end, lines, found
+            end, found, begins, blank = at + 1, 1, True, True
+            lines += 1
+        elif letter == separator:
+            found += 1
+            begins, blank = True, False
+        else:
+            inside = letter == quote and (begins or closed == at - 1)  # a doubled quote closes, and opens again at once
+            begins, blank = False, blank and letter == 13
+    return (OPEN if inside else FINE), end, lines, found

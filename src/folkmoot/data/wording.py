@@ -1,0 +1,38 @@
+"""Columns as people would say them: movieId is about movies, hospital about hospitals."""
+
+import re
+
+PLAIN = {"client", "item", "column", "row", "col", "id", "index", "uid", "iid", "key", "code", "name", "unnamed", ""}
+IRREGULAR = {"person": "people", "people": "people"}
+IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
+
+
+def called(column: str | None, otherwise: str) -> str:
+    """What the things are called that a column names, many of them."""
+    one = called_one(column, "")
+    return plural(one) if one else otherwise
+
+
+def called_one(column: str | None, otherwise: str) -> str:
+    """… and one of them."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+|\d+", column or "")
+    words = [word.lower() for word in words]
+    if len(words) == 1 and len(words[0]) > 4 and words[0].endswith("id"):  # userid
+        words = [words[0][:-2]]
+    while words and words[-1] in IDS:
+        words.pop()
+    one = " ".join(words)
+    if one in PLAIN or (words and words[0] == "column"):
+        return otherwise
+    if one in ("people", "persons"):
+        return "person"
+    return one[:-1] if one.endswith("s") and not one.endswith(("ss", "us", "is")) else one
+
+
+def plural(one: str) -> str:
+    """Movies, cities, churches."""
+    if one in IRREGULAR:
+        return IRREGULAR[one]
+    if re.search(r"[^aeiou]y$", one):
+        return one[:-1] + "ies"
+    return one + ("es" if re.search(r"(s|x|z|ch|sh)$", one) else "s")

@@ -1,0 +1,154 @@
+"""From a problem to its answer: read the data, check everything, choose; go on after a stop, and verify."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Literal, cast
+
+from folkmoot.algorithms import (
+    ContinuousGreedy,
+    DiscreteGreedy,
+    Exhaustive,
+    FedCG,
+    FedCGPlus,
+    FederatedFrankWolfe,
+    Greedy,
+    Popularity,
+    RandGreeDi,
+    RandomSet,
+    StochasticGreedy,
+)
+from folkmoot.algorithms.central import Method
+from folkmoot.algorithms.federated import Federated
+from folkmoot.data import Limit, Loaded, constraint, load
+from folkmoot.engines.simulate import Simulation
+from folkmoot.engines.witness import Witness
+from folkmoot.errors import InputError, TranscriptError
+from folkmoot.federation import resume, verify
+from folkmoot.folder import Folder
+from folkmoot.front import solve
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.problem import Problem
+from folkmoot.progress import Watcher
+from folkmoot.result import Result
+from folkmoot.secagg import Policy
+
+METHODS: dict[str, type] = {
+    "fedcg": FedCG,
+    "fedcg+": FedCGPlus,
+    "discrete": DiscreteGreedy,
+    "frank-wolfe": FederatedFrankWolfe,
+    "randgreedi": RandGreeDi,
+    "greedy": Greedy,
+    "continuous": ContinuousGreedy,
+    "stochastic": StochasticGreedy,
+    "popularity": Popularity,
+    "random": RandomSet,
+    "exhaustive": Exhaustive,
+}
+COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked a round; whole protocols are slow
+EXPECTED = 1_000  # answers a round of discrete greedy
+MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A problem with its data: ready to be carried out."""
+
+    problem: Problem
+    loaded: Loaded
+    matroid: Matroid
+    method: Method | Federated
+    witness: Witness = field(default_factory=Witness)
+
+    @property
+    def policy(self) -> Policy:
+        """The terms of secure aggregation."""
+        privacy = self.problem.privacy
+        dropout = max(Policy.dropout, min(MARGIN * privacy.dropout, MOST_GONE))
+        return Policy(corrupt=privacy.corrupt, dropout=dropout, malicious=not privacy.curious)
+
+    def engine(self) -> Simulation:
+        privacy = self.problem.privacy
+        return Simulation(
+            self.loaded.objective,
+            cast(Literal["ideal", "plain", "real"], privacy.secure),
+            dropout=privacy.dropout,
+            seed=self.problem.seed,
+            policy=self.policy,
+            witness=self.witness,
+        )
+
+
+def prepared(problem: Problem, say: Say = lambda _: None) -> Job:
+    """Read the data and check everything that can be wrong before anyone is asked."""
+    say(f"reading {Path(problem.data.file).name}")
+    with problem.telling("data"):
+        loaded = load(problem.data)
+    with problem.telling("choose", "data"):
+        limits = [Limit(one.at_most, one.per, one.within) for one in problem.limits]
+        matroid = constraint(loaded.items, problem.choose.count, limits)
+    with problem.telling("method", "privacy"):
+        job = Job(problem, loaded, matroid, method_of(problem))
+        if isinstance(job.method, Federated):
+            job.method.check(matroid)
+            asked = job.method.asked or loaded.objective.n_clients
+            if problem.privacy.secure == "real":
+                job.engine().rounds.check(min(asked, loaded.objective.n_clients))
+        job.engine()
+    return job
+
+
+def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Federated:
+    """The method that a problem names, with its settings; those that it does not have are refused, or left out."""
+    how, kind = problem.method, METHODS[problem.method.name]
+    known = {field.name for field in fields(kind)}
+    given = {name: getattr(how, name) for name in ("rounds", "cohort", "jury") if getattr(how, name) is not None}
+    given |= problem.settings
+    if only_what_fits:
+        given = {name: value for name, value in given.items() if name in known}
+    for name in given:
+        if name not in known:
+            has = f"has {', '.join(sorted(known))}" if known else "has no settings"
+            raise InputError(f"{problem.at('method', name)}: the method {how.name} {has}, not {name!r}")
+    real = problem.privacy.secure == "real"
+    if "cohort" in known:
+        given.setdefault("cohort", SECURE_COHORT if real else COHORT)
+    if kind is DiscreteGreedy and "epsilon" not in given:
+        given.setdefault("expected_answers", SECURE_COHORT if real else EXPECTED)
+    if "jury" in known and real:
+        given.setdefault("jury", SECURE_JURY)
+    made: Method | Federated = kind(**given)
+    return made
+
+
+def solved(job: Job, transcript: Path, progress: bool | Watcher | None = None) -> Result:
+    """The answer; a run that was stopped is gone on with."""
+    objective, problem = job.loaded.objective, job.problem
+    if not isinstance(job.method, Federated):
+        return solve(objective, job.matroid, job.method, seed=problem.seed)
+    if transcript.exists():
+        return resume(transcript, engine=job.engine(), progress=progress)
+    engine, seed = job.engine(), problem.seed
+    return solve(objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress)
+
+
+def verified(folder: Folder, data: bool = True) -> Result:
+    """The result of a finished run, computed again; from the sums alone where the data is not at hand."""
+    problem, written = folder.asked(), folder.answer()
+    if not data:
+        if not folder.transcript.exists():
+            raise InputError(f"{folder.path}: a central method leaves no sums to verify; it needs the data")
+        again = verify(folder.transcript)
+        if (again.selected, again.estimate) != (written.selected, written.estimate):
+            raise TranscriptError(f"{folder.result}: is not the result of its transcript")
+        return again
+    job = prepared(problem)
+    if isinstance(job.method, Federated):
+        again = verify(folder.transcript, engine=job.engine())
+    else:
+        again = solved(job, folder.transcript)
+    if again != written:
+        raise TranscriptError(f"{folder.result}: is not what comes out when it is computed again")
+    return again

@@ -1,0 +1,30 @@
+"""Reports: a run or a comparison as one HTML page, as Markdown, as pictures.
+
+Only pages and pictures need vl-convert, and it is not imported before one of them is made.
+"""
+
+from folkmoot.report.chart import Chart, result_chart
+from folkmoot.report.comparison import compared
+from folkmoot.report.fragment import result_html
+from folkmoot.report.markdown import markdown, markdown_of
+from folkmoot.report.page import page
+from folkmoot.report.pictures import pictures, pictures_of
+from folkmoot.report.story import Baseline, Comparison, Entry, Item, Story, View
+
+__all__ = [
+    "Baseline",
+    "Chart",
+    "Comparison",
+    "Entry",
+    "Item",
+    "Story",
+    "View",
+    "compared",
+    "markdown",
+    "markdown_of",
+    "page",
+    "pictures",
+    "pictures_of",
+    "result_chart",
+    "result_html",
+]

@@ -1,0 +1,98 @@
+"""A chart that shows itself in a notebook and saves itself to a file."""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from folkmoot.errors import InputError
+from folkmoot.report.charts import answer, framed, rounds
+from folkmoot.report.markup import element
+from folkmoot.report.page import document
+from folkmoot.report.pictures import still
+from folkmoot.report.story import Item, Story
+from folkmoot.report.text import isolated, short
+from folkmoot.report.vega import NOTEBOOK_VERSION, SCHEMA, Spec, bundle, png
+from folkmoot.result import Result
+
+MIME = f"application/vnd.vegalite.v{NOTEBOOK_VERSION}+json"
+MOST_LISTED = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A Vega-Lite specification, complete: any tool that speaks Vega-Lite draws it."""
+
+    spec: Spec
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """For notebooks: the specification, and a picture for those that draw none (if vl-convert is there)."""
+        shown: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        with suppress(InputError):
+            shown["image/png"] = self.to_png()
+        return {
+            kind: data
+            for kind, data in shown.items()
+            if (not include or kind in include) and not (exclude and kind in exclude)
+        }
+
+    def __repr__(self) -> str:
+        return f"Chart({self.spec.get('description', '')!r})"
+
+    def to_png(self) -> bytes:
+        return png(self._bare())
+
+    def to_html(self) -> str:
+        """A file of its own, which needs no network."""
+        title = str(self.spec.get("description", "Chart"))
+        place = element("figure", element("div", id="chart-only", class_="chart"), class_="only")
+        return document(title, place, {"only": {"wide": self._bare()}}, ("spec", self.spec), bundle())
+
+    def save(self, path: str | Path) -> Path:
+        """As .png, .html or .json (the specification), by the name's ending."""
+        path = Path(path)
+        if path.suffix == ".png":
+            path.write_bytes(self.to_png())
+        elif path.suffix in (".html", ".htm"):
+            path.write_text(self.to_html(), encoding="utf-8")
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(self.spec, indent=1, allow_nan=False), encoding="utf-8")
+        else:
+            raise InputError(f"path: a chart is saved as .png, .html or .json, got {path.name!r}")
+        return path
+
+    def _bare(self) -> Spec:
+        return {key: part for key, part in self.spec.items() if key != "$schema"}
+
+
+def result_chart(result: Result) -> Chart:
+    """What each item added; where that is not known the value as the rounds went on; else the items."""
+    story = Story("", "", "", "clients", "items", 0, result, items_of(result))
+    spec = answer(story.chosen) or rounds(story) or _listed(result)
+    return Chart({"$schema": SCHEMA.format(NOTEBOOK_VERSION), **still(spec)})
+
+
+def items_of(result: Result) -> tuple[Item, ...]:
+    """The chosen items as a story has them."""
+    names = dict(zip(result.selected, result.names, strict=True)) if result.names else {}
+    shown = result.order or result.selected
+    gains = result.gains if result.gains and len(result.gains) == len(shown) else (None,) * len(shown)
+    return tuple(Item(names.get(item, f"item {item}"), gain) for item, gain in zip(shown, gains, strict=True))
+
+
+def _listed(result: Result) -> Spec:
+    items = items_of(result)
+    rows = [{"place": place, "label": isolated(short(item.name))} for place, item in enumerate(items[:MOST_LISTED])]
+    if len(items) > MOST_LISTED:
+        rows.append({"place": MOST_LISTED, "label": f"… and {len(items) - MOST_LISTED} more"})
+    spec: Spec = {
+        "data": {"values": rows},
+        "height": 20 * len(rows),
+        "mark": {"type": "text", "align": "left", "x": 0},
+        "encoding": {
+            "y": {"field": "place", "type": "ordinal", "axis": None},
+            "text": {"field": "label", "type": "nominal"},
+        },
+    }
+    return framed(spec, f"The {len(items)} chosen items")

@@ -1,0 +1,137 @@
+"""What follows from a story: the numbers that its result does not hold but implies."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from folkmoot.report.story import Baseline, Comparison, Entry, Story
+from folkmoot.report.text import titled
+from folkmoot.result import Result
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A federated run, added up."""
+
+    rounds: int
+    answers: int
+    lost: float  # share of those asked who did not answer, though they had no choice
+    up: int  # bytes that all clients sent, and received
+    down: int
+    smallest: int  # the fewest clients in a sum
+
+    @property
+    def mean_up(self) -> float:
+        """Bytes that a client sends when it takes part in a round."""
+        return self.up / max(self.answers, 1)
+
+    @property
+    def mean_down(self) -> float:
+        return self.down / max(self.answers, 1)
+
+
+@dataclass(frozen=True)
+class Known:
+    """How good the answer is: what it is worth and what nothing allowed exceeds. Where there is no bound, None."""
+
+    value: float | None
+    field: str  # where the value stands in the result
+    low: float | None
+    high: float | None
+    bound: float | None
+    bound_field: str
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One way to choose and its worth."""
+
+    name: str
+    value: float
+    about: str
+    kind: str  # "chosen", "central", "other"
+    field: str = ""
+
+
+def cost_of(result: Result) -> Cost | None:
+    if not result.rounds:
+        return None
+    due = [one for one in result.rounds if not one.voluntary]
+    return Cost(
+        rounds=len(result.rounds),
+        answers=sum(one.answered for one in result.rounds),
+        lost=1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1) if due else 0.0,
+        up=sum(one.up * one.answered for one in result.rounds),
+        down=sum(one.down * one.answered for one in result.rounds),
+        smallest=min((one.answered for one in result.rounds if one.answered), default=0),
+    )
+
+
+def finite(value: float | None) -> float | None:
+    return float(value) if value is not None and isfinite(value) else None
+
+
+def known_of(result: Result) -> Known:
+    """A federated run is judged by its sums, a central one by the data."""
+    e = result.estimate
+    if e is None:
+        value, bound = finite(result.value), finite(result.upper_bound)
+        ratio = result.ratio if value is not None and bound is not None else None
+        return Known(value, "value", None, None, bound, "upper_bound", ratio)
+    bound = finite(e.bound_high)
+    exact = finite(result.value)
+    value, field = (exact, "value") if exact is not None else (finite(e.value), "estimate.value")
+    ratio = e.ratio if bound is not None else None
+    return Known(value, field, finite(e.low), finite(e.high), bound, "estimate.bound_high", ratio)
+
+
+def bars_of(story: Story) -> tuple[Bar, ...]:
+    """The answer beside other ways to choose; where the story names none, those that the sums tell of."""
+    known, e = known_of(story.result), story.result.estimate
+    if known.value is None:
+        return ()
+    chosen = Bar("Chosen set", known.value, f"the answer of this page, by {story.result.method}", "chosen", known.field)
+    others = [_bar(one) for one in story.baselines if isfinite(one.value)]
+    if not story.baselines and e is not None:
+        others = [
+            Bar("Most popular", e.popularity, "the items worth most alone; from sums", "other", "estimate.popularity"),
+            Bar("Random", e.random, "allowed sets drawn at random, their mean; from sums", "other", "estimate.random"),
+        ]
+    return (chosen, *sorted(others, key=lambda bar: -bar.value))
+
+
+def _bar(one: Baseline) -> Bar:
+    return Bar(titled(one.name), one.value, one.about, "central" if one.sees_everything else "other")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A method of a comparison with its mean, and its spread over the seeds (None: there was one seed)."""
+
+    entry: Entry
+    mean: float | None
+    spread: float | None
+    ratio: float | None  # to the best method that sees everything
+
+
+def scored_of(comparison: Comparison) -> tuple[Scored, ...]:
+    """Best first."""
+    best = max((_mean(one) or 0.0 for one in comparison.entries if not one.federated), default=0.0)
+    listed = [Scored(one, _mean(one), _spread(one), _ratio(_mean(one), best)) for one in comparison.entries]
+    return tuple(sorted(listed, key=lambda one: -(one.mean or 0.0)))
+
+
+def _mean(entry: Entry) -> float | None:
+    values = [value for value in entry.values if isfinite(value)]
+    return sum(values) / len(values) if values else None
+
+
+def _spread(entry: Entry) -> float | None:
+    mean, values = _mean(entry), [value for value in entry.values if isfinite(value)]
+    if mean is None or len(values) < 2:
+        return None
+    return float((sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5)
+
+
+def _ratio(mean: float | None, best: float) -> float | None:
+    return max(mean / best, 0.0) if mean is not None and best > 0 else None

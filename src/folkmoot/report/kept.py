@@ -1,0 +1,46 @@
+"""A story as text, so that reports can be made again without the data."""
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from folkmoot.errors import InputError
+from folkmoot.report.story import Baseline, Item, Story, View
+from folkmoot.result import Result
+
+FORMAT = "folkmoot-story-1"
+
+
+def to_json(story: Story) -> str:
+    """Everything; `from_json` reads it back."""
+    return json.dumps({"format": FORMAT, **_plain(story)}, allow_nan=False, ensure_ascii=False)
+
+
+def from_json(text: str) -> Story:
+    try:
+        document = json.loads(text)
+        if document.pop("format") != FORMAT:
+            raise KeyError
+        for name in ("chosen", "others"):
+            document[name] = tuple(
+                Item(**{**one, "details": tuple((k, v) for k, v in one["details"])}) for one in document[name]
+            )
+        document["baselines"] = tuple(Baseline(**one) for one in document["baselines"])
+        if document["view"] is not None:
+            view: dict[str, Any] = dict(document["view"])
+            view |= {name: tuple(part) for name, part in view.items() if isinstance(part, list)}
+            document["view"] = View(**view)
+        document["versions"] = tuple((name, version) for name, version in document["versions"])
+        for name in ("notes", "credits"):
+            document[name] = tuple(document[name])
+        return Story(**{**document, "result": Result.from_json(json.dumps(document["result"]))})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise InputError(f"text: is not a story in the form {FORMAT!r}") from None
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, Result):
+        return json.loads(part.to_json())
+    if is_dataclass(part) and not isinstance(part, type):
+        return {one.name: _plain(getattr(part, one.name)) for one in fields(part)}
+    return [_plain(one) for one in part] if isinstance(part, tuple) else part

@@ -1,0 +1,98 @@
+"""Numbers as people read them. A promise is never rounded in its own favour, and no infinity is ever printed."""
+
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from math import floor, isfinite, log10
+
+NOTHING = "–"
+MINUS = "−"
+NARROW = "\u202f"  # a space that does not break
+DIGITS = 4
+MOST_DECIMALS = 6  # smaller numbers are written with a power of ten
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LARGEST = 1e12
+UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+
+def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_UP) -> str:
+    """At most so many significant digits, with commas: 4.751, 12,346, 1.2 × 10⁻⁹.
+
+    >>> number(4.75), number(12345.678), number(1.2e-9), number(float("inf"))
+    ('4.75', '12,346', '1.2 × 10⁻⁹', '–')
+    """
+    if value is None or not isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    exponent = floor(log10(abs(value)))
+    exact = Decimal(repr(float(value)))
+    if not 10.0 ** (1 - MOST_DECIMALS) <= abs(value) < LARGEST:
+        mantissa = exact.scaleb(-exponent).quantize(Decimal(1).scaleb(1 - digits), rounding)
+        return f"{_trimmed(mantissa)} × 10{str(exponent).translate(SUPERSCRIPT)}"
+    return _trimmed(exact.quantize(Decimal(1).scaleb(min(exponent + 1 - digits, 0)), rounding))
+
+
+def down(value: float | None, digits: int = DIGITS) -> str:
+    """Never more than it is."""
+    return number(value, digits, ROUND_FLOOR)
+
+
+def up(value: float | None, digits: int = DIGITS) -> str:
+    """Never less than it is."""
+    return number(value, digits, ROUND_CEILING)
+
+
+def fraction(ratio: float) -> str:
+    """Four digits, rounded down.
+
+    >>> fraction(0.97319), fraction(0.29), fraction(1.0)
+    ('0.9731', '0.2900', '1.0000')
+    """
+    return str(Decimal(repr(float(ratio))).quantize(Decimal("0.0001"), ROUND_FLOOR))
+
+
+def percent(ratio: float) -> str:
+    """One digit after the point, rounded down.
+
+    >>> percent(0.97399).replace(NARROW, " "), percent(1.0).replace(NARROW, " ")
+    ('97.3 %', '100 %')
+    """
+    exact = (Decimal(repr(float(ratio))) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
+    return f"{_trimmed(exact)}{NARROW}%"
+
+
+def column(values: Iterable[float]) -> list[str]:
+    """Numbers under each other: as many decimals as the largest needs, so that the points are in line.
+
+    >>> column([12.5, 0.25, -1e-15])
+    ['12.50', '0.25', '0.00']
+    """
+    listed = [float(value) for value in values]
+    largest = max((abs(value) for value in listed if isfinite(value)), default=0.0)
+    if largest and not 10.0 ** (1 - MOST_DECIMALS) <= largest < LARGEST:
+        return [number(value) for value in listed]
+    decimals = max(DIGITS - 1 - floor(log10(largest)), 0) if largest else 0
+    shown = [f"{value:,.{decimals}f}" if isfinite(value) else NOTHING for value in listed]
+    return [text.removeprefix("-") if not text.strip("-0.,") else text.replace("-", MINUS) for text in shown]
+
+
+def count(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def size(in_bytes: float) -> str:
+    """
+    >>> size(740), size(15850), size(3.1e9)
+    ('740 bytes', '15.9 kB', '3.1 GB')
+    """
+    power = 0
+    while in_bytes >= 999.5 and power < len(UNITS) - 1:
+        in_bytes /= 1000
+        power += 1
+    return f"{number(in_bytes, 3)} {UNITS[power]}"
+
+
+def _trimmed(exact: Decimal) -> str:
+    text = f"{exact:,f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", MINUS) if text.strip("-0.,") else "0"

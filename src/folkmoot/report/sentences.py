@@ -1,0 +1,192 @@
+"""What a report says in words; the page and the Markdown say the same. Plain text: whoever shows it escapes it."""
+
+from folkmoot.report.facts import Cost, bars_of, cost_of, known_of
+from folkmoot.report.numbers import NARROW, count, down, fraction, number, percent, size, up
+from folkmoot.report.story import Comparison, Story, View
+from folkmoot.result import FEW, Result
+
+NO_BOUND = "no bound holds"
+
+
+def confidence_of(result: Result) -> str:
+    """What stands behind the ratio, in brackets."""
+    e = result.estimate
+    if e is None:
+        return "computed from all the data"
+    return "everyone was asked" if e.everyone else f"with {number(e.confidence * 100, 3)}{NARROW}% confidence"
+
+
+def certificate(story: Story) -> str:
+    """How good the answer is, in one paragraph."""
+    return " ".join(certified(story))
+
+
+def certified(story: Story) -> list[str]:
+    """What the answer is worth, what nothing allowed exceeds, and what else is to be said of that."""
+    result, known, e = story.result, known_of(story.result), story.result.estimate
+    who = story.clients_called
+    told = []
+    if e is None:
+        if known.value is not None:
+            told.append(f"The chosen set is worth {number(known.value)}, computed from the data of all {who}.")
+    elif e.everyone:
+        told.append(
+            f"The chosen set is worth {number(e.value)}, from sums over everyone: all {count(e.clients)} {who} were "
+            "asked, so chance has no part in it."
+        )
+    else:
+        interval = f"{down(known.low)} to {up(known.high)}" if known.high is not None else f"at least {down(known.low)}"
+        told.append(
+            f"From sums alone the chosen set is worth {number(e.value)} ({interval}, {confidence_of(result)}), as told "
+            f"by {count(e.clients)} {who} who were asked after the choice was made."
+        )
+    if e is not None and e.clipped:
+        told.append(
+            f"The values of {percent(e.clipped)} of the {who} asked were cut at the public range, so {NO_BOUND}: the "
+            "set may be worth more than its estimate, and how far it is from the best is not known."
+        )
+    elif known.bound is None or known.ratio is None:
+        told.append(f"For this answer {NO_BOUND}: how far it is from the best is not known.")
+    elif known.ratio >= 1:
+        sure = confidence_of(result)
+        told.append(
+            f"No allowed set is worth more than {number(known.bound)}: the choice is the best possible ({sure})."
+        )
+    else:
+        told.append(
+            f"No allowed set is worth more than {up(known.bound)}. So the choice is at least {fraction(known.ratio)} "
+            f"of the best possible ({confidence_of(result)})."
+        )
+        told.append("It may well be better than that: the bound is a ceiling, and perhaps no set reaches it.")
+    if e is not None and result.value is not None:
+        told.append(
+            f"This was a simulation, so the exact value over all {who} is known too: {number(result.value)}. Outside "
+            "of a simulation nobody could know it."
+        )
+    return told
+
+
+def measured_and_proved(story: Story) -> list[str]:
+    result, known, e = story.result, known_of(story.result), story.result.estimate
+    others = " and of every other way to choose" if len(bars_of(story)) > 1 else ""
+    measured = f"Measured: the value of the chosen set{others}"
+    measured += (
+        f", on the {story.clients_called} of this run." if e is None or result.value is not None else ", by sums."
+    )
+    if known.ratio is None:
+        return [measured, "Proved: nothing about the distance to the best."]
+    proof = (
+        "Proved: the bound. It follows from diminishing returns alone (no set can add more to a point than its items "
+        "add one by one), for this population and this constraint; it assumes no theorem about the method"
+    )
+    if e is not None and not e.everyone:
+        proof += f", and as it was read off a sample it holds {confidence_of(result)}"
+    return [measured, proof + "."]
+
+
+def promise(result: Result) -> str:
+    """One sentence on what theorems say before any data is seen."""
+    theory = result.guarantee
+    if theory is None:
+        return "No theorem was evaluated for this run; the bound above is computed from the data and needs none."
+    if theory.vacuous:
+        return (
+            f"Before seeing any data, theory promises nothing here ({theory.theorem}): its error terms are larger "
+            "than the value itself, as is usual at this size; the bound above does not lean on it."
+        )
+    delta = next((term.value for term in theory.terms if term.symbol == "delta"), None)
+    chance = "" if delta is None else f" but for a chance of {up(delta)}"
+    return (
+        f"Before seeing any data, theory promises a value of at least {down(theory.promised)}{chance} "
+        f"({theory.theorem}: {down(theory.factor)} of the best, less {up(theory.additive)})."
+    )
+
+
+def silent(cost: Cost) -> str:
+    return f"{percent(cost.lost)} of those asked did not answer" if cost.lost > 0 else ""
+
+
+def costs(story: Story) -> str:
+    cost = cost_of(story.result)
+    if cost is None:
+        return "No conversation took place: the method read the data where they lay, and nobody was asked anything."
+    gone = f" ({silent(cost)})" if cost.lost > 0 else ""
+    once = "On average a client that takes part in a round" if cost.rounds > 1 else "On average a client"
+    return (
+        f"{count(cost.rounds)} rounds, {count(cost.answers)} answers{gone}. {once} receives {size(cost.mean_down)} and "
+        f"sends {size(cost.mean_up)}; all {story.clients_called} together sent {size(cost.up)}."
+    )
+
+
+def threat(story: Story) -> str:
+    """Against whom, in two sentences."""
+    terms = f" {story.protection.rstrip('.')}." if story.protection else ""
+    if story.secure == "real":
+        return (
+            "Secure aggregation against a malicious server was run, with every client and every byte of it: the "
+            "server may break every rule and still learns sums only, never what one of them said." + terms
+        )
+    if story.secure == "ideal":
+        terms = f" The terms would be: {story.protection.rstrip('.')}." if story.protection else ""
+        return (
+            "This run was a simulation in one process: it added the answers up in the ring that secure aggregation "
+            "uses, and nothing was masked. Run for real, the server would see the same sums, bit for bit, and nothing "
+            "else of anyone." + terms
+        )
+    if story.secure == "plain":
+        return (
+            "The answers were added up in the clear, without secure aggregation. Whoever ran this could read every "
+            "single answer; only the method's own rounding and sampling stand between an answer and its sender." + terms
+        )
+    return (
+        f"Nothing was hidden: the method had the data of all {story.clients_called} in one place. Whoever ran it could "
+        "read all of them." + terms
+    )
+
+
+def smallest(story: Story) -> tuple[str, bool]:
+    """The smallest sum in words, and whether that is a warning."""
+    cost = cost_of(story.result)
+    if cost is None or story.secure == "none":
+        return "", False
+    told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
+    if cost.smallest < FEW:
+        return f"{told} A sum over so few hides little about each of them: ask for larger cohorts.", True
+    return told, False
+
+
+def revealed(story: Story) -> str:
+    """Against whom the answers were protected and over how many they were added up, in one paragraph."""
+    return f"{threat(story)} {smallest(story)[0]}".strip()
+
+
+def seen(view: View) -> str:
+    """What the table of one client's round shows."""
+    told = (
+        f"{view.client}, one of {count(view.clients)} in the round “{view.label}”. What it said is on the left. What "
+        f"the server saw of that is noise: each of the {count(2**view.ring_bits)} numbers of the ring is as likely as "
+        "any other. What the server learned is the sum over everyone in the round."
+    )
+    if view.rehearsed:
+        told += " This round was rehearsed for this page, with few clients; the run itself added up unmasked."
+    return told
+
+
+def unprotected(story: Story) -> list[str]:
+    if story.secure == "none":
+        return []
+    rounds = cost_of(story.result)
+    many = f"these {count(rounds.rounds)} rounds" if rounds is not None and rounds.rounds > 1 else "many rounds"
+    return [
+        f"The sums themselves: secure aggregation hides answers, not sums, and those of {many} taken together may tell "
+        "something about a person, above all where cohorts are small or differ by few.",
+        "The answer against lies: a client can send any numbers within its range and nobody sees them, so enough "
+        "false answers move the sums (poisoning).",
+        "Who took part: the server knows which clients answered, and when.",
+    ]
+
+
+def seeds_of(comparison: Comparison) -> str:
+    return f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) != 1 else ''}: " + ", ".join(
+        str(seed) for seed in comparison.seeds
+    )

@@ -1,0 +1,101 @@
+"""All that a report tells, as plain facts. Pages, pictures and Markdown are made from this and from nothing else."""
+
+from dataclasses import dataclass
+
+from folkmoot.result import Result
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item, chosen or not."""
+
+    name: str
+    gain: float | None = None  # chosen: what it added to those above it
+    details: tuple[tuple[str, str], ...] = ()  # its attributes, such as ("genre", "Comedy")
+    latitude: float | None = None
+    longitude: float | None = None
+    size: float | None = None  # a public number such as the population of a place: how large its dot is
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What another way of choosing would have given."""
+
+    name: str  # "most popular"
+    value: float
+    about: str  # "the items with the highest sums, whatever they have in common"
+    sees_everything: bool = False  # the central solution: a line in the picture
+
+
+@dataclass(frozen=True)
+class View:
+    """One client in one round of the protocol: what it said, what the server saw of that, and what it learned."""
+
+    client: str
+    clients: int  # in this round
+    label: str  # what the round was for
+    items: tuple[str, ...]  # a few coordinates
+    said: tuple[int, ...]
+    seen: tuple[int, ...]  # masked: every number of the ring is as likely as any other
+    learned: tuple[int, ...]
+    ring_bits: int
+    rehearsed: bool = False  # the round was run for this page, with few clients; the run itself added up unmasked
+
+
+@dataclass(frozen=True)
+class Story:
+    """One run."""
+
+    title: str
+    question: str  # one sentence: who chooses what for whom
+    meaning: str  # what the value is: "stars of the best chosen film, averaged over all users"
+    clients_called: str  # "users", "people", "hospitals"
+    items_called: str
+    n_clients: int
+    result: Result
+    chosen: tuple[Item, ...]  # in the order of the result
+    others: tuple[Item, ...] = ()  # items not chosen, for the map
+    baselines: tuple[Baseline, ...] = ()
+    secure: str = "ideal"  # "real", "ideal", "plain"; "none" where a central method saw everything
+    protection: str = ""  # the terms of secure aggregation in one sentence
+    view: View | None = None
+    notes: tuple[str, ...] = ()  # what was read and what was done about it
+    command: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    credits: tuple[str, ...] = ()
+    size_called: str = ""  # what the size of an item is: "population"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method in a comparison, over several seeds."""
+
+    name: str
+    federated: bool
+    values: tuple[float, ...]  # F(S), one a seed
+    seconds: float  # mean
+    rounds: int = 0
+    bytes_up: float = 0.0  # a client in a round, mean
+    answers: int = 0  # clients' answers in the whole run, mean
+    smallest: int | None = None  # the smallest sum
+    selected: tuple[str, ...] = ()  # names, of the first seed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several methods on one problem, with the same seeds."""
+
+    title: str
+    question: str
+    meaning: str
+    clients_called: str
+    items_called: str
+    n_clients: int
+    n_items: int
+    seeds: tuple[int, ...]
+    entries: tuple[Entry, ...]
+    bound: float | None = None  # no allowed set is worth more
+    notes: tuple[str, ...] = ()
+    command: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    credits: tuple[str, ...] = ()

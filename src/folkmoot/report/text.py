@@ -1,0 +1,58 @@
+"""Names from outside, made harmless: shortened, without control signs, and kept from turning the text around them."""
+
+import re
+import unicodedata
+from html import escape
+
+LONGEST = 60
+# What turns writing around, and what breaks lines: no name needs it, and with it a name can dress up as another.
+TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
+SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+
+
+def clean(name: str) -> str:
+    """One line without control signs."""
+    spaced = "".join(sign if unicodedata.category(sign)[0] not in "CZ" or sign == " " else " " for sign in _plain(name))
+    return " ".join(spaced.split())
+
+
+def short(name: str, longest: int = LONGEST) -> str:
+    """Not longer than that.
+
+    >>> short("a very long name", 8)
+    'a very…'
+    """
+    name = clean(name)
+    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
+
+
+def titled(name: str) -> str:
+    """With a capital at its head.
+
+    >>> titled("most popular")
+    'Most popular'
+    """
+    return name[:1].upper() + name[1:]
+
+
+def isolated(name: str) -> str:
+    """As it is, or, where it is written from right to left, in signs that keep it from turning its neighbours."""
+    turns = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in name)
+    return f"\u2068{name}\u2069" if turns else name
+
+
+def in_markdown(name: str) -> str:
+    """Words only: no mark-up, no link, no new cell of a table.
+
+    >>> in_markdown("<b>|*x*")
+    '&lt;b&gt;\\\\|\\\\*x\\\\*'
+    """
+    words = SPECIAL.sub(r"\\\1", escape(clean(name), quote=False))
+    words = re.sub(r"(?i)\b(https?|ftp)(?=:)|\bwww(?=\.)", lambda found: f"{found[0]}\u200b", words)
+    words = words.replace("@", "@\u200b")  # a name is nobody's address
+    words = re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", words)  # no list, and no heading
+    return isolated(re.sub(r"^([-+=#])", r"\\\1", words))
+
+
+def _plain(name: str) -> str:
+    return TURNING.sub("", name.replace("\u200b", ""))

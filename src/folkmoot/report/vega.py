@@ -1,0 +1,35 @@
+"""The one door to vl-convert, which brings Vega: its JavaScript for pages and its renderer for pictures."""
+
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from folkmoot.errors import InputError
+
+Spec: TypeAlias = dict[str, Any]
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v{}.json"
+PAGE_VERSION = 6  # what the bundle's Vega speaks; our specs are the same in both
+NOTEBOOK_VERSION = 5  # what notebooks know how to show
+SCALE = 2.0
+
+
+def converter() -> Any:
+    """vl_convert, asked for only when a chart is drawn: all else of a report works without."""
+    try:
+        return import_module("vl_convert")
+    except ImportError:
+        raise InputError("the report's charts need vl-convert-python: pip install 'folkmoot[report]'") from None
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
+    script: str = converter().javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # Inside a script element these would end it, or hide what follows; in JavaScript they mean the same.
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def png(spec: Spec) -> bytes:
+    picture: bytes = converter().vegalite_to_png({"$schema": SCHEMA.format(PAGE_VERSION), **spec}, scale=SCALE)
+    return picture

@@ -1,0 +1,94 @@
+"""Everything that can be set: a problem file, the options of commands and a commented example are made from this."""
+
+from dataclasses import MISSING, dataclass, field
+from typing import Any
+
+KINDS = ("ratings", "memberships", "distances", "places", "tables", "similarity")
+IF_MISSING = ("refuse", "drop", "category")  # a category of their own: in tables
+IF_NEGATIVE = ("refuse", "drop", "zero")
+IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
+SIMILARITIES = ("gaussian", "cosine")
+METHODS = (
+    *("fedcg", "fedcg+", "discrete", "frank-wolfe", "randgreedi"),
+    *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
+)
+SECURE = ("ideal", "real", "plain")
+
+
+def setting(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), example: str = "") -> Any:
+    """A field of a dataclass of settings: what it is about, the words it may be, how it looks in a problem file."""
+    return field(default=default, metadata={"about": about, "choices": choices, "example": example})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Where the data is and how it is read."""
+
+    file: str = setting("File with what clients hold: csv, tsv, txt, dat, parquet, arrow, npz, mtx; gz, bz2, xz, zst.")
+    kind: str | None = setting("What is in it; found by its columns unless given.", None, choices=KINDS)
+    items: str | None = setting("File about the items: names, attributes, positions.", None, example='"movies.csv"')
+    client: str | None = setting("Column that says whose row it is.", None, example='"userId"')
+    item: str | None = setting("Column that says which item.", None, example='"movieId"')
+    value: str | None = setting("Column with the rating, distance or weight of a row.", None, example='"rating"')
+    items_id: str | None = setting("Column of the items file that the item column refers to.", None)
+    name: str | None = setting("Column of the items file with their names.", None, example='"title"')
+    latitude: str | None = setting("Column with the latitude, in degrees.", None)
+    longitude: str | None = setting("Column with the longitude, in degrees.", None)
+    weight: str | None = setting("Column with how much a client counts (of places: each row).", None)
+    reach: float | None = setting("Kilometres (of distances: their unit) beyond which an item is of no use.", None)
+    least: float | None = setting("Memberships: values below this do not count.", None)
+    target: str | None = setting("Tables: column with what is to be predicted.", None)
+    bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
+    similarity: str = setting("How alike two rows of numbers are.", "gaussian", choices=SIMILARITIES)
+    credit: str | None = setting("Whom to credit for the data; the report says it.", None)
+    missing: str = setting("What to do about missing values.", "refuse", choices=IF_MISSING)
+    negative: str = setting("What to do about negative values.", "refuse", choices=IF_NEGATIVE)
+    duplicates: str = setting("What to do when a client has an item twice.", "refuse", choices=IF_TWICE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choose:
+    """What may be chosen."""
+
+    count: int | None = setting("How many items in all.", None, example="20")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited:
+    """A limit a group of items. There may be several, if groups lie within groups."""
+
+    at_most: int = setting("How many items of each group.", example="2")
+    per: str = setting("Column of the items file that makes the groups.", example='"genre"')
+    within: str | None = setting("Column that the groups lie within: a region of a country.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How it is chosen. In a file, any setting of the method may stand here too (docs/methods.md)."""
+
+    name: str = setting("Federated (from sums) or central (sees everything).", "fedcg", choices=METHODS)
+    rounds: int | None = setting("Rounds of the search; the method's own number unless given.", None, example="10")
+    cohort: int | None = setting("Clients asked in a round; 1,000 unless given (100 if secure is real).", None)
+    jury: int | None = setting("Clients who score what was found; 40 cohorts (if real: 200).", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """How sums are made."""
+
+    secure: str = setting(
+        "ideal: sums as secure aggregation gives them; real: every byte of it, slowly; plain.", "ideal", choices=SECURE
+    )
+    dropout: float = setting("Share of the clients that does not answer.", 0.0)
+    corrupt: float = setting("Share of the clients that may work for the server.", 0.1)
+    curious: bool = setting("Trust the server to keep to the protocol.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What is written, and where."""
+
+    folder: str | None = setting("Folder of the run; named after the data unless given.", None, example='"films-run"')
+    title: str | None = setting("Title of the report.", None)
+    png: bool = setting("Write the charts as pictures too.", False)
+    markdown: bool = setting("Write the report as Markdown too.", False)

@@ -1,0 +1,292 @@
+"""Feature selection for scikit-learn whose rows stay at their sites: the server learns sums over sites alone."""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from folkmoot.algorithms.baselines import FederatedFrankWolfe
+from folkmoot.algorithms.central import ContinuousGreedy, Method
+from folkmoot.algorithms.discrete import DiscreteGreedy
+from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
+from folkmoot.algorithms.federated import Federated
+from folkmoot.engines.simulate import Simulation
+from folkmoot.errors import InputError
+from folkmoot.front import solve
+from folkmoot.inputs import as_count, as_list
+from folkmoot.objectives.information import MOST_STATES, Information
+from folkmoot.sets import Array, Ids, Mask, indicator
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("folkmoot.sklearn needs scikit-learn 1.6 or later: pip install 'folkmoot[sklearn]'") from error
+
+COMFORTABLE = 1 << 16  # joint states of k features up to which bins are not merged: seconds, not minutes
+MOST_CLASSES = 20  # y of floats with more values is a number to be cut, not a label
+SAMPLING = (FedCG, FedCGPlus, FederatedFrankWolfe, ContinuousGreedy)  # they look at random sets, larger ones too
+Edges = Sequence[ArrayLike] | Mapping[str, ArrayLike]
+
+
+class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose the k features that together tell most about a label, without pooling the rows of the sites.
+
+    Every site (a hospital, say) estimates from its own rows how many bits a set of features tells about the
+    label, features taken as independent given the label: `folkmoot.Information`, monotone and submodular. The
+    features chosen have a large mean over the sites, each weighted by its rows (greedy: at least 1 − 1/e of the
+    largest possible). What is known already adds less; but as in naive Bayes, a copy of a feature counts as a
+    second, independent opinion: drop copies before.
+
+    This class simulates such a federation in one process, on rows that `fit` is given together. What each site
+    answers depends on its own rows and on what is public: the features, k, the numbers of rows, and the edges at
+    which features are cut into bins. A real federation must agree on edges beforehand; give them as `edges`. The
+    default takes them from the quantiles of all training rows pooled, as a convenience: those edges no site could
+    know alone. A sum over few sites hides little about each of them (`print(selector.result_)` says so).
+
+    Parameters
+    ----------
+    k : how many features to choose.
+    method : how, any method of `folkmoot.solve`. None: federated greedy with every site answering, which is
+        `DiscreteGreedy(expected_answers=number of sites, importance="uniform", polish=0)`; with few sites it finds
+        what `FedCG()` finds in a fraction of the time. `Greedy()` sees everything.
+    bins : into how many bins, at most, a feature is cut (a feature with no more values than that keeps them all).
+        k features of b bins have b^k joint states, so that fewer bins are used where k is large: the most under
+        which no k features have over 65,536 joint states, but at least 2 as long as they have no more than 4
+        million (k = 22). `bins_` tells. Five are kept to k = 6, four to 8, three to 10, two to 22.
+    edges : for each feature the rising numbers at which it is cut, in the order of the features or by name;
+        x falls into the bin after every edge that is no larger than x. They are used as they are, whatever `bins`.
+    target_edges : the same for a y that is a number.
+    smoothing : added to every count at every site (1: Laplace). Without it small sites believe what chance told them.
+    secure : "real" runs secure aggregation for every sum, and refuses fewer than 10 sites, among which nobody hides;
+        "ideal" and "plain" give the same sums at once.
+    random_state : a number for the same features every time. By default only ties are random; other methods toss
+        coins.
+
+    Attributes
+    ----------
+    support_ : a mask of the features chosen.
+    result_ : the `folkmoot.Result`: its value in bits, its bound on the best possible, its rounds, and the gains of
+        the features in their order where the method takes them one by one.
+    scores_ : bits that each feature tells alone, mean over the sites.
+    bins_ : the largest number of bins that a feature was allowed.
+    edges_ : for each feature, where it was cut.
+    target_edges_ : where y was cut; None where y is a label.
+    sites_ : the sites, in the order in which the federation knows them.
+    method_ : the method that was used.
+    n_features_in_, feature_names_in_ : what `fit` saw.
+
+    Missing values (NaN) of a feature are a bin of their own: that a value is missing may tell, too. They pass
+    `transform` as they are. y is a label, unless it holds floats with fractions or of more than 20 values: then it
+    is a number, and cut at quantiles into `bins` bins. Whole numbers (counts) are labels; pass them as floats, or
+    give `target_edges`, to have them cut.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> hospitals = np.array(["north", "east", "south", "west"])[np.arange(len(y)) % 4]
+    >>> selector = FederatedSelector(3, random_state=0).fit(X, y, sites=hospitals)
+    >>> selector.get_support(indices=True)
+    array([ 7, 22, 27])
+    >>> selector.transform(X).shape, selector.bins_
+    ((569, 3), 5)
+    >>> round(selector.result_.value, 2), selector.sites_       # bits, of the 0.95 that the label has
+    (0.83, ['east', 'north', 'south', 'west'])
+
+    In a pipeline the sites are routed as metadata, with `sklearn.set_config(enable_metadata_routing=True)`:
+    `make_pipeline(FederatedSelector(3).set_fit_request(sites=True), LogisticRegression()).fit(X, y, sites=hospitals)`.
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        method: Method | Federated | None = None,
+        bins: int = 5,
+        edges: Edges | None = None,
+        target_edges: ArrayLike | None = None,
+        smoothing: float = 1.0,
+        secure: Literal["ideal", "plain", "real"] = "ideal",
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.bins = bins
+        self.edges = edges
+        self.target_edges = target_edges
+        self.smoothing = smoothing
+        self.secure = secure
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+        """Choose features from the rows X with labels y.
+
+        `sites`: for each row the site that holds it, text or numbers. None: one site holds all rows, and there is
+        nothing to hide from anybody; the features are then those of pooled rows.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        k = as_count(self.k, "k")
+        if k > X.shape[1]:
+            raise InputError(f"k: {k} features cannot be chosen from n_features={X.shape[1]}; give a smaller k")
+        names, site = groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
+        self.target_edges_: Any
+        label, self.target_edges_ = self._label(y)
+        rows = np.split(np.argsort(site, kind="stable"), np.cumsum(np.bincount(site))[:-1])
+        if all((label[mine] == label[mine[0]]).all() for mine in rows):
+            where = "" if sites is None else " at every site"
+            raise InputError(f"y: has one class{where}; there is nothing that features could tell")
+        if self.method is None:
+            method: Any = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
+        else:
+            method = self.method
+        self.edges_, self.bins_ = self._cuts(X, k, method)
+        cut = np.column_stack([binned(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
+        objective = Information(
+            [cut[mine] for mine in rows],
+            [label[mine] for mine in rows],
+            smoothing=self.smoothing,
+            weights=[len(mine) for mine in rows],
+            item_names=getattr(self, "feature_names_in_", None),
+            client_names=names,
+        )
+        engine = Simulation(objective, self.secure)
+        if not isinstance(method, Federated) and self.secure == "real":
+            raise InputError(f'secure: {method!r} sees every row; secure="real" needs a federated method')
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.result_ = solve(
+            objective, k, method, engine=engine if isinstance(method, Federated) else None, seed=seed, progress=False
+        )
+        self.method_, self.sites_ = method, names
+        self.scores_: Array = objective.mean_gains(())
+        self.support_ = indicator(X.shape[1], np.array(self.result_.selected, dtype=np.int64))
+        return self
+
+    def _label(self, y: NDArray[Any]) -> tuple[Ids, Array | None]:
+        """Whole numbers for labels, and where y was cut if it is a number."""
+        if self.target_edges is not None:
+            edges = as_edges(self.target_edges, "target_edges")
+            if y.dtype.kind not in "biuf":
+                raise InputError("target_edges: cut numbers, but y holds text or objects")
+        elif y.dtype.kind == "f" and ((y != np.floor(y)).any() or len(np.unique(y)) > MOST_CLASSES):
+            edges = Quantiles(y).edges(as_count(self.bins, "bins", least=2))
+        else:
+            return groups(y, "y", len(y))[1], None
+        return binned(y.astype(np.float64), edges), edges
+
+    def _cuts(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
+        """Where features are cut, in as many bins as the joint states of the sets allow that will be looked at."""
+        missing = [bool(np.isnan(column).any()) for column in X.T]
+        sampling = isinstance(method, SAMPLING)
+        largest = min(2 * k, X.shape[1]) if sampling else k  # a set drawn at random is hardly ever twice as large
+
+        def states(cuts: list[Array], size: int) -> int:
+            """The most joint states that so many features can have."""
+            values = sorted(len(edges) + 1 + gaps for edges, gaps in zip(cuts, missing, strict=True))
+            return prod(values[-size:])
+
+        bins = as_count(self.bins, "bins", least=2)
+        if self.edges is not None:
+            cuts = self._given(X.shape[1])
+            bins = max(len(edges) for edges in cuts) + 1
+        else:
+            columns = [Quantiles(column) for column in X.T]
+            cuts = [column.edges(bins) for column in columns]
+            while bins > 2 and (states(cuts, k) > COMFORTABLE or states(cuts, largest) > MOST_STATES):
+                bins -= 1
+                cuts = [column.edges(bins) for column in columns]
+        if states(cuts, largest) > MOST_STATES:
+            sets = f"sets of up to {largest} features, which {method!r} may look at," if sampling else f"{k} features"
+            cure = "method=None takes k up to 22; else " if sampling else ""
+            cure += "choose fewer features" + ("" if self.edges is None else " or give fewer edges")
+            cure += ", or fill missing values, which are a bin of their own" if any(missing) else ""
+            raise InputError(
+                f"k: {sets} in {bins} bins have {float(states(cuts, largest)):.3g} joint states, more than "
+                f"{MOST_STATES}; {cure}"
+            )
+        return cuts, bins
+
+    def _given(self, n_features: int) -> list[Array]:
+        """The edges that were agreed on, checked."""
+        edges: Any = self.edges
+        if isinstance(edges, Mapping):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise InputError("edges: are given by name, but X has no names; give a list, or X as a DataFrame")
+            absent = [name for name in names if name not in edges]
+            if absent:
+                raise InputError(f"edges: feature {absent[0]!r} has none ({len(absent)} such features)")
+            edges = [edges[name] for name in names]
+        given = as_list(edges, "edges")
+        if len(given) != n_features:
+            raise InputError(f"edges: {len(given)} lists of edges for {n_features} features")
+        return [as_edges(one, f"edges: feature {at}") for at, one in enumerate(given)]
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class Quantiles:
+    """The different values of a column and how many rows lie below each: where to cut it into bins."""
+
+    def __init__(self, column: Array) -> None:
+        self.values: Array
+        self.values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        self.below = np.cumsum(counts)[:-1]  # rows under values[1], values[2], …
+        self.rows = int(counts.sum())
+
+    def edges(self, bins: int) -> Array:
+        """At most bins − 1 edges, each a value, so that no bin is empty and bins are about equal.
+
+        Values are never torn apart: each edge is the value nearest to its quantile that has rows on both sides.
+        """
+        if len(self.values) <= bins:
+            return self.values[1:]
+        wanted = np.arange(1, bins) / bins * self.rows
+        nearest = np.abs(self.below - wanted[:, None]).argmin(axis=1)
+        edges: Array = self.values[1:][np.unique(nearest)]
+        return edges
+
+
+def binned(column: Array, edges: Array) -> Ids:
+    """The number of the bin of each value; missing ones have the last."""
+    return np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
+
+
+def as_edges(given: Any, name: str) -> Array:
+    try:
+        edges = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: needs a list of numbers, got {given!r}") from None
+    if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+        raise InputError(f"{name}: needs a list of finite numbers, each larger than the one before, got {given!r}")
+    return edges
+
+
+def groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
+    """The different values, sorted, and for each row the number of its value."""
+    values = np.asarray(given)
+    if values.shape != (n_rows,):
+        raise InputError(f"{name}: needs one value a row ({n_rows}), got shape {values.shape}")
+    if values.dtype.kind != "O":
+        kinds, numbers = np.unique(values, return_inverse=True)
+        if (kinds != kinds).any():
+            raise InputError(f"{name}: row {int(np.flatnonzero(values != values)[0])} is missing")
+        return kinds.tolist(), numbers.astype(np.int64)
+    missing = [at for at, value in enumerate(values) if value is None or value != value]
+    if missing:
+        raise InputError(f"{name}: row {missing[0]} is missing")
+    ordered = sorted(set(values.tolist()), key=lambda value: (str(value), type(value).__name__))
+    number = {value: at for at, value in enumerate(ordered)}
+    return ordered, np.array([number[value] for value in values.tolist()], dtype=np.int64)

@@ -1,0 +1,171 @@
+"""`folkmoot run`, `resume`, `verify`, `report`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from folkmoot import FacilityLocation, FedCG, Greedy, Result, solve
+from folkmoot.data import Data, load
+from folkmoot.report.kept import from_json
+from tests.cli.calling import films, folkmoot, ratings
+
+
+def test_from_a_file_to_an_answer_and_a_report(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    films(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--items", "movies.csv", "--choose", "3", "--seed", "5")
+    assert said.code == 0, said.err
+    for words in ("Film", "gain", "At least", "most popular", "random", "central greedy", "report.html", "rounds"):
+        assert words in said.out
+    kept = sorted(path.name for path in (tmp_path / "ratings-run").iterdir())
+    assert kept == ["problem.toml", "report.html", "result.json", "story.json", "transcript"]
+
+
+def test_the_answer_is_the_librarys(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "3", "--seed", "5", "--json", "--no-report")
+    assert said.code == 0, said.err
+    assert said.json["report"] == []
+    loaded = load(Data(file=str(tmp_path / "ratings.csv")))
+    assert isinstance(loaded.objective, FacilityLocation)
+    expected = solve(loaded.objective, 3, FedCG(cohort=1000), seed=5)
+    assert Result.from_json(json.dumps(said.json["result"])) == expected
+    assert Result.from_json((tmp_path / "ratings-run" / "result.json").read_text()) == expected
+
+
+def test_a_second_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    for folder in ("ratings-run", "ratings-run-2", "ratings-run-3"):
+        said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--method", "greedy", "--json", "--no-report")
+        assert said.json["run"] == folder
+
+
+def test_a_problem_file_says_the_same_as_options(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    films(tmp_path)
+    words = ("--items", "movies.csv", "--choose", "4", "--at-most", "2", "--per", "genres", "--seed", "3")
+    by_options = folkmoot(tmp_path, "run", "ratings.csv", *words, "--rounds", "5", "--set", "bits=3", "--json")
+    assert by_options.code == 0, by_options.err
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "films.toml").write_text(
+        'seed = 3\n[data]\nfile = "../ratings.csv"\nitems = "../movies.csv"\n[choose]\ncount = 4\n'
+        '[[limit]]\nat_most = 2\nper = "genres"\n[method]\nname = "fedcg"\nrounds = 5\nbits = 3\n'
+        '[output]\nfolder = "out"\n'
+    )
+    by_file = folkmoot(tmp_path, "run", "p/films.toml", "--json")
+    assert by_file.code == 0, by_file.err
+    first, second = (Result.from_json(json.dumps(said.json["result"])) for said in (by_options, by_file))
+    assert first == second
+    assert (tmp_path / "p" / "out" / "report.html").exists()
+    by_both = folkmoot(tmp_path, "run", "p/films.toml", "--seed", "4", "--choose", "3", "--folder", "other", "--json")
+    assert (by_both.json["result"]["seed"], len(by_both.json["result"]["selected"])) == (4, 3)
+    # what is kept is complete: it gives the same run again
+    again = folkmoot(tmp_path, "run", "p/out/problem.toml", "--folder", "again", "--json")
+    assert Result.from_json(json.dumps(again.json["result"])) == second
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        (("--at-most", "1", "--per", "region"), 2),
+        (("--at-most", "1", "--per", "region", "--within", "country"), 4),
+        (("--at-most", "3", "--per", "country", "--at-most", "1", "--per", "region", "--within", "country"), 4),
+        (("--at-most", "1", "--per", "country", "--at-most", "1", "--per", "region", "--within", "country"), 2),
+    ],
+)
+def test_attributes_of_items_make_limits(tmp_path: Path, words: tuple[str, ...], most: int) -> None:
+    ratings(tmp_path)
+    films(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--items", "movies.csv", *words, "--method", "greedy", "--json")
+    assert said.code == 0, said.err
+    assert len(said.json["result"]["selected"]) == most
+
+
+@pytest.mark.parametrize("method", ["fedcg+", "discrete", "frank-wolfe", "randgreedi", "continuous", "stochastic"])
+def test_every_method_has_a_name(tmp_path: Path, method: str) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--method", method, "--json")
+    assert said.code == 0, said.err
+    assert len(said.json["result"]["selected"]) == 2
+    assert folkmoot(tmp_path, "verify", "ratings-run").code == 0
+
+
+def test_pictures_and_markdown_where_wanted(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--png", "--markdown", "--json")
+    names = {Path(one).name for one in said.json["report"]}
+    assert {"report.html", "report.md", "answer.png", "baselines.png"} <= names
+    assert all((tmp_path / one).stat().st_size > 0 for one in said.json["report"])
+
+
+def test_a_report_is_made_again_without_the_data(tmp_path: Path) -> None:
+    data = ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report").code == 0
+    data.unlink()
+    said = folkmoot(tmp_path, "report", "ratings-run", "--markdown", "--html", "elsewhere.html", "--json")
+    assert said.code == 0, said.err
+    assert said.json["files"] == ["elsewhere.html", "ratings-run/report.md"]
+    story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
+    assert story.title in (tmp_path / "elsewhere.html").read_text()
+    assert story.title in (tmp_path / "ratings-run" / "report.md").read_text()
+
+
+def test_without_what_draws_charts_there_is_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("folkmoot.cli.runs.charts_at_hand", lambda: False)
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2")
+    assert said.code == 0
+    assert "pip install 'folkmoot[report]'" in said.out
+    assert (tmp_path / "ratings-run" / "report.md").exists()
+
+
+def test_verify_says_what_was_verified(tmp_path: Path) -> None:
+    data = ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report").code == 0
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert (said.code, "are what the data gives" in said.out) == (0, True)
+    assert folkmoot(tmp_path, "verify", "ratings-run", "--sums-only", "--json").json["verified"] is True
+    data.write_text(data.read_text().replace(",5\n", ",4\n", 1))
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert (said.code, said.err.count("\n")) == (1, 1)
+    assert "other data" in said.err or "another sum" in said.err
+
+
+def test_a_changed_result_does_not_verify(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    for words, where in ((("--method", "greedy"), "ratings-run"), ((), "ratings-run-2")):
+        assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report", *words).code == 0
+        path = tmp_path / where / "result.json"
+        changed = json.loads(path.read_text())
+        changed["selected"] = [0, 9] if changed["selected"] != [0, 9] else [1, 9]
+        path.write_text(json.dumps(changed))
+        said = folkmoot(tmp_path, "verify", where)
+        assert (said.code, said.err.count("\n")) == (1, 1)
+    assert folkmoot(tmp_path, "verify", "ratings-run-2", "--sums-only").code == 1
+    assert folkmoot(tmp_path, "verify", "ratings-run", "--sums-only").code == 2  # a central method asked nobody
+
+
+def test_secure_aggregation_gives_the_same_answer_and_shows_one_client(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    results = {}
+    for secure in ("ideal", "real"):
+        words = ("--secure", secure, "--cohort", "20", "--jury", "30", "--rounds", "3", "--folder", secure)
+        said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *words, "--json")
+        assert said.code == 0, said.err
+        results[secure] = Result.from_json(json.dumps(said.json["result"]))
+        view = from_json((tmp_path / secure / "story.json").read_text()).view
+        assert view is not None
+        assert view.rehearsed == (secure == "ideal")
+        assert view.clients == (24 if secure == "ideal" else 30)
+        assert view.said != view.seen
+        assert all(said <= learned for said, learned in zip(view.said, view.learned, strict=True))
+    assert results["ideal"] == results["real"]
+    assert isinstance(results["real"], Result)
+
+
+def test_a_central_run_says_that_it_saw_everything(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--method", "greedy").code == 0
+    story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
+    assert (story.secure, story.view, story.result.method) == ("none", None, repr(Greedy()))

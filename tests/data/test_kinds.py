@@ -1,0 +1,158 @@
+"""Each kind: its objective, what it means, and how it is recognised."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot.data import Data, load
+from folkmoot.objectives import Coverage, FacilityLocation, Information
+from tests.data.writing import MATRIX, MOVIES, RATINGS, dense, loaded, write
+
+
+def test_ratings(tmp_path: Path) -> None:
+    read = loaded(tmp_path, items=write(tmp_path, "movies.csv", MOVIES))
+    assert isinstance(read.objective, FacilityLocation)
+    assert (read.kind, read.clients_called, read.items_called) == ("ratings", "users", "movies")
+    assert read.meaning == "the rating of the best chosen movie, averaged over users"
+    assert read.items.names == read.objective.item_names == ("Alien", "Brazil", "Clue")
+    assert read.objective.mean_values([0]) == pytest.approx(8 / 3)
+    assert "ratings.csv was taken for ratings: it has userId, movieId and rating." in read.notes
+
+
+def test_memberships(tmp_path: Path) -> None:
+    read = loaded(tmp_path, least=3)
+    assert isinstance(read.objective, Coverage)
+    assert read.meaning == "the share of users with at least one chosen movie among theirs"
+    assert np.array_equal(dense(read.objective), MATRIX >= 3)
+    every = loaded(tmp_path, kind="memberships")
+    assert np.array_equal(dense(every.objective), MATRIX > 0)
+    plain = loaded(tmp_path, "household,book\nh2,b\nh1,a\nh1,b\n")
+    assert (plain.kind, plain.clients_called, plain.items_called) == ("memberships", "households", "books")
+    assert dense(plain.objective).tolist() == [[1, 1], [0, 1]]
+
+
+def test_two_columns_one_known(tmp_path: Path) -> None:
+    read = loaded(tmp_path, "user,vroot\n1,5\n2,6\n")
+    assert (read.kind, read.items_called) == ("memberships", "vroots")
+
+
+def test_distances(tmp_path: Path) -> None:
+    text = "customer,store,distance,demand\na,s,0,1\na,t,5,1\nb,s,8,3\nb,t,20,3\nc,t,11,4\n"
+    read = loaded(tmp_path, text, reach=10)
+    assert read.kind == "distances"
+    assert np.allclose(dense(read.objective), np.array([[1, 0.5], [0.2, 0], [0, 0]]))
+    assert read.objective.weights.tolist() == [0.125, 0.375, 0.5]
+    assert read.meaning == "1 − distance/10 of the nearest chosen store (0 beyond 10), averaged over customers"
+
+
+def test_a_weight_that_only_has_the_name_of_one(tmp_path: Path) -> None:
+    text = "customer,store,distance,demand\na,s,1,1\na,t,5,2\nb,s,8,3\n"
+    read = loaded(tmp_path, text, reach=10)
+    assert read.objective.weights.tolist() == [0.5, 0.5]
+    assert "demand is not the same in all rows of a customer, and so is not its weight." in read.notes
+    write(tmp_path, "shops.csv", "lat,lon\n0,0\n")
+    people = "lat,lon,population\n0,0,1\n0,0,3\n"
+    assert loaded(tmp_path, people, items="shops.csv", reach=1).objective.weights.tolist() == [0.25, 0.75]
+    assert loaded(tmp_path, people, items="shops.csv", reach=1, weight="").objective.weights.tolist() == [0.5, 0.5]
+
+
+def test_places_against_the_formula(tmp_path: Path) -> None:
+    """The haversine formula, pair by pair."""
+    rng = np.random.default_rng(3)
+    people, shops = (np.column_stack((rng.uniform(-90, 90, n), rng.uniform(-180, 180, n))) for n in (60, 25))
+    people[0], shops[0] = (10, 179.99), (10, -179.99)  # across the date line
+    for name, rows in (("people.csv", people), ("shops.csv", shops)):
+        write(tmp_path, name, "lat,lon\n" + "".join(f"{float(a)!r},{float(b)!r}\n" for a, b in rows))
+    read = load(Data(file="people.csv", items="shops.csv", reach=3000), tmp_path)
+    (a, b), (c, d) = np.radians(people).T[:, :, None], np.radians(shops).T[:, None, :]
+    half = np.sin((c - a) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((d - b) / 2) ** 2
+    expected = np.maximum(0, 1 - 2 * 6371.0088 * np.arcsin(np.sqrt(half)) / 3000)
+    assert np.allclose(dense(read.objective), expected)
+    assert expected[0, 0] > 0.99
+    assert (read.clients_called, read.items_called) == ("people", "places")
+    assert read.items.positions is not None
+    assert np.array_equal(read.items.positions, shops)
+
+
+def test_places_of_a_client_are_its_rows(tmp_path: Path) -> None:
+    write(tmp_path, "shops.csv", "id,title,latitude,longitude\n7,X,0,0\n9,Y,0,1\n")
+    people = "person,y,x,weight\nb,0,0,1\na,0,1,2\nb,0,1,3\n"
+    read = loaded(tmp_path, people, items="shops.csv", reach=1)
+    assert read.objective.client_names == ("a", "b")
+    assert read.objective.weights.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert read.objective.values([0]).tolist() == pytest.approx([0, 0.25])
+    assert read.objective.mean_values([1]) == pytest.approx(5 / 6)  # the mean over rows by weight, whoever owns them
+    assert read.items.names == ("X", "Y")
+
+
+def test_tables(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = ["hospital,age,sex,noise,patient,sick"]
+    for k in range(200):
+        age = int(rng.integers(20, 90))
+        lines.append(f"{'BA'[k % 2]},{age},{'mf'[k % 3 == 0]},{rng.random():.3f},p{k},{int(age > 55)}")
+    read = loaded(tmp_path, "\n".join(lines), target="sick", bins=4)
+    assert isinstance(read.objective, Information)
+    assert read.items.names == ("age", "sex", "noise")
+    assert read.objective.client_names == ("A", "B")
+    age, sex, noise = (read.objective.mean_values([item]) for item in range(3))
+    assert age > 0.5 > sex + noise
+    assert "age and noise were cut into 4 bins" in " ".join(read.notes)
+    assert "patient: different in every row, and so left out as names." in read.notes
+    assert read.meaning == "bits that the chosen features tell about sick, averaged over hospitals by their rows"
+
+
+def test_similarity(tmp_path: Path) -> None:
+    items = np.array([[0.0, 0.0], [4.0, 2.0], [8.0, 10.0]])
+    rows = np.array([[1.0, 1.0], [4.0, 3.0], [9.0, 9.0], [0.0, -1.0]])
+    write(tmp_path, "i.csv", "name,a,b\n" + "".join(f"n{k},{x},{y}\n" for k, (x, y) in enumerate(items)))
+    write(tmp_path, "c.csv", "user,b,a\n" + "".join(f"{k},{y},{x}\n" for k, (x, y) in enumerate(rows)))
+    read = load(Data(file="c.csv", items="i.csv"), tmp_path)
+    scaled = [(of - items.mean(axis=0)) / items.std(axis=0) for of in (rows, items)]
+    distance = np.linalg.norm(scaled[0][:, None] - scaled[1][None], axis=2)
+    width = np.median(distance.min(axis=1))
+    assert read.kind == "similarity"
+    assert np.allclose(dense(read.objective), np.exp(-(distance**2) / (2 * width**2)))
+    assert read.items.names == ("n0", "n1", "n2")
+    cosine = load(Data(file="c.csv", items="i.csv", similarity="cosine"), tmp_path)
+    assert dense(cosine.objective)[0].tolist() == pytest.approx([0, 6 / 40**0.5, 18 / 328**0.5])
+    assert dense(cosine.objective)[3].tolist() == [0, 0, 0]
+
+
+def test_a_matrix_of_similarities(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", MATRIX / 10)
+    read = load(Data(file="s.npz", kind="similarity"), tmp_path)
+    assert read.meaning == "the similarity of the best chosen item, averaged over clients"
+    assert np.allclose(dense(read.objective), MATRIX / 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "kind"),
+    [
+        (RATINGS, {}, "ratings"),
+        ("User ID,Product-Code,Stars\n1,2,3\n", {}, "ratings"),
+        ("reader,isbn,score,lat,lon\n1,2,3,4,5\n", {}, "ratings"),
+        ("who,what,how\n1,2,3\n", {"client": "who", "item": "what", "value": "how"}, "ratings"),
+        ("client,item\n1,2\n", {}, "memberships"),
+        (RATINGS, {"least": 4}, "memberships"),
+        (RATINGS, {"reach": 9}, "distances"),
+        ("person,site,km\n1,2,3\n", {"item": "site", "reach": 9}, "distances"),
+        ("site,age,label\nA,1,0\nA,2,1\n", {}, "tables"),
+        ("bank,age,label,num\nA,1,0,3\nA,2,1,4\n", {"target": "num"}, "tables"),
+    ],
+)
+def test_the_kind_is_found(text: str, settings: dict[str, Any], kind: str, tmp_path: Path) -> None:
+    assert loaded(tmp_path, text, **settings).kind == kind
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+    head, *rows = RATINGS.splitlines()
+    back = loaded(tmp_path, "\n".join([head, *reversed(rows)]))
+    assert np.array_equal(dense(back.objective), MATRIX)
+
+
+def test_many_clients_have_no_names(tmp_path: Path) -> None:
+    text = "user,item\n" + "".join(f"{k},{k % 3}\n" for k in range(1500))
+    assert loaded(tmp_path, text).objective.client_names is None
