@@ -52,6 +52,7 @@ def told(job: Job, result: Result, command: str) -> Story:
         others=tuple(shown(item) for item in others),
         baselines=tuple(_baselines(job)),
         secure=problem.privacy.secure if federated else "none",
+        curious=problem.privacy.curious,
         protection=_protection(job, result) if federated else "",
         view=_view(job) if federated else None,
         notes=loaded.notes,
@@ -77,8 +78,7 @@ def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
     known = {name.lower(): name for name in table.columns}
     size = next((known[name] for name in SIZES if name in known and table[known[name]].dtype.is_numeric()), None)
     columns = [name for name in dict.fromkeys([*wanted, *words]) if name in table.columns]
-    same = {name: sum(map(str.__eq__, map(str, table[name].to_list()), items.names)) for name in columns}
-    columns = [name for name in columns if 2 * same[name] <= len(items.names)]  # nobody reads a name twice
+    columns = [name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)]  # no more names
     columns = columns[: max(len(wanted), MOST_DETAILS)]
     details = {name: table[name].to_list() for name in columns}
     sizes = table[size].to_list() if size is not None else None

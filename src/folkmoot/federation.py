@@ -87,6 +87,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
     """Bytes a client receives and sends on average: the packed question, and secure aggregation on default terms."""
     query = ask.query
     clients = ask.cohort.size if query.all_speak else said.clients
+    value = query.value(said.total, said.count) if said.count else None
     down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients))
     return Round(
         label=ask.label,
@@ -94,7 +95,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
         answered=0 if said.lost else said.clients,
         down=len(packed(query)) + down,
         up=up,
-        value=query.value(said.total, said.count) if said.count else None,
+        value=ask.known if value is None else value,
         voluntary=query.voluntary,
     )
 

@@ -223,10 +223,13 @@ def as_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    escaped = "".join(
-        f"\\{sign}" if sign in '"\\' else sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in str(value)
-    )
-    return f'"{escaped}"'
+    return f'"{"".join(map(_escaped, str(value)))}"'
+
+
+def _escaped(sign: str) -> str:
+    if sign in '"\\':
+        return f"\\{sign}"
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"
 
 
 def example(data: Data | None = None) -> str:
@@ -238,12 +241,11 @@ def example(data: Data | None = None) -> str:
         for one in fields(kind):
             said = getattr(data, one.name) if data is not None and section == "data" else None
             default = None if one.default is MISSING else one.default
-            off = said is None or said == default
-            shown = as_toml(said if not off else default) if (said if not off else default) is not None else ""
-            shown = shown or one.metadata["example"] or '""'
-            if section == "choose" and one.name == "count":
-                off, shown = False, "20"
-            choices = f" One of {', '.join(one.metadata['choices'])}." if one.metadata["choices"] else ""
-            lines.append(f"# {one.metadata['about']}{choices}")
+            off = (said is None or said == default) and (section, one.name) != ("choose", "count")
+            choices = one.metadata["choices"]
+            value = default if said is None else said
+            shown = as_toml(value) if value is not None else one.metadata["example"] or as_toml(choices[0])
+            among = f" One of {', '.join(choices)}." if choices else ""
+            lines.append(f"# {one.metadata['about']}{among}")
             lines.append(f"{'# ' if off else ''}{one.name} = {shown}")
     return "\n".join(lines) + "\n"

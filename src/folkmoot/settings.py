@@ -30,17 +30,25 @@ class Data:
     client: str | None = setting("Column that says whose row it is.", None, example='"userId"')
     item: str | None = setting("Column that says which item.", None, example='"movieId"')
     value: str | None = setting("Column with the rating, distance or weight of a row.", None, example='"rating"')
-    items_id: str | None = setting("Column of the items file that the item column refers to.", None)
+    items_id: str | None = setting(
+        "Column of the items file that the item column refers to.", None, example='"movieId"'
+    )
     name: str | None = setting("Column of the items file with their names.", None, example='"title"')
-    latitude: str | None = setting("Column with the latitude, in degrees.", None)
-    longitude: str | None = setting("Column with the longitude, in degrees.", None)
-    weight: str | None = setting("Column with how much a client counts (of places: each row).", None)
-    reach: float | None = setting("Kilometres (of distances: their unit) beyond which an item is of no use.", None)
-    least: float | None = setting("Memberships: values below this do not count.", None)
-    target: str | None = setting("Tables: column with what is to be predicted.", None)
+    latitude: str | None = setting("Column with the latitude, in degrees.", None, example='"lat"')
+    longitude: str | None = setting("Column with the longitude, in degrees.", None, example='"lon"')
+    weight: str | None = setting(
+        "Column with how much a client counts (of places: each row).", None, example='"households"'
+    )
+    reach: float | None = setting(
+        "Kilometres (of distances: their unit) beyond which an item is of no use.", None, example="10.0"
+    )
+    least: float | None = setting("Memberships: values below this do not count.", None, example="4.0")
+    target: str | None = setting("Tables: column with what is to be predicted.", None, example='"diagnosis"')
     bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
     similarity: str = setting("How alike two rows of numbers are.", "gaussian", choices=SIMILARITIES)
-    credit: str | None = setting("Whom to credit for the data; the report says it.", None)
+    credit: str | None = setting(
+        "Whom to credit for the data; the report says it.", None, example='"GeoNames, CC BY 4.0"'
+    )
     missing: str = setting("What to do about missing values.", "refuse", choices=IF_MISSING)
     negative: str = setting("What to do about negative values.", "refuse", choices=IF_NEGATIVE)
     duplicates: str = setting("What to do when a client has an item twice.", "refuse", choices=IF_TWICE)
@@ -59,7 +67,7 @@ class Limited:
 
     at_most: int = setting("How many items of each group.", example="2")
     per: str = setting("Column of the items file that makes the groups.", example='"genre"')
-    within: str | None = setting("Column that the groups lie within: a region of a country.", None)
+    within: str | None = setting("Column that the groups lie within: a region of a country.", None, example='"country"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +76,10 @@ class How:
 
     name: str = setting("Federated (from sums) or central (sees everything).", "fedcg", choices=METHODS)
     rounds: int | None = setting("Rounds of the search; the method's own number unless given.", None, example="10")
-    cohort: int | None = setting("Clients asked in a round; 1,000 unless given (100 if secure is real).", None)
-    jury: int | None = setting("Clients who score what was found; 40 cohorts (if real: 200).", None)
+    cohort: int | None = setting(
+        "Clients asked in a round; 1,000 unless given (100 if secure is real).", None, example="1000"
+    )
+    jury: int | None = setting("Clients who score what was found; 40 cohorts (if real: 200).", None, example="40000")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +99,6 @@ class Output:
     """What is written, and where."""
 
     folder: str | None = setting("Folder of the run; named after the data unless given.", None, example='"films-run"')
-    title: str | None = setting("Title of the report.", None)
+    title: str | None = setting("Title of the report.", None, example='"Films for everyone"')
     png: bool = setting("Write the charts as pictures too.", False)
     markdown: bool = setting("Write the report as Markdown too.", False)

@@ -148,7 +148,7 @@ def test_the_page_says_what_holds() -> None:
     assert "at least 0.9325 of the best possible (with 95\u202f% confidence)" in said["full"]  # 4.15 / 4.45
     assert "theory promises nothing here" in said["full"]
     assert "malicious server was run" in said["full"]
-    assert "rehearsed" in said["full"]
+    assert "run again for this page" in said["full"]
     assert "no bound holds" in said["clipped"]
     assert "3\u202f%" in said["clipped"]
     assert "hides little about each of them" in said["few"]

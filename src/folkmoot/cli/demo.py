@@ -45,8 +45,8 @@ def demo(
     write(problem, PROBLEM.format(title=title, clinics=clinics, seed=seed, credit=CREDIT))
     if not as_json:
         console().print(
-            f"{people:,} people, {len(places())} towns of Italy. 200 people are asked at a time, and only their sum is "
-            "learned: every byte of secure aggregation, against a malicious server."
+            f"{people:,} people, {len(places())} towns of Italy. About 100 people are asked at a time, and only "
+            "their sum is learned: every byte of secure aggregation, against a malicious server."
         )
     asked = read(problem)
     run, story = begun(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
@@ -70,9 +70,9 @@ count = {clinics}
 
 [method]
 name = "discrete"          # one clinic after the other, each where it helps most
-expected_answers = 200     # people who answer in a round, each by a coin of its own
+expected_answers = 100     # people who answer in a round, each by a coin of its own
 importance = "uniform"
-jury = 200                 # people who score what was found
+jury = 100                 # people who score what was found
 polish = 2
 
 [privacy]

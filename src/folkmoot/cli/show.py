@@ -86,8 +86,8 @@ def _answer(story: "Story") -> Any:
 
 def told(story: "Story") -> list[str]:
     """What people need to know besides the answer, in a few lines."""
-    from folkmoot.report.facts import cost_of
-    from folkmoot.report.numbers import fraction, number, size
+    from folkmoot.report.facts import beside_central, cost_of
+    from folkmoot.report.numbers import fraction, number, percent, size
     from folkmoot.report.sentences import confidence_of
 
     result, estimate = story.result, story.result.estimate
@@ -97,6 +97,9 @@ def told(story: "Story") -> list[str]:
         lines.append(f"At least {fraction(result.ratio)} of the best possible ({confidence_of(result)}).")
     else:
         lines.append("How far it is from the best is not known: no bound holds.")
+    share = beside_central(story)
+    if share is not None:
+        lines.append(f"{percent(share)} of what one who sees everything would reach.")
     if story.baselines:
         others = ", ".join(f"{one.name} {number(one.value)}" for one in story.baselines)
         lines.append(f"Other ways to choose would give: {others}.")
@@ -145,7 +148,7 @@ def show_comparison(out: "Console", comparison: "Comparison") -> None:
     central = max((mean(one.values) for one in entries if not one.federated), default=0.0)
     table = Table(title=Text(comparison.title), title_justify="left", title_style="bold")
     table.add_column("method")
-    for name in ("value", "±", "of the best central", "rounds", "bytes up", "answers", "smallest sum", "seconds"):
+    for name in ("value", "±", "of central", "rounds", "bytes up", "answers", "fewest", "seconds"):
         table.add_column(name, justify="right")
     for one in entries:
         asked = [f"{one.rounds}", size(one.bytes_up), f"{one.answers:,}", f"{one.smallest:,}"] if one.smallest else []

@@ -12,7 +12,9 @@ import polars
 
 from folkmoot.sets import Array
 
-CREDIT = "Towns, positions and populations: GeoNames (www.geonames.org), CC BY 4.0. Homes are drawn at random around them."
+CREDIT = (
+    "Towns, positions and populations: GeoNames (www.geonames.org), CC BY 4.0. Homes are drawn at random around them."
+)
 SPREAD = 6.0  # km: how far from the middle of their town people live, as a standard deviation
 KM_A_DEGREE = 111.2
 DECIMALS = 5  # of a degree: a metre

@@ -85,6 +85,13 @@ def known_of(result: Result) -> Known:
     return Known(value, field, finite(e.low), finite(e.high), bound, "estimate.bound_high", ratio)
 
 
+def beside_central(story: Story) -> float | None:
+    """The value as a share of what one who sees everything would have reached, where that is known."""
+    value = known_of(story.result).value
+    central = max((one.value for one in story.baselines if one.sees_everything), default=0.0)
+    return value / central if value is not None and central > 0 else None
+
+
 def bars_of(story: Story) -> tuple[Bar, ...]:
     """The answer beside other ways to choose; where the story names none, those that the sums tell of."""
     known, e = known_of(story.result), story.result.estimate

@@ -158,7 +158,11 @@ def _revealed(story: Story) -> list[str]:
             for item, *values in zip(view.items, view.said, view.seen, view.learned, strict=True)
         ]
         heads = ["Item", "What it said", "What the server saw", "What the server learned"]
-        parts += ["### One client, as the server sees it", said(sentences.seen(view)), _table(heads, rows, "lrrr")]
+        parts += [
+            "### One client, as the server sees it",
+            said(sentences.seen(story, view)),
+            _table(heads, rows, "lrrr"),
+        ]
     outside = sentences.unprotected(story)
     if outside:
         parts += ["### What is not protected", "\n".join(f"- {said(line)}" for line in outside)]

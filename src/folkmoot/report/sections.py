@@ -2,7 +2,7 @@
 
 from folkmoot.report import sentences
 from folkmoot.report.charts import MOST_BARS, interval_of, is_answer
-from folkmoot.report.facts import bars_of, cost_of, finite, known_of
+from folkmoot.report.facts import bars_of, beside_central, cost_of, finite, known_of
 from folkmoot.report.maps import Map
 from folkmoot.report.markup import Cell, Markup, Part, element, folded, joined, named, shown, strip, table
 from folkmoot.report.numbers import NARROW, NOTHING, column, count, number, percent, size, up
@@ -46,6 +46,10 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
         cells.append(("At least", shown(percent(known.ratio), "ratio", result.ratio), sure))
     else:
         cells.append(("Share of the best", "not known", sentences.NO_BOUND))
+    share = beside_central(story)
+    if share is not None:
+        of = "of what one who sees everything would reach"
+        cells.append(("Beside the central solution", shown(percent(share), "story.beside_central", share), of))
     asked = "whose data were read" if cost is None else f"who gave {count(cost.answers)} answers"
     called = clean(story.clients_called)
     cells.append((called.capitalize(), shown(count(story.n_clients), "story.n_clients", story.n_clients), asked))
@@ -265,10 +269,10 @@ def revealed(story: Story) -> Markup:
     told_all = element("div", *words, class_="prose")
     if story.view is None or story.secure == "none":
         return section("What was revealed", told_all)
-    return section("What was revealed", element("div", told_all, one_view(story.view), class_="columns"))
+    return section("What was revealed", element("div", told_all, one_view(story, story.view), class_="columns"))
 
 
-def one_view(view: View) -> Markup:
+def one_view(story: Story, view: View) -> Markup:
     rows = [
         [Cell(named(item)), *(Cell(count(value), value) for value in values)]
         for item, *values in zip(view.items, view.said, view.seen, view.learned, strict=True)
@@ -277,7 +281,7 @@ def one_view(view: View) -> Markup:
     return element(
         "div",
         element("h3", "One client, as the server sees it"),
-        element("p", sentences.seen(view), class_="prose"),
+        element("p", sentences.seen(story, view), class_="prose"),
         table("The server's view of one client", heads, rows, sortable=False, class_="view"),
     )
 

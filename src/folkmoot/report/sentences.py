@@ -6,6 +6,7 @@ from folkmoot.report.story import Comparison, Story, View
 from folkmoot.result import FEW, Result
 
 NO_BOUND = "no bound holds"
+LOOSE = 0.8  # a ratio below this is worth a word about why
 
 
 def confidence_of(result: Result) -> str:
@@ -58,6 +59,11 @@ def certified(story: Story) -> list[str]:
             f"of the best possible ({confidence_of(result)})."
         )
         told.append("It may well be better than that: the bound is a ceiling, and perhaps no set reaches it.")
+        if e is not None and not e.everyone and known.ratio < LOOSE:
+            told.append(
+                f"The bound is wide because it rests on {count(e.clients)} of {count(story.n_clients)} {who}: a larger "
+                "jury narrows it."
+            )
     if e is not None and result.value is not None:
         told.append(
             f"This was a simulation, so the exact value over all {who} is known too: {number(result.value)}. Outside "
@@ -122,9 +128,15 @@ def threat(story: Story) -> str:
     """Against whom, in two sentences."""
     terms = f" {story.protection.rstrip('.')}." if story.protection else ""
     if story.secure == "real":
+        here = "was run, every client, the server and every byte of it (all in one process here)"
+        if story.curious:
+            return (
+                f"Secure aggregation {here}, against a server that keeps to the protocol and looks at all it receives: "
+                "it learns sums only. A server that breaks the protocol could learn more." + terms
+            )
         return (
-            "Secure aggregation against a malicious server was run, with every client and every byte of it: the "
-            "server may break every rule and still learns sums only, never what one of them said." + terms
+            f"Secure aggregation against a malicious server {here}: the server may break every rule and still learns "
+            "sums only, never what one of them said." + terms
         )
     if story.secure == "ideal":
         terms = f" The terms would be: {story.protection.rstrip('.')}." if story.protection else ""
@@ -160,15 +172,16 @@ def revealed(story: Story) -> str:
     return f"{threat(story)} {smallest(story)[0]}".strip()
 
 
-def seen(view: View) -> str:
+def seen(story: Story, view: View) -> str:
     """What the table of one client's round shows."""
     told = (
-        f"{view.client}, one of {count(view.clients)} in the round “{view.label}”. What it said is on the left. What "
-        f"the server saw of that is noise: each of the {count(2**view.ring_bits)} numbers of the ring is as likely as "
-        "any other. What the server learned is the sum over everyone in the round."
+        f"Client {view.client}, one of {count(view.clients)} in the round “{view.label}”. What it said is on the left. "
+        f"What the server saw of that is noise: each of the {count(2**view.ring_bits)} numbers of the ring is as "
+        "likely as any other. What the server learned is the sum over everyone in the round."
     )
     if view.rehearsed:
-        told += " This round was rehearsed for this page, with few clients; the run itself added up unmasked."
+        told += " This round was run again for this page, with few clients"
+        told += "." if story.secure == "real" else "; the run itself added up unmasked."
     return told
 
 
@@ -183,6 +196,7 @@ def unprotected(story: Story) -> list[str]:
         "The answer against lies: a client can send any numbers within its range and nobody sees them, so enough "
         "false answers move the sums (poisoning).",
         "Who took part: the server knows which clients answered, and when.",
+        "No noise is added to the sums: this is not differential privacy.",
     ]
 
 
