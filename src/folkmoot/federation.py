@@ -87,7 +87,8 @@ def _logged(ask: Ask, said: Sum) -> Round:
     """Bytes a client receives and sends on average: the packed question, and secure aggregation on default terms."""
     query = ask.query
     clients = ask.cohort.size if query.all_speak else said.clients
-    value = query.value(said.total, said.count) if said.count else None
+    weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
+    value = query.value(said.total, weight) if said.count else None
     down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients))
     return Round(
         label=ask.label,
@@ -95,7 +96,7 @@ def _logged(ask: Ask, said: Sum) -> Round:
         answered=0 if said.lost else said.clients,
         down=len(packed(query)) + down,
         up=up,
-        value=ask.known if value is None else value,
+        value=value,
         voluntary=query.voluntary,
     )
 

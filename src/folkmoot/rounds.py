@@ -122,7 +122,6 @@ class Ask:
     cohort: Cohort
     label: str  # for people: what this round is for
     number: int  # of the round, from 0
-    known: float | None = None  # for people too: what the method takes its solution to be worth so far
 
     def parameters(self) -> dict[str, Any]:
         return {"query": self.query, "cohort": self.cohort, "label": self.label, "number": self.number}
@@ -199,15 +198,13 @@ class Talk:
         self.population, self.matroid, self.seed = population, matroid, seed
         self.rounds = 0
 
-    def ask(
-        self, question: Query | Callable[[int], Query], size: int | None, label: str, known: float | None = None
-    ) -> Run[Sum]:
+    def ask(self, question: Query | Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
         """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with their key."""
         for _ in range(ATTEMPTS):
             number, key = self.rounds, key_of(self.seed, self.rounds)
             self.rounds += 1
             query = question if isinstance(question, Query) else question(key)
-            ask = Ask(query, self.population.draw(size, key_of(key, 1)), label, number, known)
+            ask = Ask(query, self.population.draw(size, key_of(key, 1)), label, number)
             answer = yield ask
             if not answer.lost:
                 return answer

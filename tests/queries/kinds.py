@@ -160,7 +160,7 @@ def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None
     return make
 
 
-def gains(kappa: float | None = None, *, important: bool = False) -> Maker:
+def gains(kappa: float | None = None, *, important: bool = False, worth: bool = False) -> Maker:
     def make(objective: Objective) -> Query:
         return Gains(
             members=some_members(objective.n_items),
@@ -169,6 +169,7 @@ def gains(kappa: float | None = None, *, important: bool = False) -> Maker:
             key=KEY,
             kappa=kappa,
             inverse=shares(objective) if important else None,
+            whole=limits(objective).whole / (kappa or 1.0) if worth else None,
         )
 
     return make
@@ -242,6 +243,8 @@ KINDS: dict[str, Maker] = {
     "gains": gains(),
     "gains, uniform chance": gains(0.4),
     "gains, by importance": gains(1.7, important=True),
+    "gains and value": gains(worth=True),
+    "gains and value, uniform chance": gains(0.4, worth=True),
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
@@ -252,6 +255,7 @@ KINDS: dict[str, Maker] = {
 BY_TIMES = {
     "gains, uniform chance",
     "gains, by importance",
+    "gains and value, uniform chance",
     "importance",
     "magnitude",
 }  # whose numbers are not `times` what one would answer

@@ -51,7 +51,9 @@ def gains_question(objective: Objective, times: Ids, kappa: float | None, *, imp
         )
     most = float((alone.max(axis=1) * (times if kappa else 1) / chances).max())
     members = some_members(objective.n_items)
-    query = Gains(members=members, items=ITEMS, most=most, key=0, kappa=kappa, inverse=inverse if important else None)
+    whole = float((objective.values(members) * (times if kappa else 1) / chances).max())
+    inverse_ = inverse if important else None
+    query = Gains(members=members, items=ITEMS, most=most, key=0, kappa=kappa, inverse=inverse_, whole=whole)
     return query, chances
 
 
@@ -61,8 +63,13 @@ def test_sums_of_gains_are_gains_of_the_mean(family: str) -> None:
     times = 1 + np.arange(objective.n_clients) ** 2
     query, _ = gains_question(objective, times, None, important=False)
     assert query.takes_part(objective, once(objective)[0], times) is None
-    mean = query.mean(query.total(objective, once(objective)[0], times), int(times.sum()), objective.n_items)
+    total, count = query.total(objective, once(objective)[0], times), int(times.sum())
+    mean, worth = query.mean(total, count, objective.n_items), query.value(total, count)
     exact = objective.reweighted(times).mean_gains(query.members)
+    assert query.whole is not None
+    assert worth == pytest.approx(
+        objective.reweighted(times).mean_values(query.members), abs=query.whole / query.bound / 2 + 1e-12
+    )
     assert np.abs(mean - exact)[ITEMS].max() <= query.scale / 2 + 1e-12
     assert not np.delete(mean, ITEMS).any()
 
@@ -78,7 +85,9 @@ def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) ->
     assert (chances < 1).any()
     batch, ids, _ = crowd(objective, copies)
     often = np.repeat(times, copies)
-    exact = objective.gains(query.members).toarray()[:, ITEMS]
+    exact = np.column_stack((objective.gains(query.members).toarray()[:, ITEMS], objective.values(query.members)))
+    assert query.whole is not None
+    unit = np.append(np.full(len(ITEMS), query.scale), query.whole / query.bound)
     answered, sums = np.zeros(len(times)), np.zeros(exact.shape)
     for key in range(keys):
         question = replace(query, key=key_of(8, key))
@@ -86,11 +95,11 @@ def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) ->
         assert willing is not None
         rows = dense(question, batch, ids, often) * willing[:, None]
         answered += willing.reshape(-1, copies).sum(axis=1)
-        sums += rows.reshape(-1, copies, len(ITEMS)).sum(axis=1)
+        sums += rows.reshape(-1, copies, query.length).sum(axis=1)
     trials = copies * keys
     assert np.abs(answered / trials - chances).max() <= within(trials, len(times))
-    largest = times[:, None] * exact / chances[:, None] + query.scale
-    off = np.abs(sums * query.scale / trials - times[:, None] * exact)
+    largest = times[:, None] * exact / chances[:, None] + unit
+    off = np.abs(sums * unit / trials - times[:, None] * exact)
     assert (off <= within(trials, exact.size, largest)).all()
 
 

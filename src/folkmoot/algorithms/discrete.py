@@ -67,7 +67,8 @@ class DiscreteGreedy(Federated):
     def search(self, problem: Problem) -> Run[Chosen]:
         matroid = problem.matroid
         alone, kappa, inverse, most = yield from self._participation(problem)
-        members, worth = np.zeros(matroid.n_items, dtype=bool), 0.0
+        members = np.zeros(matroid.n_items, dtype=bool)
+        whole = most / problem.ranges.single * problem.ranges.whole
         while (addable := np.flatnonzero(matroid._addable(members))).size:
             if problem.items is not None:
                 addable = np.intersect1d(addable, problem.items)
@@ -76,16 +77,15 @@ class DiscreteGreedy(Federated):
             at, items = members.copy(), addable
 
             def question(key: int, at: Mask = at, items: Ids = items) -> Gains:
-                return Gains(members=at, items=items, most=most, key=key, kappa=kappa, inverse=inverse)
+                return Gains(members=at, items=items, most=most, key=key, kappa=kappa, inverse=inverse, whole=whole)
 
-            answer = yield from problem.talk.ask(question, None, f"item {int(members.sum()) + 1}", worth)
+            answer = yield from problem.talk.ask(question, None, f"item {int(members.sum()) + 1}")
             gains = question(0).mean(answer.total, answer.asked, matroid.n_items)
             order = in_order(gains, key_of(problem.talk.seed, -7, problem.talk.rounds), alone)
             order = order[np.isin(order, addable)]
             for item in order[: self.batch]:
                 if matroid._addable(members)[item]:
                     members[item] = True
-                    worth += float(gains[item])
         promise = Discrete(
             matroid.rank,
             matroid.n_items,

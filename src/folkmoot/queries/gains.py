@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from folkmoot.coding import Coding, code_rows, coins
+from folkmoot.coding import Coding, code_column, code_rows, coins
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.gradient import in_slots
-from folkmoot.queries.query import FINE_BITS, FINEST_BITS, Query, dense
+from folkmoot.queries.query import FINE_BITS, FINEST_BITS, Query, beside, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 IMPORTANCE_BINS = 64
@@ -20,7 +20,8 @@ class Gains(Query):
 
     Clients may take part by importance (Algorithm 3, lines 6 to 12): client i answers with probability
     κ_i = min(1, κ·w_i), over κ_i, and else stays silent. With `inverse` (1/O_e for the singleton sums O), w_i is
-    the largest share that client i has in an item; without it everybody has κ_i = κ.
+    the largest share that client i has in an item; without it everybody has κ_i = κ. With `whole` the last number is
+    f_i(S), for people to see how far the method has come.
     """
 
     members: Mask
@@ -29,6 +30,7 @@ class Gains(Query):
     key: int
     kappa: float | None = None  # None: everybody answers
     inverse: Array | None = None
+    whole: float | None = None  # no f_i(S) is worth more, as `most` has it; None: it is not asked for
 
     def __post_init__(self) -> None:
         for array in (self.members, self.items, self.inverse):
@@ -37,7 +39,7 @@ class Gains(Query):
 
     @property
     def length(self) -> int:
-        return len(self.items)
+        return len(self.items) + (self.whole is not None)
 
     @property
     def bound(self) -> int:
@@ -67,7 +69,7 @@ class Gains(Query):
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         slot = np.full(clients.n_items, -1)
         slot[self.items] = np.arange(len(self.items))
-        gains = in_slots(clients._gains(self.members), slot, self.length)
+        gains = in_slots(clients._gains(self.members), slot, len(self.items))
         how = Coding(self.scale, self.bound, self.kappa is not None, self.key).scalars
         counts = np.diff(gains.indptr)
         if self.kappa is not None:  # who counts often has a larger chance: only both together have a bound
@@ -75,12 +77,26 @@ class Gains(Query):
         numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
         if self.kappa is None:
             numbers *= np.repeat(times, counts)
-        return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
+        rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
+        return rows if self.whole is None else beside(rows, self._worth(clients, ids, times)[:, None])
+
+    def _worth(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        """f_i(S), coded as the gains are."""
+        assert self.whole is not None
+        values = clients._values(self.members[None, :])[:, 0]
+        if self.kappa is not None:
+            values = values * times / np.maximum(self._chances(clients, times), 1e-300)
+        how = Coding(self.whole / self.bound, self.bound, self.kappa is not None, self.key).scalars
+        numbers = code_column(values, how, ids, clients.n_items + 1)
+        return numbers if self.kappa is not None else numbers * times
+
+    def value(self, total: Ids, count: int) -> float | None:
+        return None if self.whole is None else float(total[-1] * (self.whole / self.bound / count))
 
     def mean(self, total: Ids, weight: int, n_items: int) -> Array:
         """Gains of F, over all items (0 where none was asked about), if clients count `weight` times together."""
         out = np.zeros(n_items)
-        out[self.items] = total * (self.scale / weight)
+        out[self.items] = total[: len(self.items)] * (self.scale / weight)
         return out
 
 

@@ -170,7 +170,9 @@ def quality(story: Story, charts: set[str]) -> Markup:
         figures.append(figure("baselines", title, said.strip()))
     if "rounds" in charts:
         hidden = any(not is_answer(one) and one.value is not None for one in result.rounds or ())
-        note = "Rounds that looked for the bound are left out: they ask about points that are no answers."
+        note = "Rounds that looked for the bound or scored many candidates are left out."
+        if result.estimate is not None and not result.estimate.everyone:
+            note += " Every round asks others, so that values waver."
         figures.append(figure("rounds", "The value as the rounds went on.", note if hidden else ""))
     beside = element("div", words, element("div", *figures), class_="columns") if figures else words
     return section("How good it is", beside, _bars_table(story) if len(bars_of(story)) > 1 else None)
