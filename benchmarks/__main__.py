@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import gradient, greedy, independence, memory, million, quality, secagg, secagg_bytes, startup
+from benchmarks import gradient, greedy, independence, memory, million, quality, secagg, secagg_bytes, startup, tool
 from benchmarks.table import verdict
 
 PARTS = {
@@ -13,6 +13,7 @@ PARTS = {
     "quality": quality.main,
     "independence": independence.main,
     "million": million.main,
+    "tool": tool.main,
     "secagg": secagg.main,
     "secagg-bytes": secagg_bytes.main,
     "secagg-10000": secagg.ten_thousand,

@@ -55,7 +55,7 @@ def told(job: Job, result: Result, command: str) -> Story:
         curious=problem.privacy.curious,
         protection=_protection(job, result) if federated else "",
         view=_view(job) if federated else None,
-        notes=loaded.notes,
+        notes=job.notes,
         command=command,
         versions=versions(),
         credits=(problem.data.credit,) if problem.data.credit else (),

@@ -38,7 +38,7 @@ def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: s
         seeds=tuple(seeds),
         entries=tuple(entries),
         bound=bound if bound < float("inf") else None,
-        notes=loaded.notes,
+        notes=job.notes,
         command=command,
         versions=versions(),
     )

@@ -63,6 +63,12 @@ class Job:
     witness: Witness = field(default_factory=Witness)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was read and what was done about it, and how groups were made of it."""
+        remarks = [remark for limit in self.problem.limits for remark in self.loaded.items.remarks(limit.per)]
+        return (*self.loaded.notes, *dict.fromkeys(remarks))
+
+    @property
     def policy(self) -> Policy:
         """The terms of secure aggregation."""
         privacy = self.problem.privacy

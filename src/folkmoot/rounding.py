@@ -106,15 +106,16 @@ def fill_blocks(blocks: Blocks, x: Array, weights: Array) -> Array:
 
 def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
     """Within each group, settle two fractional items at a time."""
-    point = np.where(x > 1 - WHOLE, 1.0, np.where(x < WHOLE, 0.0, x))
-    fractional: Ids = rng.permutation(np.flatnonzero((point > 0) & (point < 1)))
+    rounded = np.where(x > 1 - WHOLE, 1.0, np.where(x < WHOLE, 0.0, x))
+    fractional: Ids = rng.permutation(np.flatnonzero((rounded > 0) & (rounded < 1)))
+    groups, coins = blocks.group[fractional].tolist(), iter(rng.random(len(fractional)).tolist())
+    point = rounded.tolist()  # lists: a number at a time is quicker out of them than out of arrays
     open_of: dict[int, int] = {}  # the one fractional item of each group
-    for b in fractional.tolist():
-        group = int(blocks.group[b])
+    for b, group in zip(fractional.tolist(), groups, strict=True):
         a = open_of.get(group, -1)
         if a >= 0:
             up, down = min(1 - point[a], point[b]), min(point[a], 1 - point[b])
-            if rng.random() * (up + down) < down:
+            if next(coins) * (up + down) < down:
                 point[a], point[b] = point[a] + up, point[b] - up
             else:
                 point[a], point[b] = point[a] - down, point[b] + down
@@ -123,7 +124,7 @@ def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
                     point[item] = round(point[item])
             b = next((item for item in (a, b) if 0 < point[item] < 1), -1)
         open_of[group] = b
-    return point > 0.5  # a group's sum is whole, so what is left open is whole but for rounding
+    return np.array(point) > 0.5  # a group's sum is whole, so what is left open is whole but for rounding
 
 
 # Any other matroid.

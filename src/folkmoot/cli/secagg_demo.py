@@ -32,7 +32,7 @@ FILMS = (
     "Laura",
 )
 STARS = 5
-MOST = 2_000  # people; 1,000 take a minute
+MOST = 2_000  # people; 1,000 take half a minute
 
 
 @dataclass

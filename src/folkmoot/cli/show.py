@@ -54,6 +54,8 @@ def show_story(out: "Console", story: "Story") -> None:
     """The answer first, then how good it is, what it cost and what was revealed."""
     from rich.text import Text
 
+    for note in story.notes:
+        out.print(Text(note, style="dim"))
     out.print(_answer(story))
     if len(story.chosen) > MOST_SHOWN:
         out.print(f"… and {len(story.chosen) - MOST_SHOWN:,} more")
