@@ -1,7 +1,7 @@
 """A federated run from start to end: ask, store, show, resume, verify."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +22,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.progress import Watcher, shown
 from folkmoot.result import Result, Round
 from folkmoot.rounds import Ask, Engine, Population, Sum, Talk, drive
+from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import carried
 from folkmoot.transcript import Transcript
 from folkmoot.version import __version__
@@ -43,14 +44,15 @@ def conduct(
     """Run a method against an engine; with a transcript, every round is stored as it comes."""
     method.check(matroid)
     if transcript is None:
-        return _conduct(method, matroid, engine, seed, None, progress)
+        return _conduct(method, matroid, engine, seed, None, _terms(engine), progress)
     about = {
         "version": __version__.encode(),
         "run": packed({"method": method, "matroid": _stored(matroid), "seed": seed}),
         "population": packed(_told_of(engine)),
+        "terms": packed(asdict(_terms(engine))),
     }
     with Transcript.create(transcript, about) as store:
-        return _conduct(method, matroid, engine, seed, store, progress)
+        return _conduct(method, matroid, engine, seed, store, _terms(engine), progress)
 
 
 def _conduct(
@@ -59,6 +61,7 @@ def _conduct(
     engine: Engine,
     seed: int,
     store: Transcript | None,
+    terms: Policy,
     progress: bool | Watcher | None,
 ) -> Result:
     start = perf_counter()
@@ -72,7 +75,7 @@ def _conduct(
             said = engine(ask) if known is None else known
             if store is not None and known is None:
                 store.note(ask, said)
-            log.append(_logged(ask, said))
+            log.append(_logged(ask, said, terms))
             watch(len(log), planned, log[-1])
             return said
 
@@ -83,13 +86,13 @@ def _conduct(
     return result
 
 
-def _logged(ask: Ask, said: Sum) -> Round:
-    """Bytes a client receives and sends on average: the packed question, and secure aggregation on default terms."""
+def _logged(ask: Ask, said: Sum, terms: Policy) -> Round:
+    """Bytes a client receives and sends on average: the packed question, and secure aggregation on these terms."""
     query = ask.query
     clients = ask.cohort.size if query.all_speak else said.clients
     weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
     value = query.value(said.total, weight) if said.count else None
-    down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients))
+    down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients), terms)
     return Round(
         label=ask.label,
         asked=ask.cohort.size,
@@ -167,7 +170,7 @@ def resume(
         method, constraint, seed = _recorded(store, matroid)
         _same_population(store, engine)
         store.forget_lost()
-        return _conduct(method, constraint, engine, seed, store, progress)
+        return _conduct(method, constraint, engine, seed, store, _recorded_terms(store), progress)
 
 
 def verify(
@@ -196,6 +199,7 @@ def verify(
             _same_population(store, engine)
         recorded = Result.from_json(written.decode())
         population = unpacked(store.about("population") or b"", KINDS)["population"]
+        terms = _recorded_terms(store)
         log: list[Round] = []
 
         def answer(ask: Ask) -> Sum:
@@ -206,7 +210,7 @@ def verify(
                 again = engine(ask)
                 if again.count != known.count or (again.total != known.total).any():
                     raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) has another sum than it had")
-            log.append(_logged(ask, known))
+            log.append(_logged(ask, known, terms))
             return known
 
         talk = Talk(population, constraint, seed)
@@ -249,6 +253,16 @@ def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Ma
         raise TranscriptError(f"{store.path}: was made under {written!r}, not under the matroid given")
     method: Federated = run["method"]
     return method, written, run["seed"]
+
+
+def _terms(engine: Engine) -> Policy:
+    """What clients ask of a round; the usual where an engine does not say."""
+    terms: Policy = getattr(engine, "policy", Policy())
+    return terms
+
+
+def _recorded_terms(store: Transcript) -> Policy:
+    return Policy(**unpacked(store.about("terms") or b"", KINDS))
 
 
 def _stored(matroid: Matroid) -> Matroid | str:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from folkmoot.secagg.member import Policy
 from folkmoot.secagg.parameters import choose
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.together import STAGES, aggregate
@@ -34,6 +35,8 @@ def test_the_smaller_form_is_chosen() -> None:
 
 
 def test_too_few_or_too_many_for_a_round_are_the_vector_alone() -> None:
-    assert carried(2, 10, 255, 10) == (0, 10)
-    assert carried(2**40, 10, 255, 10) == (0, 10)
-    assert carried(3, 10, 255, 10)[1] > 10
+    assert carried(2, 10, 255, 10, Policy()) == (0, 10)
+    assert carried(2**40, 10, 255, 10, Policy()) == (0, 10)
+    assert carried(30, 10, 255, 10, Policy(corrupt=0.4, dropout=0.4)) == (0, 10)
+    assert carried(3, 10, 255, 10, Policy())[1] > 10
+    assert carried(1000, 10, 255, 10, Policy(malicious=False)) < carried(1000, 10, 255, 10, Policy())

@@ -70,6 +70,11 @@ class Simulation:
             raise InputError(f"policy: needs a Policy, got {policy!r}")
         self.rounds = SecureRounds(self.seed, policy, witness)
 
+    @property
+    def policy(self) -> Policy:
+        """The terms on which clients take part."""
+        return self.rounds.policy
+
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
 

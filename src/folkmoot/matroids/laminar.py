@@ -34,7 +34,11 @@ class Laminar(Matroid):
                     raise InputError(f"limits: sets {other} and {at} overlap, but neither holds the other")
             inner[sets[at]] = at
         self.capacity = np.array([capacities[at] for at in order], dtype=np.int64)
-        self.holds = csr_array(np.array([sets[at] for at in order], dtype=np.int64).reshape(len(sets), self.n_items))
+        inside = [np.flatnonzero(sets[at]) for at in order]
+        starts = np.cumsum([0, *map(len, inside)])
+        ones = np.ones(starts[-1], dtype=np.int64)
+        held = np.concatenate([np.empty(0, dtype=np.int64), *inside])
+        self.holds = csr_array((ones, held, starts), shape=(len(sets), self.n_items))
 
     def _independent(self, members: Mask) -> bool:
         return bool((self.holds @ members <= self.capacity).all())

@@ -177,7 +177,7 @@ def upright(bound: float, text: str, x: Spec) -> list[Spec]:
 
 
 def is_answer(one: Round) -> bool:
-    """Rounds about the bound look at points a little above all allowed ones; the best of many scores is best by luck."""
+    """Rounds about the bound look at points a little above all allowed ones; the best of many scores is so by luck."""
     return finite(one.value) is not None and not one.label.startswith(("bound", "scoring", "polishing"))
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from folkmoot.errors import InputError
 from folkmoot.secagg.keys import FINGERPRINT
+from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import BOX, HEAD, SESSION, SHARE, Advertisement, Announcement
-from folkmoot.secagg.parameters import FEWEST, MOST, Parameters, choose
+from folkmoot.secagg.parameters import FEWEST, MOST, Parameters
 from folkmoot.secagg.primitives import DIGEST, SIGNATURE
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.wire import U32, bitmap_size
@@ -62,11 +64,16 @@ def room_for(length: int, most: int, items: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def carried(clients: int, length: int, most: int, items: int) -> tuple[int, int]:
-    """Bytes down and up for a client of a round on default terms; the vector alone for fewer or more than can be."""
+def carried(clients: int, length: int, most: int, items: int, terms: Policy) -> tuple[int, int]:
+    """Bytes down and up for a client of a round on these terms; the vector alone for fewer or more than can be."""
+    alone = 0, ceil(length * most.bit_length() / 8)
     if not FEWEST <= clients <= MOST:
-        return 0, ceil(length * most.bit_length() / 8)
+        return alone
+    try:
+        chosen = terms.protection(clients)
+    except InputError:  # so few do not bear these terms
+        return alone
     announcement = Announcement(
         bytes(SESSION), 0, bytes(DIGEST), bytes(DIGEST), clients, length, most, room_for(length, most, items)
     )
-    return traffic(announcement, choose(clients)).total
+    return traffic(announcement, chosen).total
