@@ -84,7 +84,8 @@ def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
     sizes = table[size].to_list() if size is not None else None
 
     def described(item: int) -> Item:
-        said = [(name, str(values[item])[:LONGEST]) for name, values in details.items() if values[item] is not None]
+        known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
+        said = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
         here = Item(items.names[item], details=tuple(said), size=None if sizes is None else float(sizes[item] or 0))
         if items.positions is None:
             return here

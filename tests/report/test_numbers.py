@@ -61,5 +61,5 @@ def test_a_column_has_one_number_of_decimals() -> None:
 
 def test_sizes() -> None:
     assert [size(given) for given in (0, 740, 15850, 999_999, 3.1e9)] == [
-        *("0 bytes", "740 bytes", "15.9 kB", "1 MB", "3.1 GB")
+        *("0 B", "740 B", "15.9 kB", "1 MB", "3.1 GB")
     ]

@@ -11,7 +11,7 @@ DIGITS = 4
 MOST_DECIMALS = 6  # smaller numbers are written with a power of ten
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGEST = 1e12
-UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_UP) -> str:
@@ -83,7 +83,7 @@ def count(value: int | None) -> str:
 def size(in_bytes: float) -> str:
     """
     >>> size(740), size(15850), size(3.1e9)
-    ('740 bytes', '15.9 kB', '3.1 GB')
+    ('740 B', '15.9 kB', '3.1 GB')
     """
     power = 0
     while in_bytes >= 999.5 and power < len(UNITS) - 1:

@@ -49,7 +49,7 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
     share = beside_central(story)
     if share is not None:
         of = "of what one who sees everything would reach"
-        cells.append(("Beside the central solution", shown(percent(share), "story.beside_central", share), of))
+        cells.append(("Beside central", shown(percent(share), "story.beside_central", share), of))
     asked = "whose data were read" if cost is None else f"who gave {count(cost.answers)} answers"
     called = clean(story.clients_called)
     cells.append((called.capitalize(), shown(count(story.n_clients), "story.n_clients", story.n_clients), asked))
