@@ -126,13 +126,13 @@ def _view(job: Job) -> View | None:
     if seen is None:
         return None
     n = len(loaded.items.names)
-    told_of = np.argsort(-seen.said[:n], kind="stable")[:SHOWN]
+    told_of = np.argsort(-seen.learned[:n], kind="stable")[:SHOWN]  # by the sum: which items a client likes is its own
     return View(
         client=f"{seen.client}",
         clients=seen.clients,
         label=seen.label,
         items=tuple(loaded.items.names[at] for at in told_of),
-        said=tuple(seen.said[told_of].tolist()),
+        said=tuple(seen.said[told_of].tolist()) if job.problem.output.show_client else None,
         seen=tuple(seen.seen[told_of].tolist()),
         learned=tuple(seen.learned[told_of].tolist()),
         ring_bits=seen.ring_bits,

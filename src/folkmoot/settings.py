@@ -100,5 +100,6 @@ class Output:
 
     folder: str | None = setting("Folder of the run; named after the data unless given.", None, example='"films-run"')
     title: str | None = setting("Title of the report.", None, example='"Films for everyone"')
+    show_client: bool = setting("Show what one client said beside what the server saw of it.", False)
     png: bool = setting("Write the charts as pictures too.", False)
     markdown: bool = setting("Write the report as Markdown too.", False)

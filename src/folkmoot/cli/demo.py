@@ -81,4 +81,5 @@ secure = "real"            # every byte of secure aggregation, against a malicio
 [output]
 folder = "run"
 title = "{title}"
+show_client = true         # what one person said: this one was drawn at random
 """

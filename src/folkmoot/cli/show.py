@@ -126,10 +126,10 @@ def show_view(out: "Console", story: "Story") -> None:
         title=f"One of {view.clients:,} in the round “{view.label}”", title_justify="left", title_style="bold"
     )
     table.add_column("")
-    for column in ("this one said", "the server saw", "the server learned"):
+    for column, _ in view.columns:
         table.add_column(column, justify="right")
-    for name, said, seen, learned in zip(view.items, view.said, view.seen, view.learned, strict=True):
-        table.add_row(Text(name), f"{said:,}", f"{seen:,}", f"{learned:,}")
+    for name, *numbers in zip(view.items, *(column for _, column in view.columns), strict=True):
+        table.add_row(Text(name), *(f"{number:,}" for number in numbers))
     out.print(table)
     out.print(
         f"What it saw is noise: every number below 2^{view.ring_bits} is as likely as any other. What it learned is "

@@ -155,13 +155,13 @@ def _revealed(story: Story) -> list[str]:
     if view is not None and story.secure != "none":
         rows = [
             [said(item), *map(count, values)]
-            for item, *values in zip(view.items, view.said, view.seen, view.learned, strict=True)
+            for item, *values in zip(view.items, *(numbers for _, numbers in view.columns), strict=True)
         ]
-        heads = ["Item", "What it said", "What the server saw", "What the server learned"]
+        heads = ["Item", *(f"What {name}" for name, _ in view.columns)]
         parts += [
             "### One client, as the server sees it",
             said(sentences.seen(story, view)),
-            _table(heads, rows, "lrrr"),
+            _table(heads, rows, "l" + "r" * len(view.columns)),
         ]
     outside = sentences.unprotected(story)
     if outside:

@@ -277,14 +277,20 @@ def revealed(story: Story) -> Markup:
 def one_view(story: Story, view: View) -> Markup:
     rows = [
         [Cell(named(item)), *(Cell(count(value), value) for value in values)]
-        for item, *values in zip(view.items, view.said, view.seen, view.learned, strict=True)
+        for item, *values in zip(view.items, *(numbers for _, numbers in view.columns), strict=True)
     ]
-    heads = ["Item", "It said", "Server saw", "Server learned"]
+    heads = ["Item", *(titled(name.removeprefix("the ")) for name, _ in view.columns)]
     return element(
         "div",
         element("h3", "One client, as the server sees it"),
         element("p", sentences.seen(story, view), class_="prose"),
-        table("The server's view of one client", heads, rows, sortable=False, class_="view"),
+        table(
+            "The server's view of one client",
+            heads,
+            rows,
+            sortable=False,
+            class_="seen" if view.said is None else "view",
+        ),
     )
 
 

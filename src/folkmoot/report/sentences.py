@@ -175,7 +175,8 @@ def revealed(story: Story) -> str:
 def seen(story: Story, view: View) -> str:
     """What the table of one client's round shows."""
     told = (
-        f"Client {view.client}, one of {count(view.clients)} in the round “{view.label}”. What it said is on the left. "
+        f"{'A client' if view.said is None else f'Client {view.client}'}, one of {count(view.clients)} in the round "
+        f"“{view.label}”. {'Its own numbers are not shown.' if view.said is None else 'What it said is on the left.'} "
         f"What the server saw of that is noise: each of the {count(2**view.ring_bits)} numbers of the ring is as "
         "likely as any other. What the server learned is the sum over everyone in the round."
     )

@@ -35,11 +35,17 @@ class View:
     clients: int  # in this round
     label: str  # what the round was for
     items: tuple[str, ...]  # a few coordinates
-    said: tuple[int, ...]
+    said: tuple[int, ...] | None  # None: not to be shown, for it is the client's own
     seen: tuple[int, ...]  # masked: every number of the ring is as likely as any other
     learned: tuple[int, ...]
     ring_bits: int
     rehearsed: bool = False  # the round was run for this page, with few clients; the run itself added up unmasked
+
+    @property
+    def columns(self) -> list[tuple[str, tuple[int, ...]]]:
+        """What there is to show, beside the items."""
+        own = [] if self.said is None else [("it said", self.said)]
+        return [*own, ("the server saw", self.seen), ("the server learned", self.learned)]
 
 
 @dataclass(frozen=True)
