@@ -1,10 +1,10 @@
-"""A run's folder. The problem is written first, so that a run can be gone on with from any point:
+"""A run's folder. The problem is written first, so that a run can be gone on with from any point.
 
-problem.toml     what was asked, complete
-transcript       every question and sum of a federated run, as they come
-result.json      the answer; there once the run is finished
-story.json       all that reports are made from: no private data but the view of one client, if that was rehearsed
-report.html      and report.md, *.png where wanted
+problem.toml  what was asked, complete
+transcript    every question and sum of a federated run, as they come
+result.json   the answer; there once the run is finished
+story.json    all that reports are made from; nothing private, unless the problem says to show one client
+report.html   and report.md, *.png where wanted
 """
 
 import os

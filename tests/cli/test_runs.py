@@ -150,7 +150,18 @@ def test_secure_aggregation_gives_the_same_answer_and_shows_one_client(tmp_path:
     ratings(tmp_path)
     results = {}
     for secure in ("ideal", "real"):
-        words = ("--secure", secure, "--cohort", "20", "--jury", "30", "--rounds", "3", "--folder", secure)
+        words: tuple[str, ...] = (
+            "--secure",
+            secure,
+            "--cohort",
+            "20",
+            "--jury",
+            "30",
+            "--rounds",
+            "3",
+            "--folder",
+            secure,
+        )
         words += ("--show-client",) if secure == "real" else ()
         said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *words, "--json")
         assert said.code == 0, said.err
