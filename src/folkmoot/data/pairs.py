@@ -213,7 +213,9 @@ def _sorted(
     loose.items = np.empty(0, dtype=np.int32)
     entries = Entries(starts, items, None, n_items)
     if loose.values is not None:
-        entries.values = placed(loose.clients, starts, loose.values, np.float64)
+        # Numbers that four bytes hold exactly stay there, unless they are added up.
+        narrow = loose.values.dtype == np.float32 and not (count and rule in ("mean", "sum"))
+        entries.values = placed(loose.clients, starts, loose.values, np.float32 if narrow else np.float64)
         loose.values = None
     loose.clients = loose.items
     entries.merge(rule)

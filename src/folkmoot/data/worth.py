@@ -62,8 +62,8 @@ def distances(request: Request) -> Loaded:
     """F(S): 1 − distance/reach of the nearest chosen item (0 beyond reach), averaged over clients."""
     pairs, columns = _pairs(request, valued=True, weighted=True)
     entries = pairs.entries
-    if entries.values is None:  # a matrix of ones
-        entries.values = np.ones(len(entries.items))
+    ones = np.ones(len(entries.items)) if entries.values is None else entries.values  # none: a matrix of ones
+    entries.values = ones.astype(np.float64, copy=False)
     nearest = np.minimum.reduceat(entries.values, entries.starts[:-1][np.diff(entries.starts) > 0])
     reach = reach_or_suggestion(request, nearest, "in the unit of the file")
     np.subtract(1.0, np.divide(entries.values, reach, out=entries.values), out=entries.values)
