@@ -25,7 +25,7 @@ try:
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise ImportError("folkmoot.sklearn needs scikit-learn 1.6 or later: pip install 'folkmoot[sklearn]'") from error
+    raise ImportError("folkmoot.sklearn needs scikit-learn 1.7 or later: pip install 'folkmoot[sklearn]'") from error
 
 COMFORTABLE = 1 << 16  # joint states of k features up to which bins are not merged: seconds, not minutes
 MOST_CLASSES = 20  # y of floats with more values is a number to be cut, not a label
@@ -70,8 +70,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     support_ : a mask of the features chosen.
-    result_ : the `folkmoot.Result`: its value in bits, its bound on the best possible, its rounds, and the gains of
-        the features in their order where the method takes them one by one.
+    result_ : the `folkmoot.Result`: its value in bits, its bound on the best possible, its rounds, and what each
+        feature adds to those before it in `order`.
     scores_ : bits that each feature tells alone, mean over the sites.
     bins_ : the largest number of bins that a feature was allowed.
     edges_ : for each feature, where it was cut.
