@@ -183,3 +183,16 @@ def test_ids_far_apart(tmp_path: Path) -> None:
     assert read.objective.client_names == ("-3", "12", "9000000000000")
     assert read.items.names == ("-5", "0", "4000000000")
     assert dense(read.objective).tolist() == [[0, 0, 2], [0, 3, 0], [1, 0, 0]]
+
+
+def test_stray_quotes_swallow_nothing(tmp_path: Path) -> None:
+    """Far from each other, each within a quoted cell, as careless writers leave them."""
+    lines = [f'{user};"Film {film}";{1 + (user + film) % 5}' for user in range(3000) for film in range(4)]
+    lines[500] = '125;"11\'09"01 - September";4'
+    lines[9000] = '2250;"The "Best" of it";5'
+    path = tmp_path / "stray.csv"
+    path.write_text("\n".join(["user;film;stars", *lines]) + "\n")
+    loaded = load(Data(file=str(path), duplicates="last"))
+    assert loaded.objective.n_clients == 3000
+    assert loaded.objective.n_items == 6
+    assert max(map(len, loaded.items.names)) < 30

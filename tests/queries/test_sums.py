@@ -239,7 +239,7 @@ def test_means_and_spreads(family: str) -> None:
     times = 1 + np.arange(objective.n_clients)
     p, ids, count = times / times.sum(), once(objective)[0], int(times.sum())
     query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single)
-    worth, cut = query.moments(query.total(objective, ids, times), count)
+    worth, most_of_all, cut = query.moments(query.total(objective, ids, times), count)
     spread = Spread(x=y, whole=most.whole, single=most.single)
     gradient, value, also_cut = spread.moments(spread.total(objective, ids, times), count)
     assert cut == also_cut == 0
@@ -247,6 +247,7 @@ def test_means_and_spreads(family: str) -> None:
     assert np.abs(means - p @ objective.values(sets)).max() <= most.whole / LIMIT / 2 + 1e-12
     for found, exact, largest in (
         (worth, objective.values(sets[:1]).T, most.whole),
+        (most_of_all, objective._ceilings()[None], most.whole),
         (gradient, objective.gradients(y).toarray().T, most.single),
         (value, objective.extension(y)[None], most.whole),
     ):
@@ -261,6 +262,6 @@ def test_who_does_not_fit_the_range_is_counted() -> None:
     objective = FacilityLocation(np.array([[1.0, 0.5], [3.0, 0.1], [0.5, 0.5]]))
     query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0)
     ids, times = once(objective)
-    assert query.moments(query.total(objective, ids, times), 3)[1] == pytest.approx(1 / 3)
+    assert query.moments(query.total(objective, ids, times), 3)[2] == pytest.approx(1 / 3)
     spread = Spread(x=np.zeros(2), whole=2.0, single=4.0)
     assert spread.moments(spread.total(objective, ids, times), 3)[2] == pytest.approx(1 / 3)

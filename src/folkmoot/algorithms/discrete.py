@@ -68,6 +68,7 @@ class DiscreteGreedy(Federated):
         matroid = problem.matroid
         alone, kappa, inverse, most = yield from self._participation(problem)
         members = np.zeros(matroid.n_items, dtype=bool)
+        taken: list[int] = []
         whole = most / problem.ranges.single * problem.ranges.whole
         while (addable := np.flatnonzero(matroid._addable(members))).size:
             if problem.items is not None:
@@ -86,6 +87,7 @@ class DiscreteGreedy(Federated):
             for item in order[: self.batch]:
                 if matroid._addable(members)[item]:
                     members[item] = True
+                    taken.append(int(item))
         promise = Discrete(
             matroid.rank,
             matroid.n_items,
@@ -95,7 +97,7 @@ class DiscreteGreedy(Federated):
             self._importance == "paper",
             self.batch,
         )
-        return Chosen(members, promise)
+        return Chosen(members, promise, np.array(taken, dtype=np.int64))
 
     def _participation(self, problem: Problem) -> Run[tuple[Array, float | None, Array | None, float]]:
         """Singleton means, κ, 1/O, and the largest number that an answer can hold."""

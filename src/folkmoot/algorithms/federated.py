@@ -20,7 +20,7 @@ from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.magnitude import Magnitude, Ranges
 from folkmoot.rounds import Run, Talk
-from folkmoot.sets import Array, Mask
+from folkmoot.sets import Array, Ids, Mask
 
 JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
 FEW_DRAWS = 4  # under matroids where a draw takes seconds
@@ -127,9 +127,16 @@ class Federated(ABC):
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
         ceiling = yield from looked_from(problem, further, ceiling)
-        worth = yield from appraised(problem, chosen, ceiling, self.confidence)
+        worth = yield from appraised(problem, chosen, self._order(problem, found), ceiling, self.confidence)
         covered = self.shortlist is None and talk.population.closed_form
         return Outcome(chosen, x, worth, ranges, found.promise, covered)
+
+    def _order(self, problem: Problem, found: Found) -> Ids:
+        """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""
+        rest = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+        if isinstance(found, Point):
+            return in_order(found.x, key_of(problem.talk.seed, -4), found.merit)
+        return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
 
     def _rounded(self, problem: Problem, found: Point) -> Mask:
         """The top of x, and draws of pipage."""

@@ -103,31 +103,36 @@ class Appraised(NamedTuple):
     """How good the answer is, and what each of its items adds to those before it."""
 
     estimate: Estimate
-    order: Ids  # by what each is worth alone
+    order: Ids  # as the search would take them
     gains: Array
 
 
-def appraised(problem: Problem, chosen: Mask, ceiling: "Ceiling", confidence: float) -> Run[Appraised]:
-    """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many."""
+def appraised(problem: Problem, chosen: Mask, order: Ids, ceiling: "Ceiling", confidence: float) -> Run[Appraised]:
+    """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many.
+
+    `order`: all items, in which what each adds to those before it is told.
+    """
     talk, matroid, ranges, alone = problem.talk, problem.matroid, problem.ranges, problem.singletons
     popular = indicator(matroid.n_items, matroid._first_base(in_order(alone, key_of(talk.seed, -4))))
     rng = np.random.default_rng(key_of(talk.seed, -5))
     randoms = [
         indicator(matroid.n_items, matroid._first_base(rng.permutation(matroid.n_items))) for _ in range(RANDOM_BASES)
     ]
-    order = np.array([item for item in in_order(alone, key_of(talk.seed, -4)) if chosen[item]], dtype=np.int64)
+    order = order[chosen[order]]
     firsts = [indicator(matroid.n_items, order[:count]) for count in range(len(order))]
     items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
     last = Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single)
     answer = yield from talk.ask(last, problem.jury, "appraisal")
-    worth, cut = last.moments(answer.total, answer.count)
+    worth, most, cut = last.moments(answer.total, answer.count)
     means = last.mean(answer.total, answer.count)
     error = talk.population.error(problem.jury, answer)
     value = float(means[0])
     least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
     off = NormalDist().inv_cdf((1 + confidence) / 2) * error * float(worth.deviation[0]) + least
-    z = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / MOST_LOOKS)
+    z = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / (MOST_LOOKS + 1))
     bound, high = ceiling.high(matroid, 0.0), ceiling.high(matroid, z)
+    everything = float(most.mean[0]) + least  # nor is any set worth more than all items together
+    bound, high = min(bound, everything), min(high, everything + z * error * float(most.deviation[0]))
     clipped = max(ranges.clipped, ceiling.cut, cut)
     if clipped:  # values beyond the range count for less than they are: nothing above is bounded
         bound = high = inf

@@ -52,6 +52,7 @@ class Chosen:
 
     members: Mask
     promise: Promise | None
+    order: Ids  # as they were taken
 
 
 Found = Point | Chosen

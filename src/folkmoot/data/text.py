@@ -88,7 +88,7 @@ class TextFile(Source):
                 more = stream.read(CHUNK)
                 text, rest, rows = self._cut(rest + more, line, last=not more)
                 if text:
-                    yield self._frame(text, wanted, line)
+                    yield self._frame(text, wanted, line, rows)
                 line += rows
                 if not more:
                     return
@@ -133,7 +133,7 @@ class TextFile(Source):
         self._latin = True
         return text.decode("latin-1").encode()
 
-    def _frame(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
+    def _frame(self, text: bytes, wanted: Mapping[str, How], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
         separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
         body = (separator.join(short.values()) + "\n").encode() + self._utf8(text)
@@ -153,13 +153,19 @@ class TextFile(Source):
 
         back = {short[column]: column for column in wanted}
         try:
-            return self._bare(read(True).rename(back))
+            frame = read(True).rename(back)
+            if frame.height == rows:
+                return self._bare(frame)
         except polars.exceptions.PolarsError:
             pass  # some cell is no number, or a quote stands where none should: slower, and told apart
         try:
             cells = read(False).rename(back)
         except polars.exceptions.PolarsError:
             cells = self._by_python(text, wanted, line)
+        if cells.height != rows:  # a quote that means nothing has swallowed the lines up to the next
+            cells = self._by_python(text, wanted, line)
+        if cells.height != rows:
+            raise InputError(f"{self.file}: its quotes do not close from line {line} on; save it with quotes doubled")
         cells = self._bare(cells)
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
 

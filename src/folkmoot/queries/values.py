@@ -84,15 +84,15 @@ class Values(Query):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(Values):
-    """Values, the square of the first of them, and a mark on clients whose values do not fit the range: all means, and
-    the spread of the one that matters.
+    """Values, and for the first of them and for everything together (what no set is worth more than) the square: all
+    means, and the spreads that matter. The last number marks clients whose values do not fit the range.
     """
 
     single: float
 
     @property
     def length(self) -> int:
-        return len(self.sets) + 2
+        return len(self.sets) + 4
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         return np.concatenate([super()._total(clients, ids, times), times @ self._beside(clients)])
@@ -101,15 +101,18 @@ class Appraisal(Values):
         return np.hstack([super()._numbers(clients), self._beside(clients)])
 
     def _beside(self, clients: Objective) -> Ids:
-        """The square and the mark."""
-        first = clients._values(next(self._some(clients))[:1])[:, 0]
-        square = fixed_point(first**2, self.scale * self.whole)
-        return np.stack([square, cut_off(clients, self.single, self.whole)], axis=1)
+        """The first set's square, everything, its square, and the mark."""
+        first, most = clients._values(next(self._some(clients))[:1])[:, 0], clients._ceilings()
+        squares = [fixed_point(numbers**2, self.scale * self.whole) for numbers in (first, most)]
+        cut = cut_off(clients, self.single, self.whole)
+        return np.stack([squares[0], fixed_point(most, self.scale), squares[1], cut], axis=1)
 
-    def moments(self, total: Ids, count: int) -> tuple[Moments, float]:
-        """Of the first set's value; and the share of clients that were cut."""
-        square = total[-2:-1] * (self.scale * self.whole / count)
-        return Moments.of(self.mean(total, count)[:1], square), float(total[-1] / count)
+    def moments(self, total: Ids, count: int) -> tuple[Moments, Moments, float]:
+        """Of the first set's value, and of everything together; and the share of clients that were cut."""
+        unit = self.scale / count
+        first = Moments.of(self.mean(total, count)[:1], total[-4:-3] * (unit * self.whole))
+        most = Moments.of(total[-3:-2] * unit, total[-2:-1] * (unit * self.whole))
+        return first, most, float(total[-1] / count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
