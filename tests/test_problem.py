@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.errors import InputError
@@ -14,6 +14,7 @@ from folkmoot.problem import SECTIONS, Source, as_toml, assembled, example, read
 from folkmoot.settings import Data
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.one_of(st.text(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False), st.booleans()))
 def test_values_are_written_as_toml_reads_them(value: object) -> None:
     assert tomllib.loads(f"x = {as_toml(value)}") == {"x": value}

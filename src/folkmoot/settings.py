@@ -45,6 +45,7 @@ class Data:
     least: float | None = setting("Memberships: values below this do not count.", None, example="4.0")
     target: str | None = setting("Tables: column with what is to be predicted.", None, example='"diagnosis"')
     bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
+    smoothing: float = setting("Tables: added to every count, so that small sites do not believe in chance.", 1.0)
     similarity: str = setting("How alike two rows of numbers are.", "gaussian", choices=SIMILARITIES)
     credit: str | None = setting(
         "Whom to credit for the data; the report says it.", None, example='"GeoNames, CC BY 4.0"'

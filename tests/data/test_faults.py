@@ -82,7 +82,7 @@ def test_places_and_tables_too(tmp_path: Path) -> None:
     assert any("1 place has no position in numbers, in line 3: left out" in note for note in read.notes)
     table = "site,a,label\nA,1,0\nA,?,1\nB,,0\nB,2,1\nB,1,\n"
     dropped = loaded(tmp_path, table, missing="drop")
-    kept = loaded(tmp_path, table, missing="category")
+    kept = loaded(tmp_path, table, missing="category", smoothing=0.0)
     assert dropped.objective.weights.tolist() == [0.5, 0.5]
     assert kept.objective.weights.tolist() == [0.5, 0.5]
     assert kept.objective.mean_values([0]) == 1.0  # with "missing" for a value every row tells its label

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.data import Data, load
+from folkmoot.errors import InputError
 from folkmoot.objectives import Coverage, FacilityLocation, Information
 from tests.data.writing import MATRIX, MOVIES, RATINGS, dense, loaded, write
 
@@ -44,7 +45,10 @@ def test_distances(tmp_path: Path) -> None:
     assert read.kind == "distances"
     assert np.allclose(dense(read.objective), np.array([[1, 0.5], [0.2, 0], [0, 0]]))
     assert read.objective.weights.tolist() == [0.125, 0.375, 0.5]
-    assert read.meaning == "1 − distance/10 of the nearest chosen store (0 beyond 10), averaged over customers"
+    assert (
+        read.meaning
+        == "1 − distance/10 of the nearest chosen store (0 beyond 10), averaged over customers, weighted by demand"
+    )
 
 
 def test_a_weight_that_only_has_the_name_of_one(tmp_path: Path) -> None:
@@ -100,7 +104,7 @@ def test_tables(tmp_path: Path) -> None:
     age, sex, noise = (read.objective.mean_values([item]) for item in range(3))
     assert age > 0.5 > sex + noise
     assert "age and noise were cut into 4 bins" in " ".join(read.notes)
-    assert "patient: different in every row, and so left out as names." in read.notes
+    assert "patient: different in most rows, and so left out as names." in read.notes
     assert read.meaning == "bits that the chosen features tell about sick, averaged over hospitals by their rows"
 
 
@@ -137,7 +141,6 @@ def test_a_matrix_of_similarities(tmp_path: Path) -> None:
         ("who,what,how\n1,2,3\n", {"client": "who", "item": "what", "value": "how"}, "ratings"),
         ("client,item\n1,2\n", {}, "memberships"),
         (RATINGS, {"least": 4}, "memberships"),
-        (RATINGS, {"reach": 9}, "distances"),
         ("person,site,km\n1,2,3\n", {"item": "site", "reach": 9}, "distances"),
         ("site,age,label\nA,1,0\nA,2,1\n", {}, "tables"),
         ("bank,age,label,num\nA,1,0,3\nA,2,1,4\n", {"target": "num"}, "tables"),
@@ -156,3 +159,35 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
 def test_many_clients_have_no_names(tmp_path: Path) -> None:
     text = "user,item\n" + "".join(f"{k},{k % 3}\n" for k in range(1500))
     assert loaded(tmp_path, text).objective.client_names is None
+
+
+def test_ratings_are_not_turned_into_distances_by_a_reach(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="reach: is for places and distances"):
+        loaded(tmp_path, RATINGS, reach=9)
+
+
+def test_a_distance_of_nothing_is_close(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", np.array([[0.0, 5.0], [20.0, 0.0], [3.0, 10.0]]))
+    read = load(Data(file="d.npz", kind="distances", reach=10), tmp_path)
+    assert np.allclose(dense(read.objective), [[1.0, 0.5], [0.0, 1.0], [0.7, 0.0]])
+
+
+def test_chance_at_small_sites_is_not_believed(tmp_path: Path) -> None:
+    """Twenty sites of twenty rows: a column of 40 random codes tells nothing, one that goes with the target does."""
+    rng = np.random.default_rng(0)
+    rows = ["hospital,postcode,smoker,diagnosis"]
+    for row in range(400):
+        sick = int(rng.integers(2))
+        smokes = rng.random() < (0.8 if sick else 0.3)
+        rows.append(f"h{row % 20},p{rng.integers(40)},{'yes' if smokes else 'no'},{sick}")
+    read = loaded(tmp_path, "\n".join(rows) + "\n", target="diagnosis", client="hospital")
+    names = dict(zip(read.items.names, read.objective.mean_gains(()), strict=True))
+    assert names["smoker"] > names["postcode"]
+
+
+def test_a_file_that_changes_its_letters_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    lines = [f"é{at % 3},{at % 7},{1 + at % 5}" for at in range(500_000)]
+    path.write_bytes("\n".join(["user,film,stars", *lines]).encode() + b"\n\xef,1,2\n")
+    with pytest.raises(InputError, match="begins as UTF-8 and does not go on so"):
+        load(Data(file=str(path), duplicates="last"))

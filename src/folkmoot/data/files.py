@@ -94,7 +94,7 @@ def _matrix(file: str, matrix: Any) -> Matrix:
         raise InputError(f"{file}: {max(matrix.shape):,} rows or columns are more than 2^31 − 1")
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"{file}: holds {matrix.dtype}; real numbers are needed")
-    coo = sparse.coo_array(matrix)
+    coo = _every_cell(matrix) if isinstance(matrix, np.ndarray) else sparse.coo_array(matrix)
     values = coo.data.astype(np.float64, copy=False)
     plain = bool((values == 1.0).all())
     rows, columns = (at.astype(np.int32, copy=False) for at in (coo.row, coo.col))
@@ -103,6 +103,12 @@ def _matrix(file: str, matrix: Any) -> Matrix:
     ):
         raise InputError(f"{file}: an entry lies outside the shape {coo.shape}; the file is damaged")
     return Matrix(file, rows, columns, None if plain else values, coo.shape[0], coo.shape[1])
+
+
+def _every_cell(matrix: NDArray[Any]) -> Any:
+    """A dense matrix with its zeros: a distance of 0 is a distance."""
+    rows, columns = np.indices(matrix.shape, dtype=np.int32).reshape(2, -1)
+    return sparse.coo_array((matrix.reshape(-1), (rows, columns)), shape=matrix.shape)
 
 
 def _short(error: Exception) -> str:

@@ -72,7 +72,7 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
 
 
 def _groups(items: Items, limit: Limit) -> list[Group]:
-    at_most = as_count(limit.at_most, f"at most, per {limit.per}", least=0)
+    at_most = as_count(limit.at_most, f"at_most, per {limit.per}", least=0)
     members: dict[str, list[int]] = {}
     for item, label in enumerate(items.groups(limit.per, limit.within)):
         if label is not None:

@@ -28,8 +28,10 @@ BUILD: dict[str, Callable[[Request], Loaded]] = {
 FROM_MATRIX = ("ratings", "memberships", "distances", "similarity")
 
 
-def load(settings: Data, folder: Path | None = None) -> Loaded:
-    """The problem that the files describe; relative names are relative to the folder."""
+def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
+    """The problem that the files describe, or one file by itself; relative names are relative to the folder."""
+    if not isinstance(settings, Data):
+        settings = Data(file=str(settings))
     source = source_of(settings.file, folder, "file")
     about = None if settings.items is None else table_of(settings.items, folder, "items")
     return built(requested(settings, source, about, Findings()))

@@ -28,8 +28,13 @@ def guess(source: Source | Matrix, about: Source | None, settings: Data) -> tupl
             return "memberships", "least is given"
         if value is None:
             return "memberships", f"it has {client} and {item}, and no values"
-        if settings.reach is not None or by_alias([value], "distance"):
+        if by_alias([value], "distance"):
             return "distances", f"it has {client}, {item} and {value}"
+        if settings.reach is not None:
+            raise InputError(
+                f"reach: is for places and distances, and {source.file} has {client}, {item} and {value}, which looks "
+                "like ratings; leave it out, or say --kind distances"
+            )
         return "ratings", f"it has {client}, {item} and {value}"
     latitude, longitude = position(source, settings)
     if latitude and longitude:

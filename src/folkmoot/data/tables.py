@@ -13,7 +13,7 @@ from folkmoot.data.roles import refuse
 from folkmoot.data.source import Matrix, typed
 from folkmoot.data.wording import called
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.inputs import as_count, as_number
 from folkmoot.objectives import Information
 from folkmoot.sets import Ids
 
@@ -60,6 +60,7 @@ def tables(request: Request) -> Loaded:
     objective = Information(
         np.split(codes[order], cuts),
         np.split(labels[order], cuts),
+        smoothing=as_number(settings.smoothing, "smoothing"),
         weights=_weights(frame, owners, sizes, weight),
         item_names=items.names,
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
@@ -81,12 +82,13 @@ def _without_words_for_nothing(frame: polars.DataFrame) -> polars.DataFrame:
 
 
 def _features(frame: polars.DataFrame, others: list[str], findings: Findings) -> list[str]:
-    """Every other column, but for names: text that is different in every row."""
+    """Every other column, but for names: text that is different in most rows."""
     columns = [column for column in frame.columns if column not in others]
     nested = [column for column in columns if frame[column].dtype.is_nested()]
-    names = [c for c in columns if frame[c].dtype == polars.String and 2 < frame.height == frame[c].n_unique()]
+    most = max(frame.height // 2, 2)
+    names = [c for c in columns if frame[c].dtype == polars.String and frame[c].n_unique() > most]
     if names:
-        findings.note(f"{listed(names)}: different in every row, and so left out as names.")
+        findings.note(f"{listed(names)}: different in most rows, and so left out as names.")
     features = [column for column in columns if column not in (*names, *nested)]
     if not features:
         raise InputError(f"items: there is no feature beside {listed(others[:2])}")

@@ -30,7 +30,8 @@ class TextFile(Source):
     unit = "line"
 
     def __init__(self, path: Path) -> None:
-        self.path, self.file, self._latin = path, path.name, False
+        self.path, self.file = path, path.name
+        self._latin = self._unicode = False  # letters beyond ASCII, as they were met
         with reading(path), opened(path) as stream:
             start = stream.read(SAMPLE)
         if len(start) == SAMPLE:
@@ -45,7 +46,6 @@ class TextFile(Source):
         self.dialect: Dialect = dialect_of(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
         self.start = self._sample(text)
-        self.padded = any(cell != cell.strip() for row in self.start.iter_rows() for cell in row if cell)
 
     def notes(self) -> list[str]:
         said = []
@@ -129,7 +129,10 @@ class TextFile(Source):
                 if error.end < len(text) - missing:
                     break
             else:
+                self._unicode = True
                 return text[: len(text) - missing]
+        if self._unicode:
+            raise InputError(f"{self.file}: begins as UTF-8 and does not go on so; save it as UTF-8")
         self._latin = True
         return text.decode("latin-1").encode()
 
@@ -170,7 +173,7 @@ class TextFile(Source):
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
 
     def _bare(self, cells: polars.DataFrame) -> polars.DataFrame:
-        return cells.with_columns(polars.col(polars.String).str.strip_chars()) if self.padded else cells
+        return cells.with_columns(polars.col(polars.String).str.strip_chars())
 
     def _by_python(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
         """Quotes within a cell mean nothing; polars refuses them."""

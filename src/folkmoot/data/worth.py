@@ -70,7 +70,8 @@ def distances(request: Request) -> Loaded:
     best = called_one(columns.item if columns else None, "item")
     over = called(columns.client if columns else None, "clients")
     value = columns.value if columns else "distance"
-    meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}"
+    by = f", weighted by {columns.weight}" if columns and pairs.weights is not None else ""
+    meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}{by}"
     return _facility(request, pairs, columns, meaning, f"is within {reach:g}")
 
 
