@@ -53,10 +53,11 @@ MAY_IMPORT = {
     "contest": {"account", "algorithms", "front", "job", "report", "result"},
     "expectation": {"errors", "algorithms", "front", "matroids", "objectives"},
     "demo": {"sets"},
+    "__main__": {"cli"},
     "sklearn": {"errors", "sets", "inputs", "objectives", "algorithms", "engines", "front"},
     "cli": {
         *("errors", "inputs", "sets", "secagg", "settings", "problem", "folder", "job", "account", "contest"),
-        *("expectation", "demo", "data", "report", "matroids"),
+        *("expectation", "demo", "data", "report", "matroids", "version"),
     },
     "front": {
         *("errors", "inputs", "objectives", "matroids", "algorithms", "certificate", "result"),

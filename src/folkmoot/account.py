@@ -54,10 +54,11 @@ def told(job: Job, result: Result, command: str) -> Story:
         secure=problem.privacy.secure if federated else "none",
         curious=problem.privacy.curious,
         protection=_protection(job, result) if federated else "",
-        view=_view(job) if federated else None,
+        view=_view(job, result) if federated else None,
         notes=job.notes,
         command=command,
         versions=versions(),
+        size_called=_size(loaded.items) or "",
         credits=(problem.data.credit,) if problem.data.credit else (),
     )
 
@@ -75,8 +76,7 @@ def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
     """What is publicly known of an item: its group where groups are limited, and a few words more."""
     table = items.attributes
     words = [name for name in table.columns if table[name].dtype == polars.String]
-    known = {name.lower(): name for name in table.columns}
-    size = next((known[name] for name in SIZES if name in known and table[known[name]].dtype.is_numeric()), None)
+    size = _size(items)
     columns = [name for name in dict.fromkeys([*wanted, *words]) if name in table.columns]
     columns = [name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)]  # no more names
     columns = columns[: max(len(wanted), MOST_DETAILS)]
@@ -95,6 +95,13 @@ def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
     return described
 
 
+def _size(items: Items) -> str | None:
+    """The column that says how large a place is."""
+    known = {name.lower(): name for name in items.attributes.columns}
+    numbers = [known[name] for name in SIZES if name in known and items.attributes[known[name]].dtype.is_numeric()]
+    return numbers[0] if numbers else None
+
+
 def _baselines(job: Job) -> list[Baseline]:
     """What else could have been done; computed with all the data, as only a simulator can."""
     objective, matroid, seed = job.loaded.objective, job.matroid, job.problem.seed
@@ -110,25 +117,33 @@ def _baselines(job: Job) -> list[Baseline]:
 
 
 def _protection(job: Job, result: Result) -> str:
-    """The terms of the round with the fewest clients."""
-    fewest = min((one.asked for one in result.rounds or () if one.answered), default=0)
+    """The terms of the round with the fewest clients; nothing where no terms protect so few, or none were asked for."""
+    fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
+    if job.problem.privacy.secure == "plain" or fewest < job.policy.enough(0):
+        return ""
     try:
         return str(job.policy.protection(fewest))
     except InputError:
-        return ""  # fewer than any terms protect: the report says how few they were
+        return ""
 
 
-def _view(job: Job) -> View | None:
+def _view(job: Job, result: Result) -> View | None:
     """What the server saw of one client: in the run, or in a round that is run for it."""
+    if not _protection(job, result):
+        return None
     loaded = job.loaded
     rehearsal = job.witness.found is None
-    seen = rehearsed(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
+    try:
+        seen = rehearsed(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
+    except InputError:  # so few as are rehearsed with do not bear the terms
+        return None
     if seen is None:
         return None
+    names = loaded.objective.client_names
     n = len(loaded.items.names)
     told_of = np.argsort(-seen.learned[:n], kind="stable")[:SHOWN]  # by the sum: which items a client likes is its own
     return View(
-        client=f"{seen.client}",
+        client=names[seen.client] if names else f"number {seen.client + 1:,}",
         clients=seen.clients,
         label=seen.label,
         items=tuple(loaded.items.names[at] for at in told_of),

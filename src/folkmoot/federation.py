@@ -47,9 +47,9 @@ def conduct(
         return _conduct(method, matroid, engine, seed, None, _terms(engine), progress)
     about = {
         "version": __version__.encode(),
-        "run": packed({"method": method, "matroid": _stored(matroid), "seed": seed}),
+        "run": _run(method, matroid, seed),
         "population": packed(_told_of(engine)),
-        "terms": packed(asdict(_terms(engine))),
+        "terms": packed(None if (terms := _terms(engine)) is None else asdict(terms)),
     }
     with Transcript.create(transcript, about) as store:
         return _conduct(method, matroid, engine, seed, store, _terms(engine), progress)
@@ -61,7 +61,7 @@ def _conduct(
     engine: Engine,
     seed: int,
     store: Transcript | None,
-    terms: Policy,
+    terms: Policy | None,
     progress: bool | Watcher | None,
 ) -> Result:
     start = perf_counter()
@@ -86,8 +86,10 @@ def _conduct(
     return result
 
 
-def _logged(ask: Ask, said: Sum, terms: Policy) -> Round:
-    """Bytes a client receives and sends on average: the packed question, and secure aggregation on these terms."""
+def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
+    """Bytes a client receives and sends on average: the packed question, and secure aggregation on these terms (none:
+    the vector alone).
+    """
     query = ask.query
     clients = ask.cohort.size if query.all_speak else said.clients
     weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
@@ -95,7 +97,7 @@ def _logged(ask: Ask, said: Sum, terms: Policy) -> Round:
     down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients), terms)
     return Round(
         label=ask.label,
-        asked=ask.cohort.size,
+        asked=ask.cohort.size if query.all_speak or query.voluntary else said.clients,
         answered=0 if said.lost else said.clients,
         down=len(packed(query)) + down,
         up=up,
@@ -218,15 +220,25 @@ def verify(
         if len(log) != len(store):
             raise TranscriptError(f"{path}: holds {len(store)} rounds, the run has {len(log)}")
         again = _result(method, constraint, engine, seed, outcome, tuple(log), recorded.seconds)
-        told = again if engine is not None else _from_sums(again)
-        if told != (recorded if engine is not None else _from_sums(recorded)):
+        told = again if engine is not None else from_sums(again)
+        if told != (recorded if engine is not None else from_sums(recorded)):
             raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
         return again
 
 
-def _from_sums(result: Result) -> Result:
+def from_sums(result: Result) -> Result:
     """What the sums say, without what only a simulator can know."""
     return replace(result, value=None, names=None, guarantee=None)
+
+
+def is_run_of(path: str | Path, method: Federated, matroid: Matroid, seed: int) -> bool:
+    """Whether a transcript was begun with this method, constraint and seed."""
+    with Transcript.reopen(path, reading=True) as store:
+        return store.about("run") == _run(method, matroid, seed)
+
+
+def _run(method: Federated, matroid: Matroid, seed: int) -> bytes:
+    return packed({"method": method, "matroid": _stored(matroid), "seed": seed})
 
 
 def as_engine(given: Any) -> Engine:
@@ -255,14 +267,15 @@ def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Ma
     return method, written, run["seed"]
 
 
-def _terms(engine: Engine) -> Policy:
+def _terms(engine: Engine) -> Policy | None:
     """What clients ask of a round; the usual where an engine does not say."""
-    terms: Policy = getattr(engine, "policy", Policy())
+    terms: Policy | None = getattr(engine, "policy", Policy())
     return terms
 
 
-def _recorded_terms(store: Transcript) -> Policy:
-    return Policy(**unpacked(store.about("terms") or b"", KINDS))
+def _recorded_terms(store: Transcript) -> Policy | None:
+    written = unpacked(store.about("terms") or b"", KINDS)
+    return None if written is None else Policy(**written)
 
 
 def _stored(matroid: Matroid) -> Matroid | str:

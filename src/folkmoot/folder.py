@@ -1,21 +1,23 @@
 """A run's folder. The problem is written first, so that a run can be gone on with from any point.
 
-problem.toml  what was asked, complete
+run.toml      what was asked, complete
+files.json    what the files of data hold, as a hash: a run goes on with the same data only
 transcript    every question and sum of a federated run, as they come
 result.json   the answer; there once the run is finished
 story.json    all that reports are made from; nothing private, unless the problem says to show one client
 report.html   and report.md, *.png where wanted
 """
 
+import json
 import os
 from dataclasses import dataclass, replace
+from hashlib import file_digest
 from pathlib import Path
 
 from folkmoot.errors import InputError, TranscriptError
 from folkmoot.inputs import as_path
 from folkmoot.problem import Problem, read
 from folkmoot.result import Result
-from folkmoot.transcript import Transcript
 
 MOST_NUMBERED = 10_000
 
@@ -28,11 +30,15 @@ class Folder:
 
     @property
     def problem(self) -> Path:
-        return self.path / "problem.toml"
+        return self.path / "run.toml"
 
     @property
     def transcript(self) -> Path:
         return self.path / "transcript"
+
+    @property
+    def files(self) -> Path:
+        return self.path / "files.json"
 
     @property
     def result(self) -> Path:
@@ -60,7 +66,7 @@ class Folder:
         if not folder.path.exists():
             raise InputError(f"{folder.path}: there is no such run")
         if not _is_run(folder.path):
-            raise InputError(f"{folder.path}: is not the folder of a run (it has no problem.toml)")
+            raise InputError(f"{folder.path}: is not the folder of a run (it has no run.toml)")
         return folder
 
     def asked(self) -> Problem:
@@ -78,23 +84,37 @@ class Folder:
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)
 
+    def same_data(self, problem: Problem) -> None:
+        """Refuse to go on with other data than the run was begun with."""
+        now = {name: _digest(name) for name in (problem.data.file, problem.data.items) if name is not None}
+        if not self.files.exists():
+            self.write(self.files, json.dumps(now))
+            return
+        try:
+            before = dict(json.loads(self.files.read_text()))
+        except (ValueError, TypeError):
+            raise TranscriptError(f"{self.files}: is damaged") from None
+        for name, digest in now.items():
+            if before.get(name) != digest:
+                raise TranscriptError(f"{name}: is not the file that this run was begun with")
+
     def forget(self) -> None:
-        """Take back a folder in which nothing has happened yet."""
-        if self.transcript.exists():
-            with Transcript.reopen(self.transcript, reading=True) as store:
-                if len(store):
-                    return
-            self.transcript.unlink()
-        if [one.name for one in self.path.iterdir()] == [self.problem.name]:
-            self.problem.unlink()
-            self.path.rmdir()
+        """Take back a run that cannot be, because its input is wrong."""
+        if not self.result.exists():
+            for path in (self.transcript, self.files, self.problem):
+                path.unlink(missing_ok=True)
+            if not any(self.path.iterdir()):
+                self.path.rmdir()
 
 
 def write(path: Path, content: str | bytes) -> None:
     """The whole file or nothing."""
     half = path.with_name(f".{path.name}.part")
     try:
-        half.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with half.open("wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(half, path)
     except BaseException:
         half.unlink(missing_ok=True)
@@ -125,7 +145,7 @@ def numbered(stem: str, given: str | None = None) -> Path:
 
 
 def _is_run(path: Path) -> bool:
-    return path.is_dir() and (path / "problem.toml").is_file()
+    return path.is_dir() and (path / "run.toml").is_file()
 
 
 def _in_full(problem: Problem, path: Path) -> Problem:
@@ -137,3 +157,8 @@ def _in_full(problem: Problem, path: Path) -> Problem:
         data=replace(data, file=str(Path(data.file).absolute()), items=whole),
         output=replace(problem.output, folder=str(path.absolute())),
     )
+
+
+def _digest(name: str) -> str:
+    with open(name, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()

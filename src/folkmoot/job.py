@@ -21,10 +21,10 @@ from folkmoot.algorithms import (
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated import Federated
 from folkmoot.data import Limit, Loaded, constraint, load
-from folkmoot.engines.simulate import Simulation
+from folkmoot.engines.simulate import Simulation, borne
 from folkmoot.engines.witness import Witness
 from folkmoot.errors import InputError, TranscriptError
-from folkmoot.federation import resume, verify
+from folkmoot.federation import from_sums, is_run_of, resume, verify
 from folkmoot.folder import Folder
 from folkmoot.front import solve
 from folkmoot.matroids.matroid import Matroid
@@ -48,7 +48,6 @@ METHODS: dict[str, type] = {
 }
 COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked a round; whole protocols are slow
 EXPECTED = 1_000  # answers a round of discrete greedy
-MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
 Say = Callable[[str], None]
 
 
@@ -72,8 +71,7 @@ class Job:
     def policy(self) -> Policy:
         """The terms of secure aggregation."""
         privacy = self.problem.privacy
-        dropout = max(Policy.dropout, min(MARGIN * privacy.dropout, MOST_GONE))
-        return Policy(corrupt=privacy.corrupt, dropout=dropout, malicious=not privacy.curious)
+        return Policy(corrupt=privacy.corrupt, dropout=borne(privacy.dropout), malicious=not privacy.curious)
 
     def engine(self) -> Simulation:
         privacy = self.problem.privacy
@@ -92,7 +90,7 @@ def prepared(problem: Problem, say: Say = lambda _: None) -> Job:
     say(f"reading {Path(problem.data.file).name}")
     with problem.telling("data"):
         loaded = load(problem.data)
-    with problem.telling("choose", "data"):
+    with problem.telling("limit", "choose", "data"):
         limits = [Limit(one.at_most, one.per, one.within) for one in problem.limits]
         matroid = constraint(loaded.items, problem.choose.count, limits)
     with problem.telling("method", "privacy"):
@@ -147,11 +145,14 @@ def verified(folder: Folder, data: bool = True) -> Result:
         if not folder.transcript.exists():
             raise InputError(f"{folder.path}: a central method leaves no sums to verify; it needs the data")
         again = verify(folder.transcript)
-        if (again.selected, again.estimate) != (written.selected, written.estimate):
+        if from_sums(again) != from_sums(written):
             raise TranscriptError(f"{folder.result}: is not the result of its transcript")
         return again
     job = prepared(problem)
+    folder.same_data(problem)
     if isinstance(job.method, Federated):
+        if not is_run_of(folder.transcript, job.method, job.matroid, problem.seed):
+            raise TranscriptError(f"{folder.problem}: is not the problem that the transcript answers")
         again = verify(folder.transcript, engine=job.engine())
     else:
         again = solved(job, folder.transcript)

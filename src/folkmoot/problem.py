@@ -43,8 +43,12 @@ class Problem:
             text = str(error)
             if self.source.path is not None and text.startswith(f"{self.source.path}, line "):
                 raise
+            for number, limit in enumerate(self.limits if "limit" in sections else ()):
+                if any(value in text for value in (limit.per, limit.within) if value):
+                    place = self.source.at("limit", "per", number) if self.source.path is not None else "--per"
+                    raise InputError(f"{place}: {text.removeprefix('per: ').removeprefix('limits: ')}") from None
             name, colon, rest = text.partition(": ")
-            for section in sections:
+            for section in (one for one in sections if one != "limit"):
                 known = {one.name for one in fields(SECTIONS[section])} | (self.settings.keys() & {name})
                 if colon and name in known:
                     place = "" if self.source.path is None and name == "file" else f"{self.at(section, name)}: "

@@ -307,3 +307,24 @@ def test_hospitals_with_many_features() -> None:
 def test_values_out_of_reach_are_refused(scale: float) -> None:
     with pytest.raises(InputError, match="rescale them nearer to one"):
         solve(FacilityLocation(np.full((4, 5), scale)), 2, FedCG(3))
+
+
+@pytest.mark.parametrize("method", [FedCG(3), DiscreteGreedy(expected_answers=10**6), RandGreeDi(3)], ids=repr)
+def test_gains_are_what_items_add_to_those_before_them(method: Federated) -> None:
+    """Everybody is asked, so that only fixed point lies between the sums and F."""
+    objective = ratings(0)
+    result = solve(objective, 4, method)
+    assert result.order is not None
+    assert result.gains is not None
+    assert sorted(result.order) == list(result.selected)
+    values = [float(objective.mean_values(result.order[:count])) for count in range(5)]
+    assert result.gains == pytest.approx(np.diff(values), abs=1e-4)
+    assert result.upper_bound <= objective.ceiling + 1e-4
+
+
+def test_no_bound_lies_above_what_everything_is_worth() -> None:
+    """With few jurors the tangents are far above; the mean of everything together is not."""
+    benefits = np.random.default_rng(0).random((3000, 200)) ** 8
+    result = solve(FacilityLocation(benefits), 3, FedCG(3, cohort=20, jury=30))
+    assert result.estimate is not None
+    assert result.estimate.bound_high <= 1.1 * float(benefits.max(axis=1).mean())

@@ -19,7 +19,7 @@ def test_from_a_file_to_an_answer_and_a_report(tmp_path: Path) -> None:
     for words in ("Film", "gain", "At least", "most popular", "random", "central greedy", "report.html", "rounds"):
         assert words in said.out
     kept = sorted(path.name for path in (tmp_path / "ratings-run").iterdir())
-    assert kept == ["problem.toml", "report.html", "result.json", "story.json", "transcript"]
+    assert kept == ["files.json", "report.html", "result.json", "run.toml", "story.json", "transcript"]
 
 
 def test_the_answer_is_the_librarys(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_problem_file_says_the_same_as_options(tmp_path: Path) -> None:
     by_both = folkmoot(tmp_path, "run", "p/films.toml", "--seed", "4", "--choose", "3", "--folder", "other", "--json")
     assert (by_both.json["result"]["seed"], len(by_both.json["result"]["selected"])) == (4, 3)
     # what is kept is complete: it gives the same run again
-    again = folkmoot(tmp_path, "run", "p/out/problem.toml", "--folder", "again", "--json")
+    again = folkmoot(tmp_path, "run", "p/out/run.toml", "--folder", "again", "--json")
     assert Result.from_json(json.dumps(again.json["result"])) == second
 
 
@@ -124,12 +124,12 @@ def test_verify_says_what_was_verified(tmp_path: Path) -> None:
     data = ratings(tmp_path)
     assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report").code == 0
     said = folkmoot(tmp_path, "verify", "ratings-run")
-    assert (said.code, "are what the data gives" in said.out) == (0, True)
+    assert (said.code, "are what the data gives" in " ".join(said.out.split())) == (0, True)
     assert folkmoot(tmp_path, "verify", "ratings-run", "--sums-only", "--json").json["verified"] is True
     data.write_text(data.read_text().replace(",5\n", ",4\n", 1))
     said = folkmoot(tmp_path, "verify", "ratings-run")
     assert (said.code, said.err.count("\n")) == (1, 1)
-    assert "other data" in said.err or "another sum" in said.err
+    assert "ratings.csv: is not the file that this run was begun with" in said.err
 
 
 def test_a_changed_result_does_not_verify(tmp_path: Path) -> None:
@@ -182,3 +182,100 @@ def test_a_central_run_says_that_it_saw_everything(tmp_path: Path) -> None:
     assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--method", "greedy").code == 0
     story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
     assert (story.secure, story.view, story.result.method) == ("none", None, repr(Greedy()))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("run.toml", "count = 2", "count = 3", "is not the problem that the transcript answers"),
+        ("run.toml", "seed = 0", "seed = 1", "is not the problem that the transcript answers"),
+        ("story.json", '"name": "', '"name": "Better ', "does not tell the result"),
+        ("report.html", "<h1>", "<h1>Better ", "is not what the story makes"),
+    ],
+)
+def test_whatever_is_changed_does_not_verify(tmp_path: Path, name: str, old: str, new: str, words: str) -> None:
+    ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
+    path = tmp_path / "ratings-run" / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert said.code == 1
+    assert words in said.err
+
+
+@pytest.mark.parametrize("name", ["story.json", "result.json"])
+def test_what_is_damaged_is_written_again(tmp_path: Path, name: str) -> None:
+    ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
+    path = tmp_path / "ratings-run" / name
+    whole = path.read_text()
+    path.write_text("{}")
+    assert folkmoot(tmp_path, "report", "ratings-run").code in (1, 2)
+    assert folkmoot(tmp_path, "resume", "ratings-run").code == 0
+    assert folkmoot(tmp_path, "verify", "ratings-run").code == 0
+    if name == "result.json":
+        assert Result.from_json(path.read_text()) == Result.from_json(whole)
+
+
+def test_a_run_does_not_go_on_with_other_data(tmp_path: Path) -> None:
+    data = ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
+    (tmp_path / "ratings-run" / "story.json").unlink()
+    ratings(tmp_path, ["99,4,3"])
+    said = folkmoot(tmp_path, "resume", "ratings-run")
+    assert (said.code, "is not the file that this run was begun with" in said.err) == (1, True)
+    ratings(tmp_path)
+    assert folkmoot(tmp_path, "resume", "ratings-run").code == 0
+    assert data.exists()
+
+
+def test_plain_sums_are_called_plain(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    for secure in ("plain", "ideal"):
+        options = ("--secure", secure, "--folder", secure, "--markdown")
+        assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *options).code == 0
+    page, other = ((tmp_path / name / "report.md").read_text() for name in ("plain", "ideal"))
+    assert "could read every single answer" in page
+    for words in ("malicious server", "noise", "smallest sum that the server learned"):
+        assert words not in page
+        assert words in other
+    sent = [from_json((tmp_path / name / "story.json").read_text()).result.rounds for name in ("plain", "ideal")]
+    assert sent[0] is not None
+    assert sent[1] is not None
+    assert all(plain.up < masked.up for plain, masked in zip(*sent, strict=True))
+
+
+def test_rounds_too_small_to_hide_in_are_called_so(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--cohort", "1", "--markdown")
+    assert said.code == 0, said.err
+    assert "hides little about each of them" in " ".join(said.out.split())
+    page = (tmp_path / "ratings-run" / "report.md").read_text()
+    assert "Run for real it would be refused" in page
+    assert "safe against a malicious server" not in page
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--cohort", "1", "--secure", "real").code == 2
+
+
+def test_terms_that_few_do_not_bear_leave_a_run_whole(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--corrupt", "0.9", "--json")
+    assert said.code == 0, said.err
+    assert from_json((tmp_path / "ratings-run" / "story.json").read_text()).view is None
+
+
+def test_names_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("user,film,stars\n1,\x1b]0;owned\x07red,5\n2,Clue,4\n3,Clue,1\n")
+    for words in (("run", "r.csv", "--choose", "1"), ("inspect", "r.csv"), ("run", "r.csv", "--per", "\x1b[31m")):
+        said = folkmoot(tmp_path, *words)
+        assert "\x1b" not in said.out + said.err
+
+
+def test_the_protection_told_is_that_of_the_smallest_sum(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    words = ("--method", "discrete", "--set", "expected_answers=15", "--set", 'importance="uniform"', "--seed", "1")
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *words, "--no-report").code == 0
+    story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
+    fewest = min(one.answered for one in story.result.rounds or ())
+    assert 10 <= fewest < 30
+    assert story.protection.startswith(f"{fewest} clients")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.version import __version__
 from tests.cli.calling import films, folkmoot, is_one_sentence, ratings
 
 RUN = ("run", "ratings.csv")
@@ -118,6 +119,7 @@ rounds = 3
         ("at_most = 1", "at_most = true", 11, "at_most needs a whole number, got True"),
         ('per = "genres"', 'pr = "genres"', 12, "[limit] has at_most, per, within, not 'pr'"),
         ('name = "fedcg"', 'name = "fedgc"', 15, "name may be fedcg"),
+        ('per = "genres"', 'per = "genre"', 12, "no column"),
         ("rounds = 3", "rounds = 0", 16, "needs a whole number of at least 1"),
         ("rounds = 3", "rouns = 3", 16, "the method fedcg has"),
         ("rounds = 3", "bits = 99", 16, "needs a whole number between 1 and 32"),
@@ -133,6 +135,13 @@ def test_a_mistake_in_a_problem_file_is_told_with_its_line(
     said = folkmoot(tmp_path, "run", "p.toml", "--no-report")
     is_one_sentence(said, f"p.toml, line {line}")
     assert sentence in said.err
+
+
+def test_the_version_and_nothing(tmp_path: Path) -> None:
+    assert folkmoot(tmp_path, "--version").out == f"folkmoot {__version__}\n"
+    said = folkmoot(tmp_path)
+    assert (said.code, said.err) == (2, "")
+    assert "demo" in said.out
 
 
 def test_help_fits_a_screen_and_every_command_has_an_example(tmp_path: Path) -> None:

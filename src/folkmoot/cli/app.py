@@ -1,16 +1,17 @@
 """`folkmoot`: one command a job. Errors of input are one sentence and exit code 2, failures one sentence and 1."""
 
 import sys
+from typing import Annotated
 
 import typer
 
 from folkmoot.cli import compare, demo, init, inspect, runs, secagg
 from folkmoot.errors import FolkmootError, InputError
+from folkmoot.version import __version__
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # what is wrong with options and arguments
 app = typer.Typer(
     name="folkmoot",
-    help="Picks the best set of things for everyone, without anyone showing what they like.",
     epilog="Begin with: folkmoot demo, or folkmoot run ratings.csv --choose 20",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -29,14 +30,31 @@ for command, example in (
 app.add_typer(secagg.app, name="secagg")
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"folkmoot {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+]
+
+
+@app.callback()
+def folkmoot(version: Version = False) -> None:
+    """Picks the best set of things for everyone, without anyone showing what they like."""
+
+
 def main() -> None:
     try:
         sys.exit(app(prog_name="folkmoot", standalone_mode=False))
     except UsageError as error:
-        print(f"folkmoot: {_sentence(error)}", file=sys.stderr)
+        if str(error):  # else help was shown instead
+            print(f"folkmoot: {_plain(_sentence(error))}", file=sys.stderr)
         sys.exit(2)
     except FolkmootError as error:
-        print(f"folkmoot: {error}", file=sys.stderr)
+        print(f"folkmoot: {_plain(str(error))}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
     except BrokenPipeError:  # nobody reads on
         sys.stderr.close()
@@ -47,6 +65,11 @@ def main() -> None:
     except KeyboardInterrupt:
         print("folkmoot: stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _plain(said: str) -> str:
+    """One line without control signs: names in files are not to steer a terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in said)
 
 
 def _sentence(error: Exception) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import AtMost, Json, Per, Seed, Settings, Where, Within, problem_of, with_settings
+from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
+from folkmoot.cli.show import Json
 from folkmoot.errors import InputError
 from folkmoot.settings import METHODS, Choose, Data, How, Output, Privacy
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.options import Json
+from folkmoot.cli.show import Json
 from folkmoot.errors import InputError
 
 MOST_PEOPLE = 1_000_000
@@ -48,7 +48,7 @@ def demo(
             f"{people:,} people, {len(places())} towns of Italy. About 100 people are asked at a time, and only "
             "their sum is learned: every byte of secure aggregation, against a malicious server."
         )
-    asked = read(problem)
+    asked = read(problem, {"output": {"folder": str(place / "run")}})
     run, story = begun(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
     written(run, story, asked.output, report=True, as_json=as_json)
     if not as_json and story.view is not None:
@@ -79,7 +79,6 @@ polish = 2
 secure = "real"            # every byte of secure aggregation, against a malicious server
 
 [output]
-folder = "run"
 title = "{title}"
 show_client = true         # what one person said: this one was drawn at random
 """

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import Json, with_settings
+from folkmoot.cli.options import with_settings
+from folkmoot.cli.show import Json
 from folkmoot.errors import InputError
 from folkmoot.settings import Data
 
@@ -27,6 +28,8 @@ def init(
         raise InputError(f"{path}: is there already; give another name")
     if path.suffix != ".toml":
         raise InputError(f"{path}: a problem file ends in .toml")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}")
     write(path, example(Data(file=file, **given.get("data", {}))))
     if as_json:
         print_json({"file": str(path)})

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.options import AtMost, Json, Per, Where, Within, problem_of, with_settings
+from folkmoot.cli.options import AtMost, Per, Where, Within, problem_of, with_settings
+from folkmoot.cli.show import Json
 from folkmoot.settings import Choose, Data
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def inspect(
     if spread is not None and matroid is not None:
         _show_spread(out, seen, spread)
         _show_methods(out, methods, tried, matroid, seen)
-        _show_next(out, methods, matroid, path, problem)
+        _show_next(out, methods, matroid, path, seen, given)
 
 
 def _constraint(problem: "Problem", seen: "Look") -> "Matroid":
@@ -82,7 +83,7 @@ def _constraint(problem: "Problem", seen: "Look") -> "Matroid":
     count = problem.choose.count
     if count is None and not problem.limits:
         count = max(min(CHOSEN, len(seen.loaded.items.names) // 2), 1)
-    with problem.telling("choose", "data"):
+    with problem.telling("limit", "choose", "data"):
         return constraint(seen.loaded.items, count, [Limit(one.at_most, one.per, one.within) for one in problem.limits])
 
 
@@ -91,6 +92,7 @@ def _show_file(out: "Console", seen: "Look") -> None:
     from rich.text import Text
 
     from folkmoot.report.numbers import number
+    from folkmoot.report.text import clean
 
     rows = "" if seen.rows is None else f", {seen.rows:,} rows"
     out.print(Text(f"{seen.file}{rows}", style="bold"))
@@ -100,12 +102,12 @@ def _show_file(out: "Console", seen: "Look") -> None:
         for name in ("column", "holds", "for example", "taken as"):
             table.add_column(name)
         for one in seen.columns:
-            table.add_row(Text(one.name), one.type, Text(one.example), roles.get(one.name, ""))
+            table.add_row(Text(clean(one.name)), one.type, Text(clean(one.example)), roles.get(one.name, ""))
         out.print(table)
     for fault in seen.faults:
-        out.print(Text(f"! {fault} (--{fault.what} says what to do)", style="yellow"))
+        out.print(Text(clean(f"! {fault} (--{fault.what} says what to do)"), style="yellow"))
     if seen.problem is not None:
-        out.print(Text(f"Nothing can be chosen from it yet: {seen.problem}", style="yellow"))
+        out.print(Text(clean(f"Nothing can be chosen from it yet: {seen.problem}"), style="yellow"))
         return
     assert seen.loaded is not None
     loaded, objective = seen.loaded, seen.loaded.objective
@@ -167,14 +169,20 @@ def _show_methods(out: "Console", methods: "list[Expected]", tried: int, matroid
             out.print(f"{one.method}: {one.problem}")
 
 
-def _show_next(out: "Console", methods: "list[Expected]", matroid: "Matroid", path: Path, problem: "Problem") -> None:
+def _show_next(
+    out: "Console", methods: "list[Expected]", matroid: "Matroid", path: Path, seen: "Look", given: dict[str, Any]
+) -> None:
     """The command that one would type now."""
     import shlex
 
     best = max((one for one in methods if one.rounds), key=lambda one: one.ratio or 0.0, default=None)
     words = ["folkmoot", "run", str(path)]
+    said = dict(given.get("data", {}))
+    mended = {"missing": "category" if seen.kind == "tables" else "drop", "negative": "zero", "duplicates": "first"}
+    said |= {fault.what: said.get(fault.what, mended[fault.what]) for fault in seen.faults}
+    for name, value in said.items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
     if path.suffix != ".toml":
-        words += ["--items", problem.data.items] if problem.data.items else []
         words += ["--choose", str(matroid.rank)]
     words += ["--method", best.method] if best is not None and best.method != "fedcg" else []
     out.print(f"Next: {shlex.join(words)}", soft_wrap=True)

@@ -16,7 +16,6 @@ from folkmoot.settings import Choose, Data, How, Output, Privacy
 PANELS = {Data: "data", Choose: "choose", How: "method", Privacy: "privacy", Output: "output"}
 DATA_ARGUMENT = "file"  # is no option: it stands by itself
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.", rich_help_panel="choose")]
 Where = Annotated[Path, typer.Argument(help="A problem file (.toml), or a file with data.", show_default=False)]
 AtMost = Annotated[

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import AtMost, Json, Per, Seed, Settings, Where, Within, problem_of, with_settings
+from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
+from folkmoot.cli.show import Json
 from folkmoot.errors import InputError
 from folkmoot.settings import Choose, Data, How, Output, Privacy
 
@@ -48,17 +49,16 @@ def resume(path: Folder_, *, no_report: NoReport = False, as_json: Json = False)
     from folkmoot.cli.show import working
     from folkmoot.folder import Folder
     from folkmoot.job import prepared
-    from folkmoot.report.kept import from_json
 
     folder = Folder.open(path)
     problem = folder.asked()
-    if folder.story.exists() and folder.result.exists():
-        story = from_json(folder.story.read_text())
-    else:
+    story = whole_story(folder)
+    if story is None:
         with stoppable(folder):
             with working(f"reading {Path(problem.data.file).name} …", quiet=as_json):
                 job = prepared(problem)
-            command = shlex.join(["folkmoot", "run", str(folder.problem), "--folder", "…"])
+            folder.same_data(problem)
+            command = shlex.join(["folkmoot", "run", str(folder.problem), "--folder", f"{folder.path}-again"])
             story = finished(folder, job, command=command, quiet=as_json)
     written(folder, story, problem.output, report=not no_report, as_json=as_json)
 
@@ -79,15 +79,15 @@ def verify(
     folder = Folder.open(path)
     with working("computing every sum again …", quiet=as_json):
         result = verified(folder, data=not sums_only)
+        reported(folder)
     rounds = len(result.rounds or ())
     if as_json:
         print_json(
             {"run": str(folder.path), "verified": True, "rounds": rounds, "from": "sums" if sums_only else "data"}
         )
         return
-    what = f"{rounds} rounds and the result" if rounds else "the result"
-    again = "follow from the sums in the transcript" if sums_only else "are what the data gives"
-    console().print(f"{folder.path}: {what} {again}.")
+    again = "what follows from the sums in the transcript" if sums_only else "what the data gives"
+    console().print(f"{folder.path}: {f'{rounds} rounds, ' if rounds else ''}result and report are {again}.")
 
 
 def report(
@@ -101,15 +101,15 @@ def report(
     """Write the report of a finished run again; it needs no data."""
     from folkmoot.cli.show import console, print_json
     from folkmoot.folder import Folder
-    from folkmoot.report.kept import from_json
 
     folder = Folder.open(path)
     if html is not None and not html.parent.is_dir():
         raise InputError(f"--html: there is no folder {html.parent}")
-    if not folder.story.exists():
-        folder.answer()  # says that the run is not finished
-        raise InputError(f"{folder.path}: has no story.json; `folkmoot resume {folder.path}` writes it")
-    files = pages(folder, from_json(folder.story.read_text()), html=html, png=png, markdown=markdown)
+    story = whole_story(folder)
+    if story is None:
+        folder.answer()  # says that the run is not finished, or damaged
+        raise InputError(f"{folder.story}: is missing or damaged; `folkmoot resume {folder.path}` writes it again")
+    files = pages(folder, story, html=html, png=png, markdown=markdown)
     if as_json:
         print_json({"run": str(folder.path), "files": [str(one) for one in files]})
     else:
@@ -128,6 +128,7 @@ def begun(problem: "Problem", command: str, *, quiet: bool) -> tuple["Folder", "
         with stoppable(folder):
             with working(f"reading {Path(problem.data.file).name} …", quiet=quiet):
                 job = prepared(problem)
+            folder.same_data(folder.asked())
             return folder, finished(folder, job, command=command, quiet=quiet)
     except InputError:
         folder.forget()
@@ -141,11 +142,8 @@ def finished(folder: "Folder", job: "Job", *, command: str, quiet: bool) -> "Sto
     from folkmoot.job import solved
     from folkmoot.report.kept import to_json
 
-    if folder.result.exists():
-        result = folder.answer()
-    else:
-        result = solved(job, folder.transcript)
-        folder.write(folder.result, result.to_json())
+    result = solved(job, folder.transcript)  # a finished run is only replayed
+    folder.write(folder.result, result.to_json())
     with working("comparing with other ways to choose …", quiet=quiet):
         story = told(job, result, command)
     folder.write(folder.story, to_json(story))
@@ -161,7 +159,7 @@ def written(folder: "Folder", story: "Story", output: Output, *, report: bool, a
     files: list[Path] = []
     charts = charts_at_hand()
     if report:
-        with working("writing the report …", quiet=as_json):
+        with stoppable(folder), working("writing the report …", quiet=as_json):
             wanted = {"png": output.png, "markdown": output.markdown} if charts else {"html": False, "markdown": True}
             files = pages(folder, story, **wanted)
     if as_json:
@@ -197,6 +195,34 @@ def pages(
         files.append(folder.path / "report.md")
         write(files[-1], as_markdown(story))
     return files
+
+
+def reported(folder: "Folder") -> None:
+    """Refuse a story or a page that tells something else than the result."""
+    from folkmoot.errors import TranscriptError
+    from folkmoot.report import page
+
+    story, result = whole_story(folder), folder.answer()
+    names = dict(zip(result.selected, result.names or (), strict=False))
+    told = [names.get(item) for item in result.order or result.selected]
+    if story is None or (names and [item.name for item in story.chosen] != told):
+        raise TranscriptError(
+            f"{folder.story}: does not tell the result; `folkmoot resume {folder.path}` writes it again"
+        )
+    if folder.report.exists() and charts_at_hand() and folder.report.read_text() != page(story):
+        raise TranscriptError(f"{folder.report}: is not what the story makes; `folkmoot report {folder.path}` does")
+
+
+def whole_story(folder: "Folder") -> "Story | None":
+    """The story of a finished run; None where it or the result is missing or damaged."""
+    from folkmoot.errors import FolkmootError
+    from folkmoot.report.kept import from_json
+
+    try:
+        story = from_json(folder.story.read_text())
+        return story if story.result == folder.answer() else None
+    except (OSError, UnicodeDecodeError, FolkmootError):
+        return None
 
 
 def charts_at_hand() -> bool:

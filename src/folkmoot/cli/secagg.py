@@ -1,8 +1,11 @@
 """`folkmoot secagg`: secure aggregation, to look at."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from folkmoot.cli.show import Json, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,12 +26,16 @@ def demo(
     clients: Annotated[int, typer.Option(help="How many people are asked.")] = 100,
     gone: Annotated[float, typer.Option(help="Share of them that drops out on the way.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Draws the people's answers and who drops out.")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Sum up what people would watch: what the server saw of one of them, beside the sum that it learned."""
     from rich.console import Console
 
     from folkmoot.cli.secagg_demo import run
 
+    if as_json:
+        print_json(run(clients, gone, seed).document())
+        return
     console = Console()
     with console.status(f"{clients:,} people and a server, every byte of the protocol …"):
         shown = run(clients, gone, seed)
@@ -42,12 +49,16 @@ def parameters(
     corrupt: Corrupt = 0.1,
     dropout: Dropout = 0.1,
     curious: Curious = False,
+    as_json: Json = False,
 ) -> None:
     """How many neighbours a client needs, how many of them must answer, and what that protects against."""
     from rich.console import Console
 
     from folkmoot.secagg import choose
 
+    if as_json:
+        print_json(asdict(choose(clients, corrupt=corrupt, dropout=dropout, malicious=not curious)))
+        return
     Console().print(_table(choose(clients, corrupt=corrupt, dropout=dropout, malicious=not curious)))
 
 

@@ -56,6 +56,24 @@ class Shown:
             add_packed(Masked.decode(sent, self.announcement.vector_size).vector, self.announcement.ring_bits, words)
             self.seen[client] = words.astype(np.int64)
 
+    def document(self) -> dict[str, object]:
+        """What happened, for scripts."""
+        assert self.result is not None
+        survivors = self.result.survivors
+        person = survivors[len(survivors) // 2]
+        return {
+            "films": list(FILMS),
+            "people": self.clients,
+            "survivors": list(survivors),
+            "person": person,
+            "said": self.answers[person].tolist(),
+            "seen": self.seen[person].tolist(),
+            "learned": self.result.total.tolist(),
+            "ring_bits": self.announcement.ring_bits,
+            "bytes_down": {stage: float(np.mean(sizes)) for stage, sizes in self.down.items()},
+            "bytes_up": {stage: float(np.mean(sizes)) for stage, sizes in self.up.items()},
+        }
+
     def told(self) -> Iterator[Table | str]:
         assert self.result is not None
         total, survivors = self.result.total, self.result.survivors

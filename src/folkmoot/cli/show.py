@@ -4,7 +4,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from folkmoot.report.story import Comparison, Story
 
 MOST_SHOWN = 30
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
 def console(*, quiet: bool = False) -> "Console":
@@ -54,25 +57,29 @@ def show_story(out: "Console", story: "Story") -> None:
     """The answer first, then how good it is, what it cost and what was revealed."""
     from rich.text import Text
 
+    from folkmoot.report.text import clean
+
     for note in story.notes:
-        out.print(Text(note, style="dim"))
+        out.print(Text(clean(note), style="dim"))
     out.print(_answer(story))
     if len(story.chosen) > MOST_SHOWN:
         out.print(f"… and {len(story.chosen) - MOST_SHOWN:,} more")
     for line in told(story):
-        out.print(Text(line))
+        out.print(Text(clean(line)))
 
 
 def _answer(story: "Story") -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    from folkmoot.report.text import clean
+
     gains = any(item.gain is not None for item in story.chosen)
     details = list(dict.fromkeys(name for item in story.chosen for name, _ in item.details))
-    table = Table(title=Text(story.title), title_justify="left", title_style="bold")
+    table = Table(title=Text(clean(story.title)), title_justify="left", title_style="bold")
     table.add_column("", justify="right")
     for name in ("item", *details):
-        table.add_column(Text(name))
+        table.add_column(Text(clean(name)))
     if gains:
         table.add_column("gain", justify="right")
         table.add_column("total", justify="right")
@@ -82,42 +89,47 @@ def _answer(story: "Story") -> Any:
         total += item.gain or 0.0
         cells = [item.name, *(said.get(name, "") for name in details)]
         numbers = [f"{item.gain or 0.0:.4g}", f"{total:.4g}"] if gains else []
-        table.add_row(f"{place}", *(Text(cell) for cell in cells), *numbers)
+        table.add_row(f"{place}", *(Text(clean(cell)) for cell in cells), *numbers)
     return table
 
 
 def told(story: "Story") -> list[str]:
     """What people need to know besides the answer, in a few lines."""
-    from folkmoot.report.facts import beside_central, cost_of
-    from folkmoot.report.numbers import fraction, number, percent, size
-    from folkmoot.report.sentences import confidence_of
+    from folkmoot.report.facts import beside_central, cost_of, known_of
+    from folkmoot.report.numbers import down, fraction, number, percent, size, up
+    from folkmoot.report.sentences import confidence_of, smallest
 
-    result, estimate = story.result, story.result.estimate
-    value = result.value if result.value is not None else estimate.value if estimate else None
-    lines = [] if value is None else [f"Value {number(value)}: {story.meaning}."]
-    if result.ratio > 0:
-        lines.append(f"At least {fraction(result.ratio)} of the best possible ({confidence_of(result)}).")
+    result, estimate, known = story.result, story.result.estimate, known_of(story.result)
+    lines = [] if known.value is None else [f"Value {number(known.value)}: {story.meaning}."]
+    if estimate is not None and not estimate.everyone:
+        high = "" if known.high is None else f" to {up(known.high)}"
+        lines.append(
+            f"From sums over {estimate.clients:,} {story.clients_called} alone: {number(estimate.value)} "
+            f"({down(known.low)}{high}, {confidence_of(result)}), to which the gains add up."
+        )
+    if known.ratio is not None:
+        lines.append(f"At least {fraction(known.ratio)} of the best possible ({confidence_of(result)}).")
     else:
         lines.append("How far it is from the best is not known: no bound holds.")
     share = beside_central(story)
     if share is not None:
-        lines.append(f"{percent(share)} of what one who sees everything would reach.")
+        lines.append(f"{percent(share)} of what central greedy reaches, which sees everything.")
     if story.baselines:
         others = ", ".join(f"{one.name} {number(one.value)}" for one in story.baselines)
         lines.append(f"Other ways to choose would give: {others}.")
     cost = cost_of(result)
     if cost is not None:
-        lines.append(
-            f"{cost.rounds} rounds, {cost.answers:,} answers of {size(cost.mean_up)} on average; "
-            f"the smallest sum is over {cost.smallest:,} {story.clients_called}."
-        )
-    return lines
+        lines.append(f"{cost.rounds} rounds, {cost.answers:,} answers of {size(cost.mean_up)} on average.")
+        lines.append(smallest(story)[0])
+    return [line for line in lines if line]
 
 
 def show_view(out: "Console", story: "Story") -> None:
     """What the server saw of one client, beside what it learned."""
     from rich.table import Table
     from rich.text import Text
+
+    from folkmoot.report.text import clean
 
     view = story.view
     if view is None:
@@ -129,7 +141,7 @@ def show_view(out: "Console", story: "Story") -> None:
     for column, _ in view.columns:
         table.add_column(column, justify="right")
     for name, *numbers in zip(view.items, *(column for _, column in view.columns), strict=True):
-        table.add_row(Text(name), *(f"{number:,}" for number in numbers))
+        table.add_row(Text(clean(name)), *(f"{number:,}" for number in numbers))
     out.print(table)
     out.print(
         f"What it saw is noise: every number below 2^{view.ring_bits} is as likely as any other. What it learned is "
@@ -139,27 +151,25 @@ def show_view(out: "Console", story: "Story") -> None:
 
 def show_comparison(out: "Console", comparison: "Comparison") -> None:
     """One line a method, best first."""
-    from statistics import mean, pstdev
-
     from rich.table import Table
     from rich.text import Text
 
-    from folkmoot.report.numbers import number, size
+    from folkmoot.report.facts import scored_of
+    from folkmoot.report.numbers import fraction, number, size
 
-    entries = sorted(comparison.entries, key=lambda one: -mean(one.values))
-    central = max((mean(one.values) for one in entries if not one.federated), default=0.0)
     table = Table(title=Text(comparison.title), title_justify="left", title_style="bold")
     table.add_column("method")
     for name in ("value", "±", "of central", "rounds", "bytes up", "answers", "fewest", "seconds"):
         table.add_column(name, justify="right")
-    for one in entries:
+    for scored in scored_of(comparison):
+        one = scored.entry
         asked = [f"{one.rounds}", size(one.bytes_up), f"{one.answers:,}", f"{one.smallest:,}"] if one.smallest else []
         table.add_row(
             Text(one.name),
-            number(mean(one.values)),
-            number(pstdev(one.values)) if len(one.values) > 1 else "",
-            f"{mean(one.values) / central:.4f}" if central > 0 else "",
-            *(asked or ["", "", "", "sees all" if not one.federated else ""]),
+            number(scored.mean),
+            number(scored.spread) if scored.spread is not None else "",
+            fraction(scored.ratio) if scored.ratio is not None else "",
+            *(asked or [""] * 4),
             f"{one.seconds:.2g}",
         )
     out.print(table)

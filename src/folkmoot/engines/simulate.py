@@ -65,15 +65,15 @@ class Simulation:
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
         if policy is None:
-            policy = Policy(dropout=min(max(Policy.dropout, MARGIN * (self.dropout + self.late)), MOST_GONE))
+            policy = Policy(dropout=borne(self.dropout + self.late))
         if not isinstance(policy, Policy):
             raise InputError(f"policy: needs a Policy, got {policy!r}")
         self.rounds = SecureRounds(self.seed, policy, witness)
 
     @property
-    def policy(self) -> Policy:
-        """The terms on which clients take part."""
-        return self.rounds.policy
+    def policy(self) -> Policy | None:
+        """The terms on which clients take part; none where sums are plain."""
+        return None if self.secure == "plain" else self.rounds.policy
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
@@ -138,3 +138,8 @@ class Simulation:
         """Nothing is copied when everyone is asked."""
         everyone = len(ids) == self.objective.n_clients and bool((np.diff(ids) == 1).all())
         return self.objective if everyone else self.objective[ids]
+
+
+def borne(dropout: float) -> float:
+    """The dropouts that terms should bear, where so many are expected."""
+    return min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)

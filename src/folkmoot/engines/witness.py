@@ -40,6 +40,7 @@ class Witness:
 
     def watching(self, ask: Ask, announcement: Announcement, speakers: Ids, rows: Rows) -> Watch | None:
         """What to call with every message of a round; None where there is nothing to see in it."""
+        self._half = None  # a round that was lost left nothing to be learned
         if self.found is not None or ask.label != ABOUT_ITEMS or announcement.room:
             return None
         client = int(speakers[int(np.diff(rows.indptr).argmax())])  # who has most to say

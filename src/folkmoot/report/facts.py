@@ -7,6 +7,8 @@ from folkmoot.report.story import Baseline, Comparison, Entry, Story
 from folkmoot.report.text import titled
 from folkmoot.result import Result
 
+DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -86,10 +88,10 @@ def known_of(result: Result) -> Known:
 
 
 def beside_central(story: Story) -> float | None:
-    """The value as a share of what one who sees everything would have reached, where that is known."""
+    """The value as a share of what central greedy reaches, which sees everything, where that is known."""
     value = known_of(story.result).value
     central = max((one.value for one in story.baselines if one.sees_everything), default=0.0)
-    return value / central if value is not None and central > 0 else None
+    return round(value / central, 9) if value is not None and central > 0 else None  # equal sums may differ by a digit
 
 
 def bars_of(story: Story) -> tuple[Bar, ...]:
@@ -137,8 +139,9 @@ def _spread(entry: Entry) -> float | None:
     mean, values = _mean(entry), [value for value in entry.values if isfinite(value)]
     if mean is None or len(values) < 2:
         return None
-    return float((sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5)
+    spread = float((sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5)
+    return spread if spread > DIGITS_OFF * abs(mean) else 0.0
 
 
 def _ratio(mean: float | None, best: float) -> float | None:
-    return max(mean / best, 0.0) if mean is not None and best > 0 else None
+    return round(max(mean / best, 0.0), 9) if mean is not None and best > 0 else None

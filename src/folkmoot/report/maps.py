@@ -123,7 +123,7 @@ def _dots(story: Story, width: float, crowd: int) -> Spec:
 def _markers(story: Story, rows: list[Spec], radius: float, numbered: bool) -> list[Spec]:
     """The first rank is drawn last, and lies on top."""
     tooltip: list[Spec] = [
-        {"field": "rank", "title": "Rank", "type": "nominal"},
+        {"field": "rank", "title": "No.", "type": "nominal"},
         {"field": "name", "title": "Name", "type": "nominal"},
     ]
     if any(item.gain is not None for item in story.chosen):

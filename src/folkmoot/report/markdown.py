@@ -101,7 +101,7 @@ def _chosen(story: Story) -> str:
     keys = detail_keys(items)
     gained = [item.gain for item in items if item.gain is not None]
     with_gains = len(gained) == len(items)
-    heads = ["Rank", "Name", *(said(titled(key)) for key in keys)]
+    heads = ["No.", "Name", *(said(titled(key)) for key in keys)]
     joint = not keys and any(item.details for item in items)
     heads += (["Details"] if joint else []) + (["Gain", "Total"] if with_gains else [])
     gains = column(gained)

@@ -48,7 +48,7 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
         cells.append(("Share of the best", "not known", sentences.NO_BOUND))
     share = beside_central(story)
     if share is not None:
-        of = "of what one who sees everything would reach"
+        of = "of what central greedy reaches, which sees everything"
         cells.append(("Beside central", shown(percent(share), "story.beside_central", share), of))
     asked = "whose data were read" if cost is None else f"who gave {count(cost.answers)} answers"
     called = clean(story.clients_called)
@@ -67,7 +67,7 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
 def answer(story: Story, charts: set[str], drawn: Map | None) -> Markup:
     if not story.chosen:
         return section("The answer", paragraphs(f"None of the {clean(story.items_called)} was chosen."))
-    listed = element("div", chosen_table(story), class_="block")
+    listed = element("div", chosen_table(story), element("p", sentences.ordered(story), class_="fine"), class_="block")
     bars = None
     if "answer" in charts:
         some = f"The first {MOST_BARS} of {len(story.chosen)}." if len(story.chosen) > MOST_BARS else ""
@@ -112,7 +112,7 @@ def chosen_table(story: Story) -> Markup:
             field = f"gains.{place}" if story.result.gains is not None else f"chosen.{place}.gain"
             row.append(Cell(shown(texts[place], field, gained[place]), gained[place]))
             row.append(Cell(total_texts[place], totals[place]))
-    heads = ["Rank", "Name", *(map(titled, keys) if keys else ["Details"] if any(one.details for one in items) else [])]
+    heads = ["No.", "Name", *(map(titled, keys) if keys else ["Details"] if any(one.details for one in items) else [])]
     return table("The chosen items", heads + (["Gain", "Total"] if with_gains else []), rows)
 
 

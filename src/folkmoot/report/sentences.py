@@ -81,13 +81,31 @@ def measured_and_proved(story: Story) -> list[str]:
     )
     if known.ratio is None:
         return [measured, "Proved: nothing about the distance to the best."]
+    sampled = e is not None and not e.everyone
     proof = (
-        "Proved: the bound. It follows from diminishing returns alone (no set can add more to a point than its items "
-        "add one by one), for this population and this constraint; it assumes no theorem about the method"
+        f"{'Estimated' if sampled else 'Proved'}: the bound. It follows from diminishing returns alone (no set can add "
+        "more to a point than its items add one by one), for this population and this constraint; it assumes no "
+        "theorem about the method"
     )
-    if e is not None and not e.everyone:
-        proof += f", and as it was read off a sample it holds {confidence_of(result)}"
+    if sampled:
+        proof += (
+            f". As it was read off a sample it holds {confidence_of(result)}, by a normal approximation: a few clients "
+            "with far larger values than the rest, none of them asked, would escape it"
+        )
     return [measured, proof + "."]
+
+
+def ordered(story: Story) -> str:
+    """What the order of the items and their gains mean."""
+    e, central = story.result.estimate, story.result.estimate is None
+    if story.result.gains is None:
+        return ""
+    told = f"In the order in which {'they were taken' if central else 'the search would take them'}; "
+    told += "the gain is what an item adds to those above it."
+    if e is not None and not e.everyone:
+        told += f" Gains are told by {count(e.clients)} {story.clients_called}, and add up to the estimate, "
+        told += f"{number(e.value)}." if story.result.value is None else f"{number(e.value)}, not to the exact value."
+    return told
 
 
 def promise(result: Result) -> str:
@@ -139,11 +157,13 @@ def threat(story: Story) -> str:
             "sums only, never what one of them said." + terms
         )
     if story.secure == "ideal":
-        terms = f" The terms would be: {story.protection.rstrip('.')}." if story.protection else ""
+        here = "This run was a simulation in one process: it added the answers up in the ring that secure aggregation "
+        here += "uses, and nothing was masked. "
+        if not story.protection:
+            return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
         return (
-            "This run was a simulation in one process: it added the answers up in the ring that secure aggregation "
-            "uses, and nothing was masked. Run for real, the server would see the same sums, bit for bit, and nothing "
-            "else of anyone." + terms
+            here + "Run for real, the server would see the same sums, bit for bit, and nothing else of anyone. The "
+            f"terms of its smallest round would be: {story.protection.rstrip('.')}."
         )
     if story.secure == "plain":
         return (
@@ -159,11 +179,12 @@ def threat(story: Story) -> str:
 def smallest(story: Story) -> tuple[str, bool]:
     """The smallest sum in words, and whether that is a warning."""
     cost = cost_of(story.result)
-    if cost is None or story.secure == "none":
+    if cost is None or story.secure in ("none", "plain"):
         return "", False
     told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
     if cost.smallest < FEW:
-        return f"{told} A sum over so few hides little about each of them: ask for larger cohorts.", True
+        more = ": ask for larger cohorts" if story.n_clients >= FEW else ""
+        return f"{told} A sum over so few hides little about each of them{more}.", True
     return told, False
 
 
@@ -191,7 +212,11 @@ def unprotected(story: Story) -> list[str]:
         return []
     rounds = cost_of(story.result)
     many = f"these {count(rounds.rounds)} rounds" if rounds is not None and rounds.rounds > 1 else "many rounds"
+    shards = ["The shards: each of them sees what its own clients hold."] if "RandGreeDi" in story.result.method else []
+    if story.secure == "plain":
+        return shards
     return [
+        *shards,
         f"The sums themselves: secure aggregation hides answers, not sums, and those of {many} taken together may tell "
         "something about a person, above all where cohorts are small or differ by few.",
         "The answer against lies: a client can send any numbers within its range and nobody sees them, so enough "

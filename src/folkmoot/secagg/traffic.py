@@ -64,10 +64,12 @@ def room_for(length: int, most: int, items: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def carried(clients: int, length: int, most: int, items: int, terms: Policy) -> tuple[int, int]:
-    """Bytes down and up for a client of a round on these terms; the vector alone for fewer or more than can be."""
+def carried(clients: int, length: int, most: int, items: int, terms: Policy | None) -> tuple[int, int]:
+    """Bytes down and up for a client of a round on these terms; the vector alone without terms, and for fewer or more
+    clients than can be.
+    """
     alone = 0, ceil(length * most.bit_length() / 8)
-    if not FEWEST <= clients <= MOST:
+    if terms is None or not FEWEST <= clients <= MOST:
         return alone
     try:
         chosen = terms.protection(clients)
