@@ -87,7 +87,7 @@ def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
         known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
         said = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
         here = Item(items.names[item], details=tuple(said), size=None if sizes is None else float(sizes[item] or 0))
-        if items.positions is None:
+        if items.positions is None or not np.isfinite(items.positions[item]).all():
             return here
         latitude, longitude = items.positions[item].tolist()
         return replace(here, latitude=latitude, longitude=longitude)

@@ -4,13 +4,14 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
 
 from folkmoot.data import Items, Limit, constraint
 from folkmoot.errors import InputError
 from folkmoot.matroids import Laminar, Partition, Truncation, Uniform
-from tests.data.writing import MOVIES, RATINGS, loaded, write
+from tests.data.writing import MOVIES, RATINGS, dense, loaded, write
 
 
 def items(**columns: list[Any]) -> Items:
@@ -118,11 +119,11 @@ def test_groups_and_what_is_said_about_them() -> None:
 def test_items_are_matched_by_their_ids(tmp_path: Path) -> None:
     movies = MOVIES.replace("20,Brazil,comedy|epic\n", "10,Alien again,horror\n").replace("Clue", "Alien")
     read = loaded(tmp_path, items=write(tmp_path, "movies.csv", movies))
-    assert read.items.names == ("Alien (10)", "20", "Alien (30)")  # of one name: told apart
-    assert read.items.groups("genre") == ["horror", None, "comedy"]
+    assert read.items.names == ("Alien (10)", "Alien (30)", "Dune", "20")  # of one name: told apart
+    assert read.items.groups("genre") == ["horror", "comedy", "epic", None]
     assert "1 item of 3 has no row in movies.csv: their ids are their names." in read.notes
     assert "movies.csv: 1 row has the movieId of an earlier row, first in line 3: the earlier row counts." in read.notes
-    assert len(read.items.attributes) == 3
+    assert len(read.items.attributes) == 4
 
 
 @pytest.mark.parametrize(
@@ -143,4 +144,14 @@ def test_positions_go_along(tmp_path: Path) -> None:
     text = "movieId,lat,lon\n10,1,2\n30,5,6\n"
     read = loaded(tmp_path, items=write(tmp_path, "m.csv", text))
     assert read.items.positions is not None
-    assert read.items.positions[[0, 2]].tolist() == [[1, 2], [5, 6]]
+    assert read.items.positions[:2].tolist() == [[1, 2], [5, 6]]
+    assert np.isnan(read.items.positions[2]).all()
+
+
+def test_the_items_are_those_of_their_file_whoever_holds_them(tmp_path: Path) -> None:
+    """In the order of the file, which tells nothing about who has what."""
+    movies = "movieId,title\n40,Dune\n30,Clue\n50,Evita\n20,Brazil\n10,Alien\n"
+    read = loaded(tmp_path, items=write(tmp_path, "movies.csv", movies))
+    assert read.items.names == ("Dune", "Clue", "Evita", "Brazil", "Alien")
+    assert dense(read.objective).tolist() == [[0, 0, 0, 0, 5], [0, 4, 0, 0, 3], [0, 0, 0, 2.5, 0]]
+    assert "2 items of movies.csv that nobody has may be chosen too." in read.notes

@@ -17,7 +17,7 @@ def test_ratings(tmp_path: Path) -> None:
     assert isinstance(read.objective, FacilityLocation)
     assert (read.kind, read.clients_called, read.items_called) == ("ratings", "users", "movies")
     assert read.meaning == "the rating of the best chosen movie, averaged over users"
-    assert read.items.names == read.objective.item_names == ("Alien", "Brazil", "Clue")
+    assert read.items.names == read.objective.item_names == ("Alien", "Brazil", "Clue", "Dune")
     assert read.objective.mean_values([0]) == pytest.approx(8 / 3)
     assert "ratings.csv was taken for ratings: it has userId, movieId and rating." in read.notes
 

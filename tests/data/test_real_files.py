@@ -28,7 +28,7 @@ def test_films() -> None:
     found(*FILMS)
     read = load(Data(file=FILMS[0], items=FILMS[1]), DATA)
     assert (read.kind, read.clients_called, read.items_called) == ("ratings", "users", "movies")
-    assert (read.objective.n_clients, read.objective.n_items) == (610, 9724)
+    assert (read.objective.n_clients, read.objective.n_items) == (610, 9742)
     assert read.items.names[0] == "Toy Story (1995)"
     assert read.objective.gains([]).nnz == 100_836
     genres = constraint(read.items, 6, [Limit(1, "genres")])

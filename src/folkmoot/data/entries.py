@@ -32,6 +32,12 @@ class Entries:
         count = order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST))
         self._keep(count)
 
+    def moved(self, where: Ids, n_items: int) -> None:
+        """Items numbered anew, `where` says how."""
+        if n_items != self.n_items or (np.diff(where) != 1).any():
+            self.items, self.n_items = where.astype(np.int32)[self.items], n_items
+            self.merge("first")
+
     def drop_nothing(self) -> None:
         """Entries that are worth nothing are not stored."""
         if self.values is not None and not (self.values > 0).all():

@@ -10,7 +10,7 @@ from folkmoot.data.columns import by_alias, find, given, normal
 from folkmoot.data.findings import Findings, places, several
 from folkmoot.data.source import Source
 from folkmoot.errors import InputError
-from folkmoot.sets import Array, frozen
+from folkmoot.sets import Array, Ids, frozen
 from folkmoot.settings import Data
 
 SEVERAL = "|"  # Action|Comedy
@@ -91,6 +91,35 @@ def matched_items(
     """Items known by their ids, and what a file says about each."""
     if source is None:
         return Items(tuple(ids))
+    key, frame = _keyed(source, column, settings, findings)
+    return _described(ids, ids, key, frame, source, settings, findings)
+
+
+def ground_set(
+    ids: Sequence[str], source: Source | None, column: str | None, settings: Data, findings: Findings
+) -> tuple[Items, Ids]:
+    """The items that may be chosen, and where those with these ids are among them.
+
+    They are the rows of the items file, in its order, where there is one: the list is public then, and does not tell
+    which items somebody holds. Ids that the file does not have follow.
+    """
+    if source is None:
+        return Items(tuple(ids)), np.arange(len(ids))
+    key, frame = _keyed(source, column, settings, findings)
+    frame = frame.filter(frame[KEY].is_not_null())
+    place = {own: at for at, own in enumerate(frame[KEY].to_list())}
+    everything = [*place, *(own for own in ids if own not in place)]
+    items = _described(everything, ids, key, frame, source, settings, findings)
+    place |= {own: at for at, own in enumerate(everything)}
+    places = np.array([place[own] for own in ids], dtype=np.int64)
+    idle = len(everything) - len(ids)
+    if idle:
+        findings.note(f"{several(idle, 'item')} of {source.file} that nobody has may be chosen too.")
+    return items, places
+
+
+def _keyed(source: Source, column: str | None, settings: Data, findings: Findings) -> tuple[str, polars.DataFrame]:
+    """The items file with its ids as text, each once; and the column they are in."""
     if settings.items_id is not None:
         key = given(settings.items_id, source.columns, source.file, "items_id")
     else:
@@ -107,8 +136,21 @@ def matched_items(
         said = several(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
         findings.note(f"{source.file}: {said}, first in {where}: the earlier row counts.")
         frame = frame.unique(KEY, keep="first", maintain_order=True)
-    wanted = polars.DataFrame({KEY: ids}, schema={KEY: polars.String})
-    known = wanted[KEY].is_in(frame[KEY].implode())
+    return key, frame
+
+
+def _described(
+    wanted_ids: Sequence[str],
+    ids: Sequence[str],
+    key: str,
+    frame: polars.DataFrame,
+    source: Source,
+    settings: Data,
+    findings: Findings,
+) -> Items:
+    """The wanted items with what the file says about them; `ids` are those that the data speaks of."""
+    wanted = polars.DataFrame({KEY: wanted_ids}, schema={KEY: polars.String})
+    known = polars.Series(KEY, ids, dtype=polars.String).is_in(frame[KEY].implode())
     lacking = int((~known).sum())
     if lacking == len(ids):
         raise InputError(
@@ -123,9 +165,9 @@ def matched_items(
     if lacking:
         said = several(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
         findings.note(f"{said} no row in {source.file}: their ids are their names.")
-    texts = [None] * len(ids) if named is None else frame[named].cast(polars.String).to_list()
-    names = [text or own for text, own in zip(texts, ids, strict=True)]
-    return Items(_distinct(names, ids), _positions(frame, settings), frame, source.file)
+    texts = [None] * len(wanted_ids) if named is None else frame[named].cast(polars.String).to_list()
+    names = [text or own for text, own in zip(texts, wanted_ids, strict=True)]
+    return Items(_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
 
 
 def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from folkmoot.data.columns import by_alias
 from folkmoot.data.findings import several
-from folkmoot.data.items import Items, matched_items, own_items
+from folkmoot.data.items import Items, ground_set, own_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.pairs import Columns, Pairs, from_matrix, read_pairs
 from folkmoot.data.roles import pair_columns
@@ -120,8 +120,10 @@ def _refuse_nothing(request: Request, pairs: Pairs, something: str) -> None:
 
 def _items(request: Request, pairs: Pairs, columns: Columns | None) -> Items:
     if pairs.items is not None:
-        ids = pairs.items.texts()
-        return matched_items(ids, request.about, columns.item if columns else None, request.settings, request.findings)
+        column = columns.item if columns else None
+        items, where = ground_set(pairs.items.texts(), request.about, column, request.settings, request.findings)
+        pairs.entries.moved(where, len(items))
+        return items
     ids = [str(at) for at in range(1, pairs.entries.n_items + 1)]
     if request.about is not None:  # a matrix knows its items by their places: so must the file
         items = own_items(request.about, request.settings, request.findings)
