@@ -82,7 +82,7 @@ def answer(story: Story, charts: set[str], drawn: Map | None) -> Markup:
 
 def _legend(story: Story, drawn: Map) -> str:
     called = clean(story.items_called)
-    told = f"Numbers are ranks; grey dots are the other {called}"
+    told = f"Numbers are those of the table; grey dots are the other {called}"
     if story.size_called and any(item.size for item in story.others):
         told += f", larger for a larger {clean(story.size_called)}"
     if drawn.left_out:
