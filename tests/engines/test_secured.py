@@ -138,7 +138,7 @@ def test_rounds_that_lose_too_many_are_lost_and_asked_again() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({}, '^secure="real": 8 clients are asked, but a client hides among 10 or more'),
+        ({}, "^secure: 8 clients are asked in a round, but under real secure aggregation a client hides among 10"),
         ({"policy": Policy(fewest=3, corrupt=0.4, dropout=0.4)}, "^clients: 8 are too few to bear 40% corrupt"),
         ({"late": 1.0}, "^late: needs a chance below 1, got 1.0"),
     ],

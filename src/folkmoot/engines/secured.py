@@ -52,8 +52,8 @@ class SecureRounds:
         needed = self.policy.enough(0)
         if clients < needed:
             raise InputError(
-                f'secure="real": {clients} clients are asked, but a client hides among {needed} or more; '
-                "ask more, or give a Policy with another `fewest`"
+                f"secure: {clients} clients are asked in a round, but under real secure aggregation a client hides "
+                f"among {needed} or more; ask more (in Python, Policy(fewest=…) sets another number)"
             )
         self.policy.protection(clients)
 
