@@ -196,3 +196,11 @@ def test_stray_quotes_swallow_nothing(tmp_path: Path) -> None:
     assert loaded.objective.n_clients == 3000
     assert loaded.objective.n_items == 6
     assert max(map(len, loaded.items.names)) < 30
+
+
+@pytest.mark.parametrize("cell", [" m1", "m1 ", '" m1"', '"m1 "', "m1\t"])
+def test_spaces_around_an_id_mean_nothing_wherever_they_come(tmp_path: Path, cell: str) -> None:
+    lines = [f"{user},m{user % 3},{1 + user % 5}" for user in range(50_000)]
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["user,film,stars", *lines, f"50000,{cell},3"]) + "\n")
+    assert load(Data(file=str(path))).items.names == ("m0", "m1", "m2")

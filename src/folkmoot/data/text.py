@@ -155,10 +155,11 @@ class TextFile(Source):
             )
 
         back = {short[column]: column for column in wanted}
+        padded = is_padded(text, separator.encode())
         try:
             frame = read(True).rename(back)
             if frame.height == rows:
-                return self._bare(frame)
+                return bare(frame) if padded else frame
         except polars.exceptions.PolarsError:
             pass  # some cell is no number, or a quote stands where none should: slower, and told apart
         try:
@@ -169,11 +170,8 @@ class TextFile(Source):
             cells = self._by_python(text, wanted, line)
         if cells.height != rows:
             raise InputError(f"{self.file}: its quotes do not close from line {line} on; save it with quotes doubled")
-        cells = self._bare(cells)
+        cells = bare(cells)
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
-
-    def _bare(self, cells: polars.DataFrame) -> polars.DataFrame:
-        return cells.with_columns(polars.col(polars.String).str.strip_chars())
 
     def _by_python(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
         """Quotes within a cell mean nothing; polars refuses them."""
@@ -197,6 +195,21 @@ class TextFile(Source):
         if (numbers.is_null() & (bare != "").fill_null(False)).any():
             raise NotWhole(cells.name)
         return numbers
+
+
+def is_padded(text: bytes, separator: bytes) -> bool:
+    """Whether some cell may begin or end with a blank; cheap, since most files have none."""
+    if b'"' in text or text.startswith((b" ", b"\t")):
+        return True
+    blanks = [blank for blank in (b" ", b"\t") if blank != separator and blank in text]
+    ends = [end for blank in blanks for end in (blank + separator, separator + blank)]
+    ends += [end for blank in blanks for end in (blank + b"\n", b"\n" + blank, blank + b"\r")]
+    return any(end in text for end in ends)
+
+
+def bare(cells: polars.DataFrame) -> polars.DataFrame:
+    """Text without spaces around it."""
+    return cells.with_columns(polars.col(polars.String).str.strip_chars())
 
 
 @kernel
