@@ -21,7 +21,6 @@ from folkmoot.version import __version__
 
 RANDOM_DRAWS = 8
 SHOWN = 6  # numbers of one client
-MOST_OTHERS = 4_000  # dots on a map
 MOST_DETAILS, LONGEST = 2, 60
 SIZES = ("population", "pop", "inhabitants", "size")
 PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
@@ -35,10 +34,10 @@ def told(job: Job, result: Result, command: str) -> Story:
     chosen = result.order or result.selected
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"
+    protection = _protection(job, result) if federated else ""
     shown = _described(loaded.items, [limit.per for limit in problem.limits])
     taken = set(chosen)
     others = [at for at in range(n) if at not in taken] if loaded.items.positions is not None else []
-    others = sorted(others, key=lambda at: -(shown(at).size or 0.0))[:MOST_OTHERS]
     return Story(
         title=problem.output.title or f"{count}, chosen for {loaded.objective.n_clients:,} {clients}",
         question=f"Which {count} are best for all {loaded.objective.n_clients:,} {clients} together"
@@ -53,8 +52,8 @@ def told(job: Job, result: Result, command: str) -> Story:
         baselines=tuple(_baselines(job)),
         secure=problem.privacy.secure if federated else "none",
         curious=problem.privacy.curious,
-        protection=_protection(job, result) if federated else "",
-        view=_view(job, result) if federated else None,
+        protection=protection,
+        view=_view(job) if protection else None,
         notes=job.notes,
         command=command,
         versions=versions(),
@@ -127,10 +126,8 @@ def _protection(job: Job, result: Result) -> str:
         return ""
 
 
-def _view(job: Job, result: Result) -> View | None:
+def _view(job: Job) -> View | None:
     """What the server saw of one client: in the run, or in a round that is run for it."""
-    if not _protection(job, result):
-        return None
     loaded = job.loaded
     rehearsal = job.witness.found is None
     try:

@@ -1,6 +1,6 @@
 """Several methods on one problem, with the same seeds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import mean
 
@@ -8,14 +8,15 @@ from folkmoot.account import versions
 from folkmoot.algorithms.federated import Federated
 from folkmoot.front import solve
 from folkmoot.job import Job, method_of
+from folkmoot.progress import Steps
+from folkmoot.report.facts import cost_of
 from folkmoot.report.story import Comparison, Entry
 from folkmoot.result import Result
 
 USUAL = ("fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
-Watch = Callable[[str, int, int], None]  # what is being done, how many were done, of how many
 
 
-def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Watch) -> Comparison:
+def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Steps) -> Comparison:
     """Every method with every seed; values are over every client, as only a simulator can know."""
     loaded, n = job.loaded, job.matroid.n_items
     entries, bound = [], float("inf")
@@ -55,19 +56,17 @@ def _once(job: Job, name: str, seed: int) -> Result:
 
 
 def _entry(job: Job, name: str, results: list[Result]) -> Entry:
-    first = results[0]
-    logs = [one.rounds or () for one in results]
-    answers = [sum(each.answered for each in log) for log in logs]
-    sent = sum(each.up * each.answered for log in logs for each in log)
-    names = job.loaded.items.names
+    first, names = results[0], job.loaded.items.names
+    costs = [cost for cost in map(cost_of, results) if cost is not None]  # none of a central method
+    answers = sum(cost.answers for cost in costs)
     return Entry(
         name=name,
         federated=first.estimate is not None,
         values=tuple(one.value for one in results),
         seconds=mean(one.seconds for one in results),
-        rounds=round(mean(len(log) for log in logs)),
-        bytes_up=sent / max(sum(answers), 1),
-        answers=round(mean(answers)),
-        smallest=min((each.answered for log in logs for each in log if each.answered), default=None),
+        rounds=round(sum(cost.rounds for cost in costs) / len(results)),
+        bytes_up=sum(cost.up for cost in costs) / max(answers, 1),
+        answers=round(answers / len(results)),
+        smallest=min((cost.smallest for cost in costs), default=None),
         selected=tuple(names[item] for item in first.order or first.selected),
     )

@@ -1,6 +1,5 @@
 """What to expect of each method on some data: measured on a sample of the clients, with what theory needs to know."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +11,12 @@ from folkmoot.errors import InputError
 from folkmoot.front import solve
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
+from folkmoot.progress import Steps
+from folkmoot.queries.gains import importance
+from folkmoot.report.facts import cost_of
 
 SAMPLE = 2_000  # clients that the methods are tried on
 COHORT = 100
-Watch = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,14 @@ class Expected:
 def spread_of(objective: Objective) -> Spread:
     """γ, m_F and the importance factors of Algorithm 4, over every client."""
     alone = objective.mean_gains(())
-    weights = objective.client_weights / objective.client_weights.sum()
     inverse = np.divide(1.0, alone, out=np.zeros_like(alone), where=alone > 0)
-    factors = weights * objective._largest_shares(inverse)
+    factors = importance(objective, objective.weights, inverse)
     largest = float(objective._largest_shares(np.ones(objective.n_items)).max())
     best = float(alone.max())
     return Spread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)
 
 
-def expected(objective: Objective, matroid: Matroid, seed: int, watch: Watch) -> tuple[list[Expected], int]:
+def expected(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Expected], int]:
     """Every kind of method on a sample of the clients; and how many they were."""
     count = min(SAMPLE, objective.n_clients)
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))
@@ -79,10 +79,8 @@ def expected(objective: Objective, matroid: Matroid, seed: int, watch: Watch) ->
             out.append(Expected(name, None, problem=str(error)))
             continue
         best = best or result.value
-        rounds = result.rounds or ()
-        answers = sum(one.answered for one in rounds)
-        theory = result.guarantee
+        cost, theory = cost_of(result), result.guarantee
         promise = "" if theory is None else "nothing" if theory.vacuous else f"{theory.promised / result.value:.2f}"
-        sent = sum(one.up * one.answered for one in rounds) / max(answers, 1)
-        out.append(Expected(name, result.value / best if best > 0 else 1.0, len(rounds), sent, promise))
+        asked = (0, 0.0) if cost is None else (cost.rounds, cost.mean_up)
+        out.append(Expected(name, result.value / best if best > 0 else 1.0, *asked, promise))
     return out, count

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from folkmoot.errors import InputError
 from folkmoot.result import Round
 
+Steps = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
 Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), what the last one was
 
 

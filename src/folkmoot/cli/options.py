@@ -54,7 +54,7 @@ def with_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[...,
             command(**values, given=given)
 
         called.__doc__, called.__name__ = command.__doc__, command.__name__
-        called.__signature__ = inspect.Signature([*own, *parameters])  # type: ignore[attr-defined]
+        called.__dict__["__signature__"] = inspect.Signature([*own, *parameters])
         called.__annotations__ = {one.name: one.annotation for one in [*own, *parameters]}
         return called
 

@@ -156,6 +156,6 @@ class Importance(Query):
         return float(high)
 
 
-def importance(clients: Objective, times: Ids, inverse: Array) -> Array:
+def importance(clients: Objective, times: Ids | Array, inverse: Array) -> Array:
     """w_i = max_e f_i(e)/O_e (Algorithms 4 and 5, last line), with O in the same counts as `times`."""
     return clients._largest_shares(inverse) * times

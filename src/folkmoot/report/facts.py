@@ -40,7 +40,6 @@ class Known:
     low: float | None
     high: float | None
     bound: float | None
-    bound_field: str
     ratio: float | None
 
 
@@ -79,12 +78,12 @@ def known_of(result: Result) -> Known:
     if e is None:
         value, bound = finite(result.value), finite(result.upper_bound)
         ratio = result.ratio if value is not None and bound is not None else None
-        return Known(value, "value", None, None, bound, "upper_bound", ratio)
+        return Known(value, "value", None, None, bound, ratio)
     bound = finite(e.bound_high)
     exact = finite(result.value)
     value, field = (exact, "value") if exact is not None else (finite(e.value), "estimate.value")
     ratio = e.ratio if bound is not None else None
-    return Known(value, field, finite(e.low), finite(e.high), bound, "estimate.bound_high", ratio)
+    return Known(value, field, finite(e.low), finite(e.high), bound, ratio)
 
 
 def beside_central(story: Story) -> float | None:

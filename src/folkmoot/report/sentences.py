@@ -188,11 +188,6 @@ def smallest(story: Story) -> tuple[str, bool]:
     return told, False
 
 
-def revealed(story: Story) -> str:
-    """Against whom the answers were protected and over how many they were added up, in one paragraph."""
-    return f"{threat(story)} {smallest(story)[0]}".strip()
-
-
 def seen(story: Story, view: View) -> str:
     """What the table of one client's round shows."""
     told = (
