@@ -1,6 +1,6 @@
 """What every federated method shares: its settings, and the course of its conversation.
 
-A method searches, each in its own way, for a point x or a set. Then all do the same: see `finish`. The clients who
+A method searches, each in its own way, for a point x or a set. Then all do the same: see `polish` and `appraisal`. The clients who
 score candidates are the jury.
 """
 
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import folkmoot.rounding as rounding
-from folkmoot.algorithms.finish import MOST_LOOKS, Appraised, appraised, looked_from, near, polished, scored
+from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, looked_from, near
+from folkmoot.algorithms.polish import polished, scored
 from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
