@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "kernels": {"sets"},
     "coding": {"kernels", "sets"},
     "codec": {"errors"},
+    "confidence": {"sets"},
     "inputs": {"errors", "sets", "kernels"},
     "objectives": {"errors", "sets", "kernels", "inputs", "coding"},
     "matroids": {"errors", "sets", "inputs"},
@@ -26,11 +27,11 @@ MAY_IMPORT = {
     "checks": {"errors", "sets", "inputs", "objectives"},
     "guarantee": set(),
     "result": {"errors", "sets", "guarantee", "report"},  # a result shows itself, when it is asked to
-    "queries": {"errors", "sets", "kernels", "coding", "objectives", "matroids"},
-    "rounds": {"errors", "sets", "coding", "objectives", "matroids", "queries"},
+    "queries": {"errors", "sets", "kernels", "coding", "confidence", "objectives", "matroids"},
+    "rounds": {"errors", "sets", "coding", "confidence", "objectives", "matroids", "queries"},
     "algorithms": {
         *("errors", "sets", "inputs", "objectives", "matroids", "rounding", "certificate"),
-        *("coding", "queries", "rounds", "guarantee", "result"),
+        *("coding", "confidence", "queries", "rounds", "guarantee", "result"),
     },
     "secagg": {"errors", "sets", "kernels", "coding", "inputs"},
     "engines": {"errors", "sets", "inputs", "kernels", "coding", "codec", "objectives", "queries", "rounds", "secagg"},

@@ -34,6 +34,7 @@ class Estimate:
     popularity: float  # what the most popular items are worth, and a random choice
     random: float
     clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
+    range_from: str = "everyone"  # who said how large values are: "everyone", "jury" (no bound then), or "public"
 
     @property
     def ratio(self) -> float:

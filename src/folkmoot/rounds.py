@@ -7,12 +7,13 @@ two together.
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
+from math import log, sqrt
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from folkmoot.coding import key_of
+from folkmoot.confidence import Grid, Tail, highest_mean, highest_share, mean_interval, thinned
 from folkmoot.errors import InputError, RoundFailed
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
@@ -55,15 +56,18 @@ class Population:
     n_clients: int
     weights: Array | None = None  # None: all alike
     closed_form: bool = True  # whether clients have exact gradients
+    most: float | None = None  # no set is worth more to a client, as everybody knows; None: nobody knows
 
     @classmethod
     def of(cls, objective: Objective) -> "Population":
         weights = objective.client_weights
         alike = bool((weights == weights[0]).all())
-        return cls(objective.n_items, objective.n_clients, None if alike else weights, objective.closed_form)
+        return cls(
+            objective.n_items, objective.n_clients, None if alike else weights, objective.closed_form, objective.most
+        )
 
     def parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form")}
+        return {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form", "most")}
 
     @cached_property
     def everyone(self) -> Cohort:
@@ -101,17 +105,74 @@ class Population:
         ids, times = np.unique(some[np.minimum(drawn, len(some) - 1)], return_counts=True)
         return Cohort.of(ids, times)
 
-    def error(self, size: int | None, answer: "Sum") -> float:
-        """The standard error of a mean over this answer, in standard deviations of one client; 0 if all answered."""
+    def sample(self, cohort: Cohort, answer: "Sum") -> "Sample":
+        """How those who answered stand for everyone."""
         everyone = self.everyone
-        if answer.count == everyone.weight:
+        if self.weights is None:  # who answers is as good as drawn without repeats
+            return Sample(self, answer.clients, self.n_clients, answer.clients / self.n_clients)
+        lost = cohort.size - answer.clients, cohort.size, answer.asked - answer.count
+        if cohort.everyone:
+            return Sample(self, 0, None, answer.count / everyone.weight, *lost)
+        return Sample(self, answer.count, None, 0.0, *lost)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """How the clients behind a sum stand for everyone, if who is missing is so by chance."""
+
+    population: Population
+    draws: int  # by chance; 0: only who is missing is
+    among: int | None  # drawn without repeats from so many; None: draws are independent
+    heard: float  # the share of everybody's weight that is in the sum for certain
+    missing: int = 0  # clients, where weights differ: some take more out of the sum than others
+    asked: int = 1  # those and the ones who answered
+    unanswered: int = 0  # draws that went to them
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody is in it."""
+        return self.heard == 1.0
+
+    def shift(self, delta: float) -> float:
+        """By how much, of the range, missing clients may move a mean where weights differ; except with
+        probability delta. A client that is drawn thirty times is missing thirty times at once.
+        """
+        if not self.missing:
             return 0.0
-        if self.asks_everyone(size):  # and some are missing
-            times = np.ones(self.n_clients) if everyone.times is None else everyone.times.astype(np.float64)
-            share = answer.count / everyone.weight
-            return sqrt((1 - share) / share * float(times @ times) / everyone.weight**2)
-        left = 1.0 - answer.clients / self.n_clients if self.weights is None else 1.0
-        return sqrt(max(left, 0.0) / answer.count)
+        chance = highest_share(self.missing, self.asked, delta / 3)
+        off = thinned(self.population.weights, self.population.n_clients, chance, delta / 3)
+        if self.draws:  # nor by more than their weight, which the draws that went to them tell
+            off = min(off, highest_share(self.unanswered, self.draws + self.unanswered, delta / 3))
+        return off
+
+    def interval(self, mean: float, grid: Grid, counts: Ids, alpha: float, key: int) -> tuple[float, float]:
+        """Limits of the mean over everyone, from the mean over the sample and the histogram of its values by coins
+        on a grid; except with probability alpha.
+        """
+        if self.complete:
+            return mean, mean
+        top, spent = grid.top, alpha / 50
+        p = self.population.weights
+        alike = 1 / self.population.n_clients if p is None else float(p @ p) / float(p.sum()) ** 2
+        off = grid.coarsest * sqrt(log(2 / spent) / 2 * alike)  # the coins of everybody together (Hoeffding)
+        if self.missing:
+            off, spent = off + top * self.shift(alpha / 4), spent + alpha / 4
+        low = high = mean
+        if self.draws:
+            low, high = mean_interval(grid.points, counts, top, population=self.among, alpha=alpha - spent, key=key)
+        return max(low - off, self.heard * mean), min(high + off, self.heard * mean + (1 - self.heard) * top)
+
+    def highest(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
+        """No mean over everyone is higher of which the mean over these draws (a sample like this, or several) is at
+        most `mean`; except with probability delta.
+        """
+        certain = self.heard * mean + (1 - self.heard) * tail.top
+        if self.complete:
+            return mean
+        spent = delta / 4 if self.missing else 0.0
+        off = tail.top * self.shift(spent) if self.missing else 0.0
+        by_chance = highest_mean(mean, draws, tail, delta - spent) if draws else mean
+        return min(by_chance + off, certain, max(tail.mean, mean))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +258,7 @@ class Talk:
     def __init__(self, population: Population, matroid: Matroid, seed: int) -> None:
         self.population, self.matroid, self.seed = population, matroid, seed
         self.rounds = 0
+        self.cohort = population.everyone  # who was asked last
 
     def ask(self, question: Query | Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
         """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with their key."""
@@ -204,7 +266,8 @@ class Talk:
             number, key = self.rounds, key_of(self.seed, self.rounds)
             self.rounds += 1
             query = question if isinstance(question, Query) else question(key)
-            ask = Ask(query, self.population.draw(size, key_of(key, 1)), label, number)
+            self.cohort = self.population.draw(size, key_of(key, 1))
+            ask = Ask(query, self.cohort, label, number)
             answer = yield ask
             if not answer.lost:
                 return answer
@@ -212,3 +275,7 @@ class Talk:
             f"{label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "
             f"{ask.cohort.size:,}); a stored run can be resumed when more are there"
         )
+
+    def sample(self, answer: Sum) -> Sample:
+        """How those who answered last stand for everyone."""
+        return self.population.sample(self.cohort, answer)

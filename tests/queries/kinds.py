@@ -33,7 +33,6 @@ from folkmoot.queries import (
     Ranges,
     ShardBase,
     Singletons,
-    Spread,
     Values,
     Votes,
 )
@@ -202,15 +201,7 @@ def values(objective: Objective) -> Query:
 
 def appraisal(objective: Objective) -> Query:
     most = limits(objective)
-    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single)
-
-
-def spread(objective: Objective) -> Query:
-    """At a whole point: elsewhere sampled families look at sets of their own."""
-    most, n = limits(objective), objective.n_items
-    return Spread(
-        x=point(n) if objective.closed_form else (np.arange(n) % 2).astype(float), single=most.single, whole=most.whole
-    )
+    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, key=KEY)
 
 
 def shards(*, deal: bool, items: Ids | None = None) -> Maker:
@@ -248,7 +239,6 @@ KINDS: dict[str, Maker] = {
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
-    "spread": spread,
     "values": values,
     "appraisal": appraisal,
 }
@@ -257,7 +247,7 @@ BY_TIMES = {
     "gains, by importance",
     "gains and value, uniform chance",
     "importance",
-    "magnitude",
+    "appraisal",
 }  # whose numbers are not `times` what one would answer
 GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
 SHARDS: dict[str, Maker] = {

@@ -1,8 +1,6 @@
 """How good an answer is, from sums: what it is worth, and what no allowed set can be worth more than."""
 
-from dataclasses import dataclass
 from math import inf
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -10,17 +8,26 @@ import numpy as np
 from folkmoot.algorithms.problem import Problem, in_order
 from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
-from folkmoot.matroids.matroid import Matroid
+from folkmoot.confidence import Tail
 from folkmoot.queries.gradient import Gradient
 from folkmoot.queries.query import FINE_BITS
-from folkmoot.queries.values import LIMIT, Appraisal, Moments, Spread, asked_about
+from folkmoot.queries.values import LIMIT, Appraisal, asked_about
 from folkmoot.result import Estimate
-from folkmoot.rounds import Run
+from folkmoot.rounds import Run, Sample
 from folkmoot.sets import Array, Ids, Mask, indicator
 
-MOST_LOOKS = 3  # points from which the bound is looked at; the lowest may be low by luck
+MOST_LOOKS = 3  # points from which the bound is looked at
+WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
 RANDOM_BASES = 8  # whose mean is shown as "random"
+
+
+class Look(NamedTuple):
+    """What the clients asked say about the optimum from a point: to them on average, no allowed set is worth more."""
+
+    gradient: Array
+    bound: float
+    sample: Sample
 
 
 class Appraised(NamedTuple):
@@ -31,77 +38,78 @@ class Appraised(NamedTuple):
     gains: Array
 
 
-def appraised(problem: Problem, chosen: Mask, order: Ids, ceiling: "Ceiling", confidence: float) -> Run[Appraised]:
+def appraised(problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float) -> Run[Appraised]:
     """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many.
 
-    `order`: all items, in which what each adds to those before it is told.
+    `order`: all items, in which what each adds to those before it is told. Half of what confidence leaves is spent on
+    each end of the interval; the bound's half is shared by the ways that lead to one.
     """
-    talk, matroid, ranges, alone = problem.talk, problem.matroid, problem.ranges, problem.singletons
-    popular = indicator(matroid.n_items, matroid._first_base(in_order(alone, key_of(talk.seed, -4))))
+    talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
     rng = np.random.default_rng(key_of(talk.seed, -5))
     randoms = [
         indicator(matroid.n_items, matroid._first_base(rng.permutation(matroid.n_items))) for _ in range(RANDOM_BASES)
     ]
     order = order[chosen[order]]
     firsts = [indicator(matroid.n_items, order[:count]) for count in range(len(order))]
-    items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
-    last = Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single)
-    answer = yield from talk.ask(last, problem.jury, "appraisal")
-    worth, most, cut = last.moments(answer.total, answer.count)
-    means = last.mean(answer.total, answer.count)
-    error = talk.population.error(problem.jury, answer)
-    value = float(means[0])
-    least = ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
-    off = NormalDist().inv_cdf((1 + confidence) / 2) * error * float(worth.deviation[0]) + least
-    z = NormalDist().inv_cdf(1 - (1 - confidence) / 2 / (MOST_LOOKS + 1))
-    bound, high = ceiling.high(matroid, 0.0), ceiling.high(matroid, z)
-    everything = float(most.mean[0]) + least  # nor is any set worth more than all items together
-    bound, high = min(bound, everything), min(high, everything + z * error * float(most.deviation[0]))
-    clipped = max(ranges.clipped, ceiling.cut, cut)
-    if clipped:  # values beyond the range count for less than they are: nothing above is bounded
-        bound = high = inf
-    elif not alone.any():  # nobody gains anything: nothing is the best possible
-        off = bound = high = 0.0
+    items, masks = asked_about(np.array([chosen, popular_base(problem), *randoms, *firsts]))
+
+    def question(key: int) -> Appraisal:
+        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
+
+    last, key = question(0), key_of(talk.seed, -10)
+    answer = yield from talk.ask(question, problem.jury, "appraisal")
+    sample, means = talk.sample(answer), last.mean(answer.total, answer.count)
+    worth, everything = last.histograms(answer.total)
+    value, alpha = float(means[0]), 1 - confidence
+    low, high = sample.interval(value, last.grid, worth, alpha, key)
+    mean = float(last.grid.points @ everything) / answer.count
+    _, most = sample.interval(mean, last.grid, everything, alpha / WAYS, key)
+    tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
+    nothing = tail.top == 0 or (sample.complete and mean == 0)  # nobody gains anything, for certain
+    least = 0.0 if nothing else ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
+    bound_high = min(highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
+    clipped = max(ranges.clipped, last.cut(answer.total, answer.count))
+    known = (ranges.public or ranges.surveyed) and not clipped
     estimate = Estimate(
         value=value,
-        low=max(value - off, 0.0),
-        high=inf if clipped else value + off,
-        bound=max(bound, value),
-        bound_high=max(high, value),
+        low=max(low - least, 0.0),
+        high=max(high + least, value) if known else inf,
+        bound=max(min([look.bound for look in looks] + [mean + least]), value) if known else inf,
+        bound_high=max(bound_high, value) if known else inf,
         confidence=confidence,
         clients=answer.clients,
-        everyone=ranges.complete and ceiling.complete and error == 0 and not clipped,
+        everyone=(ranges.complete or ranges.public)
+        and all(look.sample.complete for look in looks)
+        and sample.complete
+        and not clipped,
         popularity=float(means[1]),
         random=float(means[2 : 2 + RANDOM_BASES].mean()),
         clipped=clipped,
+        range_from="public" if ranges.public else "everyone" if ranges.surveyed else "jury",
     )
     return Appraised(estimate, order, np.diff(np.append(means[2 + RANDOM_BASES :], value)))
 
 
-@dataclass(frozen=True)
-class Ceiling:
-    """What the gradient at y says about the optimum: no allowed O is worth more than the tangent at y towards it."""
+def popular_base(problem: Problem) -> Mask:
+    """The base of what is worth most by itself."""
+    order = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+    return indicator(problem.matroid.n_items, problem.matroid._first_base(order))
 
-    y: Array
-    gradient: Moments
-    value: Moments
-    error: float  # of a mean, in standard deviations; 0 where everybody answered
-    lost: float  # what fixed point may have lost
-    cut: float  # the share of clients whose values do not fit the range
 
-    @property
-    def complete(self) -> bool:
-        return self.error == 0
+def highest(looks: list[Look], tail: Tail, delta: float) -> float:
+    """No allowed set is worth more to everyone, except with probability delta for each look and each mean of looks.
 
-    def high(self, matroid: Matroid, z: float) -> float:
-        """A bound that the sample's errors do not break but for the chance of z.
-
-        The mean of O's own tangent is off by at most z deviations of it, and these are at most the sum of the
-        deviations of its parts; so with every part raised by its own, the best base is not below O.
-        """
-        raised = (1.0 - self.y) * (self.gradient.mean + z * self.error * self.gradient.deviation)
-        value = float(self.value.mean[0] + z * self.error * self.value.deviation[0])
-        return bound_from_gains(value, raised, matroid) + self.lost
+    The optimum is one set, whoever is asked. To those asked on average it is worth no more than a look says; so only
+    the error of that one mean counts, and that of its mean over several independent looks is smaller.
+    """
+    found = [look.sample.highest(look.bound, look.sample.draws, tail, delta) for look in looks]
+    for count in range(2, len(looks) + 1):
+        some = looks[:count]
+        draws = np.array([look.sample.draws for look in some])
+        if draws.all():
+            mean = float(draws @ [look.bound for look in some]) / int(draws.sum())
+            found.append(max(look.sample.highest(mean, int(draws.sum()), tail, delta) for look in some))
+    return min(found)
 
 
 def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
@@ -112,28 +120,17 @@ def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
     return np.minimum(BETWEEN * (x + at_set), 1.0)
 
 
-def looked_from(problem: Problem, points: list[Array], so_far: Ceiling | None = None) -> Run[Ceiling]:
-    """The lowest of the bounds from these points (and so far), one sum over the gradients of all items each.
+def look_from(problem: Problem, y: Array) -> Run[Look]:
+    """What no allowed set is worth more than, from one sum over the gradients at y of all items.
 
-    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. Where
-    everybody answers the gradient alone is enough; else its spread is asked for too.
+    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That
+    holds for the mean over any clients, and so for those who are asked.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    seen = [] if so_far is None else [so_far]
     lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + talk.population.slack)
-    nothing = np.zeros(matroid.n_items)
-    for y in points:
-        gradient, value, cut, error = Moments(nothing, nothing), Moments(nothing, nothing), 0.0, 1.0
-        if talk.population.asks_everyone(problem.jury):
-            plain = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
-            answer = yield from talk.ask(plain, problem.jury, "bound, all items")
-            error = talk.population.error(problem.jury, answer)
-            gradient = Moments(plain.mean(answer.total, answer.count), nothing)
-            value = Moments(np.array([plain.value(answer.total, answer.count)]), np.zeros(1))
-        if error:
-            spread = Spread(x=y, whole=ranges.whole, single=ranges.single)
-            answer = yield from talk.ask(spread, problem.jury, "bound, all items")
-            error = talk.population.error(problem.jury, answer)
-            gradient, value, cut = spread.moments(answer.total, answer.count)
-        seen.append(Ceiling(y, gradient, value, error, lost, cut))
-    return min(seen, key=lambda one: one.high(matroid, 2.0))
+    plain = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+    answer = yield from talk.ask(plain, problem.jury, "bound, all items")
+    gradient = plain.mean(answer.total, answer.count)
+    value = plain.value(answer.total, answer.count)
+    bound = bound_from_gains(value, (1.0 - y) * gradient, matroid) + lost
+    return Look(gradient, bound, talk.sample(answer))

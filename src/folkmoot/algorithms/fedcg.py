@@ -128,6 +128,10 @@ class FedCG(Federated):
     def asked(self) -> int | None:
         return self.cohort
 
+    @property
+    def needs_sums(self) -> bool:
+        return self.answer == "votes"
+
     def searching(self, matroid: Matroid) -> int:
         return self.rounds
 

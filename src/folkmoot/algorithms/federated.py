@@ -1,17 +1,17 @@
 """What every federated method shares: its settings, and the course of its conversation.
 
-A method searches, each in its own way, for a point x or a set. Then all do the same: see `polish` and `appraisal`. The clients who
-score candidates are the jury.
+A method searches, each in its own way, for a point x or a set. Then all do the same: see `polish` and `appraisal`.
+The clients who score candidates are the jury.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import folkmoot.rounding as rounding
-from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, looked_from, near
+from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, look_from, near
 from folkmoot.algorithms.polish import polished, scored
 from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
@@ -25,7 +25,6 @@ from folkmoot.sets import Array, Ids, Mask
 
 JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
 FEW_DRAWS = 4  # under matroids where a draw takes seconds
-FEWEST_JURORS = 30  # intervals are normal approximations
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +45,16 @@ class Federated(ABC):
 
     shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
     roundings: how many pipage draws are scored beside the top of x. polish: at most so many rounds of best swaps.
-    jury: clients who score (None: 40 cohorts, or everyone). clip: share of clients whose values must fit the
-    public range whole. confidence: of the estimate.
+    jury: clients who score (None: 40 cohorts, or everyone). range_from: whom to ask how large values are, unless the
+    objective knows (`most`); only "everyone" leads to bounds, since a few clients unasked may hold nearly all value.
+    clip: share of clients whose values must fit the public range whole. confidence: of the estimate.
     """
 
     shortlist: int | None = None
     roundings: int = 31
     polish: int = 4
     jury: int | None = None
+    range_from: Literal["everyone", "jury"] = "everyone"
     clip: float = 1.0
     confidence: float = 0.95
 
@@ -73,6 +74,11 @@ class Federated(ABC):
     def asked(self) -> int | None:
         """Clients a round of the search; None: everyone."""
         return None
+
+    @property
+    def needs_sums(self) -> bool:
+        """Whether the search must know what all items are worth to a client, one by one."""
+        return False
 
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
@@ -95,6 +101,8 @@ class Federated(ABC):
         as_count(self.polish, "polish", least=0)
         if self.jury is not None:
             as_count(self.jury, "jury")
+        if self.range_from not in ("everyone", "jury"):
+            raise InputError(f'range_from: needs "everyone" or "jury", got {self.range_from!r}')
         if not 0 < as_number(self.clip, "clip") <= 1:
             raise InputError(f"clip: needs a share above 0 and up to 1, got {self.clip}")
         if not 0 < as_number(self.confidence, "confidence") <= 0.9999:
@@ -103,14 +111,7 @@ class Federated(ABC):
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
-        if jury is not None and jury < min(FEWEST_JURORS, talk.population.n_clients):
-            raise InputError(
-                f"jury: {jury} clients are too few to tell how good an answer is; give at least {FEWEST_JURORS}, "
-                "or None"
-            )
-        answer = yield from talk.ask(Magnitude(), jury, "range of values")
-        complete = answer.count == talk.population.everyone.weight
-        ranges = replace(Magnitude.ranges(answer.total, clip=self.clip), complete=complete)
+        ranges = yield from self._ranges(talk, jury)
         alone = yield from singleton_means(talk, ranges, jury)
         problem = Problem(talk, ranges, jury, alone)
         if self.shortlist is not None:
@@ -122,15 +123,28 @@ class Federated(ABC):
         if len(candidates) > 1:
             scores = yield from scored(problem, candidates, "scoring roundings")
             first = candidates[int(scores.argmax())]
-        ceiling = yield from looked_from(problem, [near(problem, first, x)])
-        chosen = yield from polished(problem, first, ceiling.gradient.mean, self.polish)
+        looks = [(yield from look_from(problem, near(problem, first, x)))]
+        chosen = yield from polished(problem, first, looks[0].gradient, self.polish)
         further = [] if (chosen == first).all() else [near(problem, chosen, x)]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
-        ceiling = yield from looked_from(problem, further, ceiling)
-        worth = yield from appraised(problem, chosen, self._order(problem, found), ceiling, self.confidence)
+        for y in further:
+            looks.append((yield from look_from(problem, y)))
+        worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
         covered = self.shortlist is None and talk.population.closed_form
         return Outcome(chosen, x, worth, ranges, found.promise, covered)
+
+    def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
+        """How large numbers are: as everybody knows, or as clients say."""
+        most = talk.population.most
+        if most is not None and not self.needs_sums:
+            return Ranges(most, most, talk.matroid.n_items * most, public=True)
+        answer = yield from talk.ask(Magnitude(), jury if self.range_from == "jury" else None, "range of values")
+        found = Magnitude.ranges(answer.total, clip=self.clip)
+        surveyed = talk.cohort.everyone
+        if most is not None:
+            return replace(found, single=most, whole=most, clipped=0.0, public=True)
+        return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(answer).complete)
 
     def _order(self, problem: Problem, found: Found) -> Ids:
         """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""

@@ -20,7 +20,7 @@ class Coverage(FacilityLocation):
     """
 
     _argument = "membership"
-    _least = _most = 1.0
+    _least = _most = _row_most = 1.0
 
     def __init__(self, membership: Any, **options: Unpack[RowOptions]) -> None:
         super().__init__(membership, **options)

@@ -51,6 +51,7 @@ class Objective(ABC):
     """A batch of clients with their private functions over the same public items."""
 
     closed_form: bool = False  # is the gradient of the multilinear extension exact?
+    most: float | None = None  # no set is worth more to a client, as everybody knows beforehand; None: nobody knows
 
     n_items: int
     n_clients: int

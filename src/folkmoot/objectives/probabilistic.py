@@ -19,7 +19,7 @@ class ProbabilisticCoverage(Accumulated):
 
     closed_form = True
     _argument = "probabilities"
-    _most = 1.0
+    _most = _row_most = 1.0
     _kind = MISSES
 
     def __init__(self, probabilities: Any, **options: Unpack[RowOptions]) -> None:

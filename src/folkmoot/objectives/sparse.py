@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from folkmoot.errors import InputError
-from folkmoot.inputs import as_matrix, as_owners, as_weights
+from folkmoot.inputs import as_matrix, as_number, as_owners, as_weights
 from folkmoot.kernels import blocks, kernel, on_threads
 from folkmoot.objectives.columns import Columns
 from folkmoot.objectives.objective import Objective
@@ -58,6 +58,7 @@ class RowOptions(TypedDict, total=False):
     owners: ArrayLike | None  # which client owns each row; a row a client unless given
     row_weights: ArrayLike | None  # how much each row counts within its client
     keep_empty: bool  # allow rows without an entry
+    most: float | None  # no set is worth more to a client, as everybody knows (five stars)
     item_names: Any
     client_names: Any
 
@@ -77,6 +78,7 @@ class SparseRows(Objective):
         owners: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
         keep_empty: bool = False,
+        most: float | None = None,
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
@@ -95,12 +97,23 @@ class SparseRows(Objective):
         self._describe(rows.shape[1], n_clients, weights, item_names, client_names)
         frozen(self.row_weight)
         self.layout = sealed(self._arranged(rows))
+        if most is not None:
+            self.most = self._checked_most(as_number(most, "most"))
+        elif owner is None and row_weights is None and np.isfinite(self._row_most):
+            self.most = self._row_most
+
+    def _checked_most(self, most: float) -> float:
+        largest = float(self._ceilings().max())
+        if not largest <= most < np.inf:
+            raise InputError(f"most: {most:g} is said to be the most that a set is worth, but one is worth {largest:g}")
+        return most
 
     # What a family brings: its argument, the range of an entry, its layout and its kernels.
 
     _argument: str
     _least: float = 0.0
     _most: float = np.inf
+    _row_most: float = np.inf  # no set is worth more to a row
 
     @abstractmethod
     def _arranged(self, rows: Rows) -> Layout: ...

@@ -73,6 +73,7 @@ def save_parts(
     concave: str | float | None = None,
     weights: ArrayLike | None = None,
     keep_empty: bool = False,
+    most: float | None = None,
     item_names: Any = None,
     client_names: Any = None,
 ) -> None:
@@ -85,7 +86,9 @@ def save_parts(
     _refuse_family(family, "family")
     if weights is not None:
         weights = as_weights(weights, np.size(weights))  # before the work; whether they are enough is known after
-    options: dict[str, Any] = {"keep_empty": keep_empty} | ({} if concave is None else {"concave": concave})
+    options: dict[str, Any] = {"keep_empty": keep_empty, "most": most} | (
+        {} if concave is None else {"concave": concave}
+    )
     about: dict[str, Any] = {}
     growing: dict[str, tuple[np.dtype[Any], BinaryIO]] = {}
     ends = dict.fromkeys(POINTERS, 0)
@@ -153,7 +156,7 @@ def _refuse_family(family: Any, name: str) -> None:
 def _about(objective: SparseRows) -> dict[str, Any]:
     """Everything that is not an array."""
     about = {"format": FORMAT, "family": type(objective).__name__, "owned": objective.client_rows is not None}
-    about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names")}
+    about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names", "most")}
     if isinstance(objective, ConcaveOverModular):
         about["concave"] = {kind: name for name, kind in CONCAVE.items()}.get(objective._kind, objective._cap)
     return about
@@ -242,6 +245,8 @@ def _mapped(archive: ZipFile, mapped: mmap) -> Objective:
     objective.n_items, objective.n_clients = n_items, len(objective.client_weights)
     objective.item_names = as_names(about.get("item_names"), n_items, "item_names")
     objective.client_names = as_names(about.get("client_names"), objective.n_clients, "client_names")
+    if about.get("most") is not None:  # trusted, as the entries are
+        objective.most = as_number(about["most"], "most")
     if isinstance(objective, ConcaveOverModular):
         concave = about.get("concave")
         objective._kind = CONCAVE.get(str(concave), CAP)

@@ -5,7 +5,7 @@ from folkmoot.queries.gradient import Gradient, Votes
 from folkmoot.queries.local import LocalBase, LocalWalk, ShardBase
 from folkmoot.queries.magnitude import Magnitude, Ranges
 from folkmoot.queries.query import Query
-from folkmoot.queries.values import Appraisal, Spread, Values
+from folkmoot.queries.values import Appraisal, Values
 
 __all__ = [
     "Appraisal",
@@ -19,7 +19,6 @@ __all__ = [
     "Ranges",
     "ShardBase",
     "Singletons",
-    "Spread",
     "Values",
     "Votes",
 ]

@@ -3,30 +3,40 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
+from folkmoot.confidence import Tail
 from folkmoot.errors import InputError
 from folkmoot.objectives.objective import Objective
-from folkmoot.queries.query import Query, dense
+from folkmoot.queries.query import Query
 from folkmoot.sets import Array, Ids, Mask, Rows
 
 LEAST, MOST = -64, 63  # exponents; what lies beyond counts as the last
-BINS = MOST - LEAST + 2  # the first is for nothing at all
+STEPS = 4  # marks between a number and its double
+# The marks, each a power of two times one of these; the last covers what lies beyond all others too.
+TOPS = np.ldexp(
+    np.array([0.5946035575013605, 0.7071067811865476, 0.8408964152537145, 1.0]), np.arange(LEAST, MOST + 1)[:, None]
+).reshape(-1)
+BINS = len(TOPS) + 1  # the first is for nothing at all
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Powers of two that (nearly) nobody's numbers are above."""
+    """Numbers that (nearly) nobody's are above."""
 
     single: float  # what one item is worth to a client
     whole: float  # what a set is worth to a client
     sum: float  # what all items are worth to a client, one by one
-    clipped: float = 0.0  # the share of the clients asked whose largest number lies above
+    clipped: float = 0.0  # the share of the clients asked, by weight, whose largest number lies above
     complete: bool = False  # whether everybody was asked, and answered
+    public: bool = False  # whether everybody knows that nothing is above, without asking
+    surveyed: bool = False  # whether everybody was asked; some may not have answered
+    tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
 
 
 @dataclass(frozen=True)
 class Magnitude(Query):
-    """Each client marks the powers of two that cover its best item, all items together, and their sum."""
+    """Each client marks the numbers that cover its best item, all items together, and their sum."""
 
     @property
     def length(self) -> int:
@@ -36,39 +46,43 @@ class Magnitude(Query):
     def bound(self) -> int:
         return 1
 
+    def hit(self, answers: int) -> int:
+        return min(self.length, 3 * answers)
+
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         nothing: Mask = np.zeros(clients.n_items, dtype=bool)
-        singletons = clients._gains(nothing)
-        out = np.zeros((clients.n_clients, 3, BINS), dtype=np.int64)
         largest = clients._largest_shares(np.ones(clients.n_items))
-        together = np.asarray(singletons.sum(axis=1), dtype=np.float64).reshape(-1)
-        for at, values in enumerate((largest, clients._ceilings(), together)):
-            out[np.arange(clients.n_clients), at, bins_of(values)] = np.minimum(times, 1)
-        return dense(out.reshape(clients.n_clients, -1))
+        together = np.asarray(clients._gains(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
+        marks = np.stack([bins_of(values) for values in (largest, clients._ceilings(), together)], axis=1)
+        places = (marks + BINS * np.arange(3)).reshape(-1)
+        start = np.arange(0, len(places) + 1, 3)
+        return sparse.csr_array((np.repeat(times, 3), places, start), shape=(clients.n_clients, self.length))
 
     @staticmethod
     def ranges(total: Ids, *, clip: float = 1.0) -> Ranges:
         """The ranges that hold at least a share `clip` of the clients whole."""
         tops, beyond = [], 0.0
-        for what, counts in enumerate(total.reshape(3, BINS)):
-            reached = np.cumsum(counts[1:])  # of those who have anything at all
+        counts = total.reshape(3, BINS)
+        for what in range(3):
+            reached = np.cumsum(counts[what, 1:])  # of those who have anything at all
             if not reached[-1]:
                 tops.append(1.0)
                 continue
             top = int(np.searchsorted(reached, clip * reached[-1] - 1e-9))
-            if top in (0, BINS - 2):
+            if top in (0, len(TOPS) - 1):
                 raise InputError(
-                    f"values: lie {'above' if top else 'below'} 2^{top + LEAST}; rescale them nearer to one, "
+                    f"values: lie {'above' if top else 'below'} {TOPS[top]:.3g}; rescale them nearer to one, "
                     "so that sums keep their digits"
                 )
             if what < 2:  # the sum is for votes alone
-                beyond = max(beyond, float((reached[-1] - reached[top]) / counts.sum()))
-            tops.append(2.0 ** (top + LEAST))
-        return Ranges(tops[0], tops[1], tops[2], beyond)
+                beyond = max(beyond, float((reached[-1] - reached[top]) / counts[what].sum()))
+            tops.append(float(TOPS[top]))
+        shares = counts[1] / max(int(counts[1].sum()), 1)
+        some = np.flatnonzero(shares)
+        worth = Tail(np.concatenate(([0.0], TOPS))[some], shares[some]) if some.size else None
+        return Ranges(tops[0], tops[1], tops[2], beyond, tail=worth)
 
 
 def bins_of(values: Array) -> Ids:
-    """0 for nothing; else one more than the exponent's place, where 2^exponent is the first not below."""
-    mantissas, exponents = np.frexp(np.maximum(values, 0.0))
-    exponents = exponents - (mantissas == 0.5)  # a power of two covers itself
-    return np.where(values > 0, np.clip(exponents, LEAST, MOST) - LEAST + 1, 0)
+    """0 for nothing; else one more than the place of the first top that is not below."""
+    return np.where(values > 0, np.minimum(np.searchsorted(TOPS, values), len(TOPS) - 1) + 1, 0)

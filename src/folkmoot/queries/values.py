@@ -2,28 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from folkmoot.coding import Coding, whole_numbers
+from folkmoot.coding import Coding, coins, key_of, whole_numbers
+from folkmoot.confidence import Grid
 from folkmoot.objectives.objective import Objective
-from folkmoot.queries.query import FINE_BITS, Query, beside, dense
+from folkmoot.queries.query import FINE_BITS, Query, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 LIMIT: int = 2**FINE_BITS - 1
 SETS_AT_ONCE = 64
-
-
-class Moments(NamedTuple):
-    mean: Array
-    deviation: Array  # the standard deviation of one client's number
-
-    @classmethod
-    def of(cls, mean: NDArray[Any], square: NDArray[Any]) -> "Moments":
-        return cls(np.asarray(mean, dtype=np.float64), np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,88 +74,61 @@ class Values(Query):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(Values):
-    """Values, and for the first of them and for everything together (what no set is worth more than) the square: all
-    means, and the spreads that matter. The last number marks clients whose values do not fit the range.
+    """Values; a mark for clients whose values do not fit the range; and two histograms, of what the first set and of
+    what everything together is worth to whom.
+
+    A value falls between two points of a grid and counts at one of them by a coin that keeps its mean, so that the
+    histogram's mean is that of the values but for the coins. (Who counts often is dealt out between both.)
     """
 
     single: float
+    key: int
+
+    @property
+    def grid(self) -> Grid:
+        return Grid(self.whole)
 
     @property
     def length(self) -> int:
-        return len(self.sets) + 4
-
-    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.concatenate([super()._total(clients, ids, times), times @ self._beside(clients)])
-
-    def _numbers(self, clients: Objective) -> Ids:
-        return np.hstack([super()._numbers(clients), self._beside(clients)])
-
-    def _beside(self, clients: Objective) -> Ids:
-        """The first set's square, everything, its square, and the mark."""
-        first, most = clients._values(next(self._some(clients))[:1])[:, 0], clients._ceilings()
-        squares = [fixed_point(numbers**2, self.scale * self.whole) for numbers in (first, most)]
-        cut = cut_off(clients, self.single, self.whole)
-        return np.stack([squares[0], fixed_point(most, self.scale), squares[1], cut], axis=1)
-
-    def moments(self, total: Ids, count: int) -> tuple[Moments, Moments, float]:
-        """Of the first set's value, and of everything together; and the share of clients that were cut."""
-        unit = self.scale / count
-        first = Moments.of(self.mean(total, count)[:1], total[-4:-3] * (unit * self.whole))
-        most = Moments.of(total[-3:-2] * unit, total[-2:-1] * (unit * self.whole))
-        return first, most, float(total[-1] / count)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Spread(Query):
-    """∇f̂_i(x), f̂_i(x) and the squares of each, and who does not fit the range: means and spreads of a gradient."""
-
-    x: Array
-    single: float
-    whole: float
-
-    def __post_init__(self) -> None:
-        frozen(self.x)
-
-    @property
-    def length(self) -> int:
-        return 2 * len(self.x) + 3
-
-    @property
-    def bound(self) -> int:
-        return LIMIT
-
-    @property
-    def scale(self) -> float:
-        return self.single / LIMIT
+        return len(self.sets) + 1 + 2 * len(self.grid.points)
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        if clients.closed_form:
-            gradients, values = clients._gradients_and_values(self.x)
-        else:
-            gradients, values = clients.gradients(self.x), clients.extension(self.x)
-        parts = [
-            sparse.csr_array((fixed_point(data, unit), gradients.indices, gradients.indptr), shape=gradients.shape)
-            for data, unit in ((gradients.data, self.scale), (gradients.data**2, self.scale * self.single))
+        values = self._numbers(clients) * times[:, None]
+        cut = (cut_off(clients, self.single, self.whole) * times)[:, None]
+        counts = [self._counts(told, salt, ids, times) for salt, told in enumerate(self._told(clients))]
+        parts = [dense(np.hstack([values, cut])), *counts]
+        return sparse.csr_array(sparse.hstack(parts, format="csr"))
+
+    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        cut = times @ cut_off(clients, self.single, self.whole)
+        counts = [
+            np.asarray(self._counts(told, salt, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
+            for salt, told in enumerate(self._told(clients))
         ]
-        unit = self.whole / LIMIT
-        columns = (
-            fixed_point(values, unit),
-            fixed_point(values**2, unit * self.whole),
-            cut_off(clients, self.single, self.whole),
-        )
-        rows = beside(sparse.csr_array(sparse.hstack(parts, format="csr")), np.stack(columns, axis=1))
-        rows.data *= np.repeat(times, np.diff(rows.indptr))
-        return rows
+        return np.concatenate([super()._total(clients, ids, times), [cut], *counts])
 
-    def moments(self, total: Ids, count: int) -> tuple[Moments, Moments, float]:
-        """Of the gradient, of the value; and the share of clients that were cut."""
-        n, unit = len(self.x), self.whole / LIMIT
-        gradient = Moments.of(total[:n] * (self.scale / count), total[n : 2 * n] * (self.scale * self.single / count))
-        value = Moments.of(total[-3:-2] * (unit / count), total[-2:-1] * (unit * self.whole / count))
-        return gradient, value, float(total[-1] / count)
+    def _told(self, clients: Objective) -> tuple[Array, Array]:
+        """What the first set, and everything, is worth to each."""
+        return clients._values(next(self._some(clients))[:1])[:, 0], clients._ceilings()
 
-    def value(self, total: Ids, count: int) -> float:
-        return float(total[-3] * (self.whole / LIMIT) / count)
+    def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
+        """One row a client, with its times at the two points around its value."""
+        grid = self.grid
+        below, way = grid.neighbours(values)
+        above = np.floor(times * way + coins(np.uint64(key_of(self.key, salt)), ids, 0)).astype(np.int64)
+        data = np.stack([times - above, above], axis=1).reshape(-1)
+        places = np.stack([below, below + 1], axis=1).reshape(-1)
+        start = np.arange(0, len(places) + 1, 2)
+        return sparse.csr_array((data, places, start), shape=(len(values), len(grid.points)))
+
+    def cut(self, total: Ids, count: int) -> float:
+        """The share of the clients whose values do not fit."""
+        return float(total[len(self.sets)] / count)
+
+    def histograms(self, total: Ids) -> tuple[Ids, Ids]:
+        """How often the first set, and everything, is worth each point of the grid."""
+        first, everything = total[len(self.sets) + 1 :].reshape(2, -1)
+        return first, everything
 
 
 def cut_off(clients: Objective, single: float, whole: float) -> Ids:
@@ -178,7 +141,3 @@ def asked_about(members: Mask) -> tuple[Ids, Mask]:
     """Sets over all items, as the items that occur and the sets over those."""
     items = np.flatnonzero(members.any(axis=0))
     return items, np.ascontiguousarray(members[:, items])
-
-
-def fixed_point(values: Array, unit: float) -> Ids:
-    return whole_numbers(values, Coding(unit, LIMIT, False, 0))
