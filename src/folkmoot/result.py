@@ -157,11 +157,9 @@ class Result:
     def __str__(self) -> str:
         known = "" if self.value is None else f", value {self.value:.6g}"
         known += " (over every client: only a simulator can know)" if known and self.estimate else ""
-        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
         lines = [
             f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
-            f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible{sure} "
-            f"(upper bound {self.upper_bound:.6g}); {self.seconds:.3g} s, seed {self.seed}",
+            f"{self._proof()}{self.seconds:.3g} s, seed {self.seed}",
             *self._told(),
         ]
         name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}
@@ -179,6 +177,14 @@ class Result:
             lines.append(f"      … and {len(shown) - MOST_SHOWN} more")
         return "\n".join(lines)
 
+    def _proof(self) -> str:
+        """What is certain about the set beside the best possible; nothing where no bound holds."""
+        if not np.isfinite(self.upper_bound):
+            return ""
+        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
+        least = np.floor(self.ratio * 1e4) / 1e4
+        return f"at least {least:.4f} of the best possible{sure} (upper bound {self.upper_bound:.6g}); "
+
     def _told(self) -> list[str]:
         """What the sums of a federated run say."""
         lines = []
@@ -192,6 +198,8 @@ class Result:
                 lines.append(
                     f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
                 )
+            elif e.range_from == "jury":
+                lines.append("no bound: only the jury was asked how large values are; others may hold larger ones")
         if self.rounds:
             answers = sum(one.answered for one in self.rounds)
             smallest = min(one.answered for one in self.rounds if one.answered)

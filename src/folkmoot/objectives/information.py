@@ -10,6 +10,7 @@ S, whose number is the product of the features' numbers of values. In bits.
 """
 
 from collections.abc import Sequence
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,24 @@ class Information(Objective):
                 self.arity[client, item], self.offset[client, item] = values, used
                 used += values * classes
         self.store = np.concatenate(store)
+        self._widest = np.log2(self.arity.max(axis=0))  # of all clients, and kept when some are left out
+        room = np.cumsum(np.sort(self._widest)[::-1]) <= log2(MOST_STATES)
+        self.largest_set = None if room.all() else int(room.argmin())
 
     def _keep(self, clients: Ids) -> None:
         self.arity, self.offset = self.arity[clients], self.offset[clients]
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
+
+    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+        """Items leave a set by chance until no client has too many joint states."""
+        wide = sets @ self._widest > log2(MOST_STATES)
+        if not wide.any():
+            return sets
+        rng, sets = np.random.default_rng(seed), sets.copy()
+        for at in np.flatnonzero(wide):
+            members = rng.permutation(np.flatnonzero(sets[at]))
+            sets[at, members[np.cumsum(self._widest[members]) > log2(MOST_STATES)]] = False
+        return sets
 
     def _ceilings(self) -> Array:
         """H(Y): nothing tells more about the label than the label itself."""

@@ -31,6 +31,7 @@ DERIVED = ("_mean_weight", "_largest_terms", "_columns")  # worked out when firs
 # 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
 # 2^-50 of a benefit.
 LEAST_MISS = 2.0**-50
+ROUNDING = 1e-9
 LayoutT = TypeVar("LayoutT", bound="Layout")
 
 
@@ -104,8 +105,10 @@ class SparseRows(Objective):
 
     def _checked_most(self, most: float) -> float:
         largest = float(self._ceilings().max())
-        if not largest <= most < np.inf:
-            raise InputError(f"most: {most:g} is said to be the most that a set is worth, but one is worth {largest:g}")
+        if not largest <= most * (1 + ROUNDING) or not np.isfinite(most):
+            raise InputError(
+                f"most: nothing is said to be worth more than {most:g} to a client, but {largest:g} is there"
+            )
         return most
 
     # What a family brings: its argument, the range of an entry, its layout and its kernels.
