@@ -1,8 +1,8 @@
 """What a sample proves: coverage on every kind of tail, at every size, and widths that stay useful.
 
 Each claim is at 95 %, and is to hold in 0.94 of 200 samples. Of claims that held in just 95 % of all samples every
-fourth such test would fail by chance; these are proofs for the worst populations, hold far more often on any that is not, and
-the seeds are fixed. (`python -m benchmarks coverage` looks at whole runs, 400 seeds each.)
+fourth such test would fail by chance; these are proofs for the worst populations, which hold far more often on any that
+is not, and the seeds are fixed. (`python -m benchmarks coverage` looks at whole runs, 400 seeds each.)
 """
 
 from math import log, sqrt

@@ -119,15 +119,7 @@ def tail_of(name: str, clients: int = 3_000, items: int = 30) -> FacilityLocatio
     return FacilityLocation(tastes * scale[:, None], keep_empty=True)
 
 
-TAILS = (
-    "light",
-    "lognormal",
-    "Pareto",
-    "1 % times 1,000",
-    "0.1 % times 100,000",
-    "0.1 % of other tastes",
-    "rare items",
-)
+HEAVY = ("lognormal", "Pareto", "1 % times 1,000", "0.1 % times 100,000", "0.1 % of other tastes", "rare items")
 
 
 @pytest.mark.parametrize("name", ["light", *HEAVY])
