@@ -34,7 +34,8 @@ class Estimate:
     popularity: float  # what the most popular items are worth, and a random choice
     random: float
     clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
-    range_from: str = "everyone"  # who said how large values are: "everyone", "jury" (no bound then), or "public"
+    # Who said how large values are: "public" knowledge, "everyone", everyone who was "present", the "jury" (no bound).
+    range_from: str = "everyone"
 
     @property
     def ratio(self) -> float:

@@ -85,7 +85,7 @@ def appraised(problem: Problem, chosen: Mask, order: Ids, looks: list[Look], con
         popularity=float(means[1]),
         random=float(means[2 : 2 + RANDOM_BASES].mean()),
         clipped=clipped,
-        range_from="public" if ranges.public else "everyone" if ranges.surveyed else "jury",
+        range_from=ranges.source,
     )
     return Appraised(estimate, order, np.diff(np.append(means[2 + RANDOM_BASES :], value)))
 

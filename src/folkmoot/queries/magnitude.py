@@ -33,6 +33,13 @@ class Ranges:
     surveyed: bool = False  # whether everybody was asked; some may not have answered
     tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
 
+    @property
+    def source(self) -> str:
+        """Who said so."""
+        if self.public or self.complete:
+            return "public" if self.public else "everyone"
+        return "present" if self.surveyed else "jury"
+
 
 @dataclass(frozen=True)
 class Magnitude(Query):
