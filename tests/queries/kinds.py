@@ -29,6 +29,7 @@ from folkmoot.queries import (
     LocalBase,
     LocalWalk,
     Magnitude,
+    Participation,
     Query,
     Ranges,
     ShardBase,
@@ -41,7 +42,7 @@ from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_ma
 
 Maker = Callable[[Objective], Query]
 MATROIDS = (Free, Uniform, Partition, Laminar, Graphic, Transversal, Linear, Truncation)
-WIRE: dict[str, type] = {**Query.kinds, **{kind.__name__: kind for kind in MATROIDS}}
+WIRE: dict[str, type] = {**Query.kinds, "Participation": Participation, **{kind.__name__: kind for kind in MATROIDS}}
 
 KEY = 2**64 - 59
 ITEMS = np.array([4, 0, 5, 2])  # a shortlist, in no order
@@ -159,17 +160,32 @@ def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None
     return make
 
 
-def gains(kappa: float | None = None, *, important: bool = False, worth: bool = False) -> Maker:
+Takers = Callable[[Objective], Participation]
+
+
+def evenly(objective: Objective) -> Participation:
+    return Participation.uniform(2.0, 18)
+
+
+def by_scale(objective: Objective) -> Participation:
+    return Participation.by_scale(2.0, 18, limits(objective).single / 2)
+
+
+def by_whole(objective: Objective) -> Participation:
+    return Participation.by_scale(2.0, 18, limits(objective).whole / 2, "whole")
+
+
+def by_share(objective: Objective) -> Participation:
+    return Participation.by_share(1.7, 0.01, shares(objective))
+
+
+def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
     def make(objective: Objective) -> Query:
-        return Gains(
-            members=some_members(objective.n_items),
-            items=ITEMS,
-            most=limits(objective).single / (kappa or 1.0),
-            key=KEY,
-            kappa=kappa,
-            inverse=shares(objective) if important else None,
-            whole=limits(objective).whole / (kappa or 1.0) if worth else None,
-        )
+        who = None if takers is None else takers(objective)
+        most = limits(objective)
+        single, whole = ((one if who is None else who.most(1, one)) for one in (most.single, most.whole))
+        members = some_members(objective.n_items)
+        return Gains(members=members, items=ITEMS, most=single, key=KEY, who=who, whole=whole if worth else None)
 
     return make
 
@@ -232,10 +248,12 @@ KINDS: dict[str, Maker] = {
     "walk, graphic": walk(graphic, 2),
     "walk, sampled": walk(uniform, 3, samples=FEW),
     "gains": gains(),
-    "gains, uniform chance": gains(0.4),
-    "gains, by importance": gains(1.7, important=True),
+    "gains, uniform chance": gains(evenly),
+    "gains, by scale": gains(by_scale),
+    "gains, by all items together": gains(by_whole),
+    "gains, by importance": gains(by_share),
     "gains and value": gains(worth=True),
-    "gains and value, uniform chance": gains(0.4, worth=True),
+    "gains and value, uniform chance": gains(evenly, worth=True),
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
@@ -244,6 +262,8 @@ KINDS: dict[str, Maker] = {
 }
 BY_TIMES = {
     "gains, uniform chance",
+    "gains, by scale",
+    "gains, by all items together",
     "gains, by importance",
     "gains and value, uniform chance",
     "importance",

@@ -4,6 +4,7 @@ from folkmoot.queries.gains import Gains, Importance, Singletons
 from folkmoot.queries.gradient import Gradient, Votes
 from folkmoot.queries.local import LocalBase, LocalWalk, ShardBase
 from folkmoot.queries.magnitude import Magnitude, Ranges
+from folkmoot.queries.participation import Participation
 from folkmoot.queries.query import Query
 from folkmoot.queries.values import Appraisal, Values
 
@@ -15,6 +16,7 @@ __all__ = [
     "LocalBase",
     "LocalWalk",
     "Magnitude",
+    "Participation",
     "Query",
     "Ranges",
     "ShardBase",
