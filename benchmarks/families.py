@@ -21,7 +21,7 @@ from folkmoot.demo import homes, places
 from folkmoot.sets import Array
 
 K = 20
-CLIENTS = 6_000
+CLIENTS = 20_000
 EARTH = 6371.0  # km
 DATA = "FOLKMOOT_DATA"  # a folder with msweb/ and movielens-latest-small/
 
@@ -83,7 +83,7 @@ def plane(seed: int) -> tuple[fm.Objective, fm.Matroid]:
 
 def heavy_clients(seed: int) -> tuple[fm.Objective, fm.Matroid]:
     """5 % of the clients have values 100 times as large, and other tastes: samples that miss them see nothing."""
-    return best_of(heavy(seed))
+    return best_of(heavy(seed, CLIENTS))
 
 
 def clusters(rng: np.random.Generator, n_items: int = 400, count: int = 40) -> Array:
