@@ -77,6 +77,7 @@ class Result:
     estimate: Estimate | None = None  # the rest: of federated runs only
     guarantee: Guarantee | None = None
     rounds: tuple[Round, ...] | None = None
+    why: str | None = None  # what the method decided to do, and the reason, where it decides
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
@@ -162,6 +163,7 @@ class Result:
             f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
             f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible{sure} "
             f"(upper bound {self.upper_bound:.6g}); {self.seconds:.3g} s, seed {self.seed}",
+            *([] if self.why is None else [self.why]),
             *self._told(),
         ]
         name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}

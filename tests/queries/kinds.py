@@ -23,6 +23,8 @@ from folkmoot import (
 )
 from folkmoot.queries import (
     Appraisal,
+    Differences,
+    Drift,
     Gains,
     Gradient,
     Importance,
@@ -163,7 +165,7 @@ def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None
 Takers = Callable[[Objective], Participation]
 
 
-def evenly(objective: Objective) -> Participation:
+def evenly(_: Objective) -> Participation:
     return Participation.uniform(2.0, 18)
 
 
@@ -186,6 +188,38 @@ def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
         single, whole = ((one if who is None else who.most(1, one)) for one in (most.single, most.whole))
         members = some_members(objective.n_items)
         return Gains(members=members, items=ITEMS, most=single, key=KEY, who=who, whole=whole if worth else None)
+
+    return make
+
+
+def drift(keep: float, takers: Takers | None = None) -> Maker:
+    """Items that were taken between the two sets make gains fall: answers have both signs."""
+
+    def make(objective: Objective) -> Query:
+        who, most, n = None if takers is None else takers(objective), limits(objective), objective.n_items
+        single, whole, standing = (one if who is None else who.most(1, one) for one in (most.single, most.whole, 1.0))
+        return Drift(
+            members=some_members(n),
+            before=np.zeros(n, dtype=bool),
+            keep=keep,
+            items=ITEMS,
+            most=single,
+            whole=whole,
+            standing=standing,
+            key=KEY,
+            who=who,
+        )
+
+    return make
+
+
+def differences(takers: Takers | None = None) -> Maker:
+    def make(objective: Objective) -> Query:
+        who, whole = None if takers is None else takers(objective), limits(objective).whole
+        most, standing = (one if who is None else who.most(1, one) for one in (whole, 1.0))
+        return Differences(
+            items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, key=KEY, who=who
+        )
 
     return make
 
@@ -254,6 +288,11 @@ KINDS: dict[str, Maker] = {
     "gains, by importance": gains(by_share),
     "gains and value": gains(worth=True),
     "gains and value, uniform chance": gains(evenly, worth=True),
+    "drift, all forgotten": drift(0.0),
+    "drift": drift(0.6),
+    "drift, by scale": drift(0.6, by_scale),
+    "differences": differences(),
+    "differences, by scale": differences(by_scale),
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
@@ -265,6 +304,8 @@ BY_TIMES = {
     "gains, by scale",
     "gains, by all items together",
     "gains, by importance",
+    "drift, by scale",
+    "differences, by scale",
     "gains and value, uniform chance",
     "importance",
     "appraisal",

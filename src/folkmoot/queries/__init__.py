@@ -1,5 +1,7 @@
 """Everything a client can be asked."""
 
+from folkmoot.queries.differences import Differences
+from folkmoot.queries.drift import Drift
 from folkmoot.queries.gains import Gains, Importance, Singletons
 from folkmoot.queries.gradient import Gradient, Votes
 from folkmoot.queries.local import LocalBase, LocalWalk, ShardBase
@@ -10,6 +12,8 @@ from folkmoot.queries.values import Appraisal, Values
 
 __all__ = [
     "Appraisal",
+    "Differences",
+    "Drift",
     "Gains",
     "Gradient",
     "Importance",

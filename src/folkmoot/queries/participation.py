@@ -95,3 +95,9 @@ class Participation:
         If κ_i = 1 that is heaviest·single; else g/(even + slope·s_i), which is at most single/even.
         """
         return max(heaviest * single, single / self.even)
+
+    def largest(self, heaviest: int, single: float) -> float:
+        """The same for numbers g that are no larger than the client's own best item: 1/slope is a bound then, too."""
+        if self.own != "single":
+            return self.most(heaviest, single)
+        return max(heaviest * single, min(single / self.even, 1 / self.slope))
