@@ -16,7 +16,7 @@ from folkmoot.queries.drift import Drift
 from folkmoot.queries.magnitude import Ranges
 from folkmoot.queries.participation import Participation
 from folkmoot.rounds import Population, Run, Talk
-from folkmoot.sets import Array, Ids, Mask
+from folkmoot.sets import Ids, Mask
 
 ANSWERS = 6_000  # in the whole search, if cohorts are small: fewer do not tell items apart
 MOST_VISITS = 3  # rounds for one item, for that reason
@@ -121,11 +121,9 @@ class Auto(Federated):
     def _greedy(self, problem: Problem, plan: Plan) -> Run[Chosen]:
         matroid, talk = problem.matroid, problem.talk
         everyone = talk.population.asks_everyone(self.cohort)
-        heard = START * (self.cohort or 0)
-        if problem.jury is not None:
-            heard = min(heard, problem.jury)
-        mean = Running(problem, None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort))
-        mean.start(problem.singletons, heard)
+        cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
+        heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
+        mean = Running(problem, cohort, who, heard if who is None else 0)  # a jury that was drawn missed the heavy clients
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):
@@ -134,9 +132,9 @@ class Auto(Federated):
                 addable &= np.isin(np.arange(matroid.n_items), problem.items)
             if not addable.any():
                 break
-            known = not taken and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
-            for _ in range(0 if known else visits):  # what items are worth alone the jury has said
-                yield from mean.hear(members, f"item {len(taken) + 1}")
+            known = not taken and who is None and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
+            if not known:  # by the jury, which has said what items are worth alone
+                yield from mean.hear(members, visits, f"item {len(taken) + 1}")
             order = in_order(mean.gains, key_of(talk.seed, -7, talk.rounds), problem.singletons)
             left = picks
             for item in order[addable[order]]:
@@ -160,22 +158,21 @@ class Running:
     in a plain running mean; old errors are forgotten twice as fast, because the items taken were those that looked best.
     """
 
-    def __init__(self, problem: Problem, cohort: int | None, who: Participation | None) -> None:
-        self.problem, self.cohort, self.who = problem, cohort, who
+    def __init__(self, problem: Problem, cohort: int | None, who: Participation | None, answers: int) -> None:
+        """`answers`: how many the singleton sums count for, which it starts with."""
+        self.problem, self.cohort, self.who, self.answers = problem, cohort, who, answers
+        self.gains, self.before = problem.singletons, np.zeros(problem.matroid.n_items, dtype=bool)
         ranges, everyone = problem.ranges, problem.talk.population.everyone
         self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
         if who is not None:
             heaviest = 1 if everyone.times is None else int(everyone.times.max())
             self.most, self.whole, self.standing = (who.most(heaviest, one) for one in (self.most, self.whole, 1.0))
 
-    def start(self, singletons: Array, answers: int) -> None:
-        self.gains, self.answers = singletons, answers
-        self.before: Mask = np.zeros(len(singletons), dtype=bool)
-
-    def hear(self, members: Mask, label: str) -> Run[None]:
-        """A round at this set."""
+    def hear(self, members: Mask, visits: int, label: str) -> Run[None]:
+        """Rounds at this set, which count as one with all their clients."""
         talk, size = self.problem.talk, self.cohort
-        share = 1.0 if size is None else min(FORGET * size / (self.answers + size), 1.0)
+        fresh = visits * (size or 0)
+        share = min(FORGET * fresh / (self.answers + fresh), 1.0) if fresh else 1.0
         items: Ids = np.arange(len(members)) if self.problem.items is None else self.problem.items
         before = self.before
 
@@ -192,10 +189,12 @@ class Running:
                 who=self.who,
             )
 
-        answer = yield from talk.ask(question, size if self.who is None else None, label)
-        if answer.clients:  # coins may leave nobody to answer
-            self.gains = (1.0 - share) * self.gains + question(0).mean(answer.total, len(members))
-            self.answers += size or 0
-            self.before = members
+        total, clients = np.zeros(len(items) + 2, dtype=np.int64), 0
+        for _ in range(visits):
+            answer = yield from talk.ask(question, size if self.who is None else None, label)
+            total, clients = total + answer.total, clients + answer.clients
+        if clients:  # coins may leave nobody to answer
+            self.gains = (1.0 - share) * self.gains + question(0).mean(total, len(members))
+            self.answers, self.before = self.answers + fresh, members
 
 
