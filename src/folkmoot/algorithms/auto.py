@@ -1,6 +1,6 @@
 """The default: a greedy search by running means, or continuous greedy where rounds are few; it says which, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Auto(Federated):
     cohort: int | None = None
     rounds: int | None = None
     by_scale: bool | None = None
+    polish: int = field(default=8, kw_only=True)
 
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)

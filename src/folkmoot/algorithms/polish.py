@@ -17,6 +17,8 @@ from folkmoot.sets import Array, Ids, Mask
 
 MOST_SWAPS = 2048  # sets in one question
 MOST_AGAIN = 256  # asked about once more, where a jury was not sure
+SKEW = 2.0  # of the heaviest client that there can be, by which means of few numbers may be off beyond that
+TOLERATED = 20  # of all swaps in a question that are worth nothing may look better beyond doubt
 FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
 
 
@@ -57,7 +59,7 @@ class Evidence:
         """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than a normal one:
         the last term allows for a client who is as heavy as clients can be.
         """
-        return self.mean - z * np.sqrt(self.variance) - z**2 * self.reach / 6
+        return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
 
 
 def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
@@ -127,7 +129,7 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
             continue
         at_last = (turn + 1) / rounds  # errors shrink with more juries: what could be beyond doubt in the end is asked again
         errors = np.sqrt(so_far.variance)
-        reached = so_far.mean + 2 * errors > z * errors * sqrt(at_last) + z**2 * so_far.reach / 6 * at_last
+        reached = so_far.mean + 2 * errors > z * errors * sqrt(at_last) + SKEW * so_far.reach * at_last
         hopeful = np.flatnonzero(reached & (so_far.variance > 0))
         hopeful = hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[:MOST_AGAIN]]
         hopeful.sort()
@@ -141,7 +143,7 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
 
 def doubt(tests: int) -> float:
     """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
-    return NormalDist().inv_cdf(1 - 1 / (tests + 1))
+    return NormalDist().inv_cdf(1 - TOLERATED / (tests + 2 * TOLERATED))
 
 
 def swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:
