@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    across,
     coverage,
     gradient,
     greedy,
@@ -23,6 +24,7 @@ PARTS = {
     "gradient": gradient.main,
     "memory": memory.main,
     "quality": quality.main,
+    "families": across.main,
     "coverage": coverage.main,
     "independence": independence.main,
     "million": million.main,

@@ -145,8 +145,8 @@ def test_equal_things_have_equal_text() -> None:
         (np.uint64(2**64 - 1), 2**64 - 1),
     ):
         assert text_of(scalar) == text_of(number)
-    once = Gains(members=mask[0], items=np.arange(4), most=1.0, key=2**64 - 1, kappa=0.1 + 0.2)
-    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, key=2**64 - 1, kappa=0.1 + 0.2)
+    once = Gains(members=mask[0], items=np.arange(4), most=1.0, key=2**64 - 1, coin=3)
+    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, key=2**64 - 1, coin=3)
     assert digest_of(once) == digest_of(again)
 
 

@@ -14,7 +14,7 @@ from folkmoot.codec import digest_of
 from folkmoot.coding import coins, key_of
 from folkmoot.engines.simulate import Simulation
 from folkmoot.errors import RoundFailed
-from folkmoot.queries import Gains, Gradient, Magnitude, Query
+from folkmoot.queries import Gains, Gradient, Magnitude, Participation, Query
 from folkmoot.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
 from folkmoot.sets import Array, Ids
 
@@ -309,7 +309,7 @@ def test_who_is_not_willing_is_not_in_the_sum() -> None:
     objective = town()
     nothing = np.zeros(3, dtype=bool)
     for kappa in (0.3, 1e-9):
-        query = Gains(members=nothing, items=np.arange(3), most=1 / kappa, key=5, kappa=kappa)
+        query = Gains(members=nothing, items=np.arange(3), most=1 / kappa, key=5, who=Participation(even=kappa))
         ask = Ask(query, Cohort.of(np.arange(10, 200), None), "a step", 0)
         willing = np.arange(10, 200)[coins(np.uint64(5), np.arange(10, 200), 3) < kappa]
         answer = Simulation(objective)(ask)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.algorithms.auto import Auto
 from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
 from folkmoot.algorithms.discrete import DiscreteGreedy
 from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
@@ -27,7 +28,7 @@ from folkmoot.secagg.traffic import carried
 from folkmoot.transcript import Transcript
 from folkmoot.version import __version__
 
-METHODS = (FedCG, FedCGPlus, DiscreteGreedy, FederatedFrankWolfe, RandGreeDi)
+METHODS = (Auto, FedCG, FedCGPlus, DiscreteGreedy, FederatedFrankWolfe, RandGreeDi)
 MATROIDS = (Free, Graphic, Laminar, Linear, Partition, Transversal, Truncation, Uniform)
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (*METHODS, *MATROIDS, Population)}
 PROBED = 256  # clients looked at, to tell one population from another
@@ -94,7 +95,7 @@ def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
     clients = ask.cohort.size if query.all_speak else said.clients
     weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
     value = query.value(said.total, weight) if said.count else None
-    down, up = carried(clients, query.length, query.bound * ask.cohort.weight, query.hit(clients), terms)
+    down, up = carried(clients, query.length, ask.span, query.hit(clients), terms)
     return Round(
         label=ask.label,
         asked=ask.cohort.size if query.all_speak or query.voluntary else said.clients,
@@ -148,6 +149,7 @@ def _result(
         estimate=estimate,
         guarantee=guarantee,
         rounds=rounds,
+        why=outcome.why,
     )
 
 

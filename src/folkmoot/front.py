@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.algorithms.auto import Auto
 from folkmoot.algorithms.central import Greedy, Method
-from folkmoot.algorithms.fedcg import FedCG
 from folkmoot.algorithms.federated import Federated
 from folkmoot.certificate import bound_along, bound_from_nothing
 from folkmoot.engines.simulate import Simulation
@@ -37,7 +37,7 @@ def solve(
     """Choose a set that the matroid allows and that is worth much to everyone together.
 
     `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given, which sees every
-    function; a federated one such as `FedCG()` (the default where an engine is given) sees sums alone. It asks
+    function; a federated one such as `Auto()` (the default where an engine is given) sees sums alone. It asks
     the engine, or a `Simulation` of the objective. `transcript`: a file in which every round is stored as it
     comes, for `resume` and `verify`. `progress`: a function of (rounds done, rounds planned, last round), or
     False; a bar is shown on terminals. The same seed gives the same result, on any number of threads.
@@ -58,10 +58,10 @@ def solve(
         )
     chosen_method: Any = method
     if method is None:
-        chosen_method = Greedy() if engine is None and transcript is None else FedCG()
+        chosen_method = Greedy() if engine is None and transcript is None else Auto()
     fits = isinstance(chosen_method, Federated) or (engine is None and hasattr(chosen_method, "choose"))
     if not fits or isinstance(chosen_method, type):
-        wanted = "Greedy(), ContinuousGreedy(50) or FedCG()" if engine is None else "FedCG(), since an engine is given"
+        wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
         raise InputError(f"method: needs a method with its brackets, such as {wanted}, got {method!r}")
     seed = as_count(seed, "seed", least=0)
     limit = getattr(objective or getattr(engine, "objective", None), "largest_set", None)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from folkmoot.algorithms import (
+    Auto,
     ContinuousGreedy,
     DiscreteGreedy,
     Exhaustive,
@@ -34,6 +35,7 @@ from folkmoot.result import Result
 from folkmoot.secagg import Policy
 
 METHODS: dict[str, type] = {
+    "auto": Auto,
     "fedcg": FedCG,
     "fedcg+": FedCGPlus,
     "discrete": DiscreteGreedy,

@@ -2,6 +2,7 @@
 
 from folkmoot import multilinear, rounding, secagg
 from folkmoot.algorithms import (
+    Auto,
     ContinuousGreedy,
     DiscreteGreedy,
     Exhaustive,
@@ -11,6 +12,7 @@ from folkmoot.algorithms import (
     FederatedFrankWolfe,
     Greedy,
     Method,
+    Plan,
     Popularity,
     RandGreeDi,
     RandomSet,
@@ -52,6 +54,7 @@ from folkmoot.version import __version__
 from folkmoot.welfare import welfare
 
 __all__ = [
+    "Auto",
     "ConcaveOverModular",
     "ContinuousGreedy",
     "Coverage",
@@ -79,6 +82,7 @@ __all__ = [
     "Objective",
     "Oracle",
     "Partition",
+    "Plan",
     "Popularity",
     "ProbabilisticCoverage",
     "RandGreeDi",

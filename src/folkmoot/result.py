@@ -78,6 +78,7 @@ class Result:
     estimate: Estimate | None = None  # the rest: of federated runs only
     guarantee: Guarantee | None = None
     rounds: tuple[Round, ...] | None = None
+    why: str | None = None  # what the method decided to do, and the reason, where it decides
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
@@ -161,6 +162,7 @@ class Result:
         lines = [
             f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
             f"{self._proof()}{self.seconds:.3g} s, seed {self.seed}",
+            *([] if self.why is None else [self.why]),
             *self._told(),
         ]
         name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}

@@ -193,9 +193,17 @@ class Ask:
         return {"query": self.query, "cohort": self.cohort, "label": self.label, "number": self.number}
 
     @property
+    def span(self) -> int:
+        """How far the largest sum of these answers lies above the smallest."""
+        return (self.query.bound - self.query.lowest) * self.cohort.weight
+
+    @property
     def ring_bits(self) -> int:
-        """The smallest ring that holds any sum of these answers; refused where none does."""
-        bits = (self.query.bound * self.cohort.weight).bit_length()
+        """The smallest ring that holds any sum of these answers; refused where none does.
+
+        Numbers below 0 are sent as what they are above the lowest, and that is taken off the sum again.
+        """
+        bits = self.span.bit_length()
         if bits > RING_BITS:
             raise InputError(
                 f"{self.label}: {self.cohort.weight:,} answers of up to {self.query.bound:,} need {bits} bits, "
@@ -251,7 +259,8 @@ def checked(ask: Ask, answer: Sum) -> Sum:
     fits = isinstance(answer, Sum) and answer.total.shape == (ask.query.length,) and answer.total.dtype == np.int64
     if fits and not answer.lost:
         fits = 0 <= answer.count <= ask.cohort.weight and answer.clients <= ask.cohort.size
-        fits = fits and answer.total.min() >= 0 and int(answer.total.max()) <= ask.query.bound * answer.count
+        fits = fits and int(answer.total.min()) >= ask.query.lowest * answer.count
+        fits = fits and int(answer.total.max()) <= ask.query.bound * answer.count
     if not fits:
         raise RoundFailed(f"{ask.label}: the engine's answer is not a sum of answers to this question")
     return answer

@@ -9,7 +9,7 @@ IF_NEGATIVE = ("refuse", "drop", "zero")
 IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
 SIMILARITIES = ("gaussian", "cosine")
 METHODS = (
-    *("fedcg", "fedcg+", "discrete", "frank-wolfe", "randgreedi"),
+    *("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "randgreedi"),
     *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
 )
 SECURE = ("ideal", "real", "plain")
@@ -76,7 +76,7 @@ class Limited:
 class How:
     """How it is chosen. In a file, any setting of the method may stand here too (docs/methods.md)."""
 
-    name: str = setting("Federated (from sums) or central (sees everything).", "fedcg", choices=METHODS)
+    name: str = setting("Federated (from sums) or central (sees everything).", "auto", choices=METHODS)
     rounds: int | None = setting("Rounds of the search; the method's own number unless given.", None, example="10")
     cohort: int | None = setting(
         "Clients asked in a round; 1,000 unless given (100 if secure is real).", None, example="1000"

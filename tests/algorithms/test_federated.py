@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot import (
+    Auto,
     DiscreteGreedy,
     Exhaustive,
     FacilityLocation,
@@ -31,6 +32,11 @@ from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 
 METHODS: list[Federated] = [
+    Auto(cohort=8, jury=30),
+    Auto(cohort=8, jury=30, by_scale=True),
+    Auto(cohort=8, rounds=2),
+    Auto(cohort=8, rounds=1),
+    Auto(),
     FedCG(4, cohort=8),
     FedCG(4),
     FedCG(4, cohort=8, answer="gradient"),
@@ -41,6 +47,7 @@ METHODS: list[Federated] = [
     DiscreteGreedy(expected_answers=10),
     DiscreteGreedy(expected_answers=10, importance="uniform"),
     DiscreteGreedy(expected_answers=10, importance="shortlist"),
+    DiscreteGreedy(expected_answers=10, importance="paper", sample="fixed"),
     DiscreteGreedy(epsilon=0.5, batch=2),
     FederatedFrankWolfe(4, cohort=8),
     RandGreeDi(3),

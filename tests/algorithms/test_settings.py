@@ -66,7 +66,7 @@ def test_wrong_doors_are_one_sentence(tmp_path: Any) -> None:
     objective = ratings(0)
     with pytest.raises(InputError, match="dropout: needs a chance below 1"):
         Simulation(objective, dropout=1.0)
-    with pytest.raises(InputError, match="method: needs a method with its brackets, such as FedCG"):
+    with pytest.raises(InputError, match="method: needs a method with its brackets, such as Auto"):
         solve(objective, 3, Greedy(), engine=Simulation(objective))
     with pytest.raises(InputError, match="method: needs a method with its brackets"):
         solve(objective, 3, FedCG)  # type: ignore[arg-type]

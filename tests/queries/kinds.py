@@ -23,12 +23,15 @@ from folkmoot import (
 )
 from folkmoot.queries import (
     Appraisal,
+    Differences,
+    Drift,
     Gains,
     Gradient,
     Importance,
     LocalBase,
     LocalWalk,
     Magnitude,
+    Participation,
     Query,
     Ranges,
     ShardBase,
@@ -41,7 +44,7 @@ from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_ma
 
 Maker = Callable[[Objective], Query]
 MATROIDS = (Free, Uniform, Partition, Laminar, Graphic, Transversal, Linear, Truncation)
-WIRE: dict[str, type] = {**Query.kinds, **{kind.__name__: kind for kind in MATROIDS}}
+WIRE: dict[str, type] = {**Query.kinds, "Participation": Participation, **{kind.__name__: kind for kind in MATROIDS}}
 
 KEY = 2**64 - 59
 ITEMS = np.array([4, 0, 5, 2])  # a shortlist, in no order
@@ -159,17 +162,62 @@ def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None
     return make
 
 
-def gains(kappa: float | None = None, *, important: bool = False, worth: bool = False) -> Maker:
+Takers = Callable[[Objective], Participation]
+
+
+def evenly(_: Objective) -> Participation:
+    return Participation.uniform(2.0, 18)
+
+
+def by_scale(objective: Objective) -> Participation:
+    return Participation.by_scale(2.0, 18, limits(objective).single / 2)
+
+
+def by_whole(objective: Objective) -> Participation:
+    return Participation.by_scale(2.0, 18, limits(objective).whole / 2, "whole")
+
+
+def by_share(objective: Objective) -> Participation:
+    return Participation.by_share(1.7, 0.01, shares(objective))
+
+
+def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
     def make(objective: Objective) -> Query:
-        return Gains(
-            members=some_members(objective.n_items),
+        who = None if takers is None else takers(objective)
+        most = limits(objective)
+        single, whole = ((one if who is None else who.most(1, one)) for one in (most.single, most.whole))
+        members = some_members(objective.n_items)
+        return Gains(members=members, items=ITEMS, most=single, key=KEY, who=who, whole=whole if worth else None)
+
+    return make
+
+
+def drift(keep: float, takers: Takers | None = None) -> Maker:
+    """Items that were taken between the two sets make gains fall: answers have both signs."""
+
+    def make(objective: Objective) -> Query:
+        who, most, n = None if takers is None else takers(objective), limits(objective), objective.n_items
+        single, whole, standing = (one if who is None else who.most(1, one) for one in (most.single, most.whole, 1.0))
+        return Drift(
+            members=some_members(n),
+            before=np.zeros(n, dtype=bool),
+            keep=keep,
             items=ITEMS,
-            most=limits(objective).single / (kappa or 1.0),
+            most=single,
+            whole=whole,
+            standing=standing,
             key=KEY,
-            kappa=kappa,
-            inverse=shares(objective) if important else None,
-            whole=limits(objective).whole / (kappa or 1.0) if worth else None,
+            who=who,
         )
+
+    return make
+
+
+def differences(takers: Takers | None = None) -> Maker:
+    def make(objective: Objective) -> Query:
+        who, whole = None if takers is None else takers(objective), limits(objective).whole
+        most, standing = (one if who is None else who.most(1, one) for one in (whole, 1.0))
+        return Differences(items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, key=KEY, who=who)
 
     return make
 
@@ -232,10 +280,17 @@ KINDS: dict[str, Maker] = {
     "walk, graphic": walk(graphic, 2),
     "walk, sampled": walk(uniform, 3, samples=FEW),
     "gains": gains(),
-    "gains, uniform chance": gains(0.4),
-    "gains, by importance": gains(1.7, important=True),
+    "gains, uniform chance": gains(evenly),
+    "gains, by scale": gains(by_scale),
+    "gains, by all items together": gains(by_whole),
+    "gains, by importance": gains(by_share),
     "gains and value": gains(worth=True),
-    "gains and value, uniform chance": gains(0.4, worth=True),
+    "gains and value, uniform chance": gains(evenly, worth=True),
+    "drift, all forgotten": drift(0.0),
+    "drift": drift(0.6),
+    "drift, by scale": drift(0.6, by_scale),
+    "differences": differences(),
+    "differences, by scale": differences(by_scale),
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,
@@ -244,7 +299,11 @@ KINDS: dict[str, Maker] = {
 }
 BY_TIMES = {
     "gains, uniform chance",
+    "gains, by scale",
+    "gains, by all items together",
     "gains, by importance",
+    "drift, by scale",
+    "differences, by scale",
     "gains and value, uniform chance",
     "importance",
     "appraisal",

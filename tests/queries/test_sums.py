@@ -20,6 +20,7 @@ from folkmoot.queries import (
     Gains,
     Importance,
     Magnitude,
+    Participation,
     Values,
 )
 from folkmoot.queries.magnitude import BINS, LEAST, MOST, bins_of
@@ -42,16 +43,20 @@ def gains_question(objective: Objective, times: Ids, kappa: float | None, *, imp
     alone = objective.gains(()).toarray()
     sums = times @ alone
     inverse = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > 0)
-    chances = np.full(len(times), kappa or 1.0)
+    chances = np.minimum((kappa or 1.0) * (times if kappa else 1.0), 1.0) * np.ones(len(times))
+    who = None if kappa is None else Participation(even=kappa)
     if kappa and important:
         chances = np.array(
-            [min(1.0, kappa * max(times[i] * alone[i, sums > 0] / sums[sums > 0])) for i in range(len(times))]
+            [
+                min(1.0, kappa * max(times[i] * alone[i, sums > 0] / sums[sums > 0]) + 0.01 * times[i])
+                for i in range(len(times))
+            ]
         )
+        who = Participation.by_share(kappa, 0.01, inverse)
     most = float((alone.max(axis=1) * (times if kappa else 1) / chances).max())
     members = some_members(objective.n_items)
     whole = float((objective.values(members) * (times if kappa else 1) / chances).max())
-    inverse_ = inverse if important else None
-    query = Gains(members=members, items=ITEMS, most=most, key=0, kappa=kappa, inverse=inverse_, whole=whole)
+    query = Gains(members=members, items=ITEMS, most=most, key=0, who=who, whole=whole)
     return query, chances
 
 
@@ -109,8 +114,7 @@ def alone_with(worth: Array) -> tuple[Objective, Array]:
 def expected_answers(objective: Objective, inverse: Array, wanted: float) -> float:
     ids, times = once(objective)
     kappa = Importance.kappa(Importance(inverse=inverse).total(objective, ids, times), wanted)
-    query = Gains(members=np.zeros(objective.n_items, dtype=bool), items=np.arange(1), most=1.0, key=0, kappa=kappa)
-    return float(replace(query, inverse=inverse)._chances(objective, times).sum())
+    return float(Participation.by_share(kappa, 0.0, inverse).chances(objective, times).sum())
 
 
 @pytest.mark.parametrize("wanted", [5, 50, 500, 1500, 1900])

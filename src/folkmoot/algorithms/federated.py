@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 import folkmoot.rounding as rounding
-from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, look_from, near
+from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, look_from, near, popular_base
 from folkmoot.algorithms.polish import polished, scored
 from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
@@ -20,6 +20,7 @@ from folkmoot.guarantee import Promise
 from folkmoot.inputs import as_count, as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.magnitude import Magnitude, Ranges
+from folkmoot.queries.participation import Participation
 from folkmoot.rounds import Run, Talk
 from folkmoot.sets import Array, Ids, Mask
 
@@ -37,6 +38,7 @@ class Outcome:
     ranges: Ranges
     promise: Promise | None
     covered: bool  # whether the theorems speak of runs like this at all
+    why: str | None = None  # what the method decided, and the reason
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,6 +75,14 @@ class Federated(ABC):
     @property
     def asked(self) -> int | None:
         """Clients a round of the search; None: everyone."""
+        return None
+
+    def reason(self, _talk: Talk) -> str | None:
+        """What the method decided to do and why, where it decides."""
+        return None
+
+    def jurors(self, _talk: Talk, _ranges: Ranges, _jury: int | None) -> Participation | None:
+        """Who compares sets, if clients decide that by coins of their own."""
         return None
 
     @property
@@ -113,7 +123,7 @@ class Federated(ABC):
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
         ranges = yield from self._ranges(talk, jury)
         alone = yield from singleton_means(talk, ranges, jury)
-        problem = Problem(talk, ranges, jury, alone)
+        problem = Problem(talk, ranges, jury, alone, jurors=self.jurors(talk, ranges, jury))
         if self.shortlist is not None:
             problem = replace(problem, items=shortlisted(problem, self.shortlist))
         found = yield from self.search(problem)
@@ -124,15 +134,20 @@ class Federated(ABC):
             scores = yield from scored(problem, candidates, "scoring roundings")
             first = candidates[int(scores.argmax())]
         looks = [(yield from look_from(problem, near(problem, first, x)))]
-        chosen = yield from polished(problem, first, looks[0].gradient, self.polish)
+        popular = popular_base(problem)
+        chosen = yield from polished(problem, first, looks[0].gradient, self.polish, [popular])
         further = [] if (chosen == first).all() else [near(problem, chosen, x)]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
         for y in further:
             looks.append((yield from look_from(problem, y)))
         worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
+        for doubtful in (chosen, popular) if self.polish else ():  # no answer is knowingly worse; one jury may err
+            if worth.estimate.popularity > worth.estimate.value:
+                chosen = doubtful
+                worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
         covered = self.shortlist is None and talk.population.closed_form
-        return Outcome(chosen, x, worth, ranges, found.promise, covered)
+        return Outcome(chosen, x, worth, ranges, found.promise, covered, self.reason(talk))
 
     def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
         """How large numbers are: as everybody knows, or as clients say."""

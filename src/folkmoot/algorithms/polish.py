@@ -1,15 +1,25 @@
 """Sums that tell candidates apart: many sets scored in one question, and single swaps that improve the best."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
 import numpy as np
 
 from folkmoot.algorithms.problem import Problem, in_order
 from folkmoot.coding import key_of
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.queries.differences import Differences
 from folkmoot.queries.values import Values, asked_about
 from folkmoot.rounds import Run
 from folkmoot.sets import Array, Ids, Mask
 
 MOST_SWAPS = 2048  # sets in one question
+MOST_AGAIN = 256  # asked about once more, where a jury was not sure
+SKEW = 2.0  # of the heaviest client that there can be, by which means of few numbers may be off beyond that
+TOLERATED = 20  # of all swaps in a question that are worth nothing may look better beyond doubt
+FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
 
 
 def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
@@ -20,32 +30,122 @@ def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
     return query.mean(answer.total, answer.count)
 
 
-def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int) -> Run[Mask]:
-    """Rounds of the best single swap, each round scored by a fresh jury.
+@dataclass(frozen=True)
+class Evidence:
+    """What juries said about other sets beside the present one: mean differences, the squares of their standard errors, and
+    how much one client can make of a mean.
+    """
 
-    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that
-    looked good together with the best one are tried at once in the next round, beside all single swaps of the
-    new set. Ends when nothing is better.
+    mean: Array
+    variance: Array
+    reach: float = 0.0
+    juries: int = 1
+
+    def pooled(self, other: "Evidence") -> "Evidence":
+        """Both together, in proportion to how many juries they come from."""
+        juries = self.juries + other.juries
+        mine, its = self.juries / juries, other.juries / juries
+        return Evidence(
+            mine * self.mean + its * other.mean,
+            mine**2 * self.variance + its**2 * other.variance,
+            self.reach * mine,
+            juries,
+        )
+
+    def of(self, some: Ids) -> "Evidence":
+        return Evidence(self.mean[some], self.variance[some], self.reach, self.juries)
+
+    def least(self, z: Array) -> Array:
+        """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than a normal one:
+        the last term allows for a client who is as heavy as clients can be.
+        """
+        return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
+
+
+def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
+    """By how much the other sets are better than the first, as a fresh jury says: differences on the same clients."""
+    talk, ranges, who = problem.talk, problem.ranges, problem.jurors
+    population, everyone = talk.population, talk.population.everyone
+    if population.asks_everyone(problem.jury):
+        scores = yield from scored(problem, sets, label)
+        return Evidence(scores[1:] - scores[0], np.zeros(len(sets) - 1))
+    items, masks = asked_about(sets)
+    most, single, standing = ranges.whole, ranges.single, 1.0
+    if who is not None:
+        heaviest = 1 if everyone.times is None else int(everyone.times.max())
+        most, standing = who.most(heaviest, most), who.most(heaviest, 1.0)
+        single = who.largest(heaviest, single)
+
+    def question(key: int) -> Differences:
+        return Differences(items=items, sets=masks, most=most, standing=standing, key=key, who=who)
+
+    answer = yield from talk.ask(question, problem.jury if who is None else None, label)
+    mean, variance = question(0).moments(answer.total, max(answer.count, 1))
+    left = 1.0
+    if who is None and population.weights is None:  # drawn without repeats
+        left = 1 - answer.clients / population.n_clients
+    reach = left * single / (max(answer.count, 1) if who is None else everyone.weight)
+    return Evidence(mean, left * variance, reach)
+
+
+def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
+    """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
+
+    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any good. So a
+    swap must be better by z standard errors of its paired difference, z such that one of so many worthless swaps is
+    expected to be; what juries say about the same set is pooled, and the hopeless swaps are not asked about again. Where everybody
+    is asked nothing is in doubt, and any swap that is better is taken.
+
+    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked good together
+    with the best one are tried at once in the next round. `rivals` are other whole sets in the running; they are few, and
+    replace the present one if they are likely to be better.
     """
     matroid = problem.matroid
     promising = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -3))
     if problem.items is not None:
         promising = promising[np.isin(promising, problem.items)]
     shortlist = promising[: max(MOST_SWAPS // matroid.rank, 1)]
+    others: list[Mask] = []
     leaps: list[Mask] = []
+    so_far: Evidence | None = None
+    tests = whole = 0
     for turn in range(rounds):
-        pairs = swaps(matroid, chosen, shortlist)
-        if not pairs and not leaps:
+        if so_far is None:
+            pairs = swaps(matroid, chosen, shortlist)
+            different = [rival for rival in rivals if (rival != chosen).any()]
+            others, whole = [*different, *(swapped(chosen, a, b) for a, b in pairs), *leaps], len(different)
+            tests = len(others)
+        if not others:
             break
-        sets = np.array([chosen, *(swapped(chosen, a, b) for a, b in pairs), *leaps])
-        scores = yield from scored(problem, sets, f"polishing {turn + 1}")
-        better = scores[1:] - scores[0]
-        best = int(better.argmax())
-        if better[best] <= 0:
+        fresh = yield from compared(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
+        so_far = fresh if so_far is None else so_far.pooled(fresh)
+        z = np.where(np.arange(len(others)) < whole, FEW_RIVALS, doubt(tests))
+        sure = so_far.least(z)
+        best = int(sure.argmax())
+        if sure[best] > 0:
+            single = whole <= best < whole + len(pairs)
+            leaps = leaps_of(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
+            chosen, so_far = others[best], None
+            continue
+        at_last = (
+            turn + 1
+        ) / rounds  # errors shrink with more juries: what could be beyond doubt in the end is asked again
+        errors = np.sqrt(so_far.variance)
+        reached = so_far.mean + 2 * errors > z * errors * sqrt(at_last) + SKEW * so_far.reach * at_last
+        hopeful = np.flatnonzero(reached & (so_far.variance > 0))
+        hopeful = hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[:MOST_AGAIN]]
+        hopeful.sort()
+        if not hopeful.size:
             break
-        leaps = leaps_of(matroid, chosen, pairs, better[: len(pairs)]) if best < len(pairs) else []
-        chosen = sets[1 + best]
+        so_far = so_far.of(hopeful)
+        pairs = [pairs[at - whole] for at in hopeful.tolist() if whole <= at < whole + len(pairs)]
+        others, whole = [others[at] for at in hopeful.tolist()], int((hopeful < whole).sum())
     return chosen
+
+
+def doubt(tests: int) -> float:
+    """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
+    return NormalDist().inv_cdf(1 - TOLERATED / (tests + 2 * TOLERATED))
 
 
 def swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from folkmoot.guarantee import Continuous, Promise
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.queries.gains import singletons
 from folkmoot.queries.magnitude import Ranges
+from folkmoot.queries.participation import Participation
 from folkmoot.rounds import Run, Talk
 from folkmoot.sets import Array, Ids, Mask
 
@@ -23,6 +24,7 @@ class Problem:
     jury: int | None
     singletons: Array  # what each item is worth alone, as the jury says
     items: Ids | None = None  # the shortlist; None: all items
+    jurors: Participation | None = None  # who compares sets, where clients decide that by coins; None: a jury is drawn
 
     @property
     def matroid(self) -> Matroid:

@@ -81,7 +81,7 @@ class SecureRounds:
             return None
 
     def _announcement(self, ask: Ask, members: dict[int, Member], answers: int) -> Announcement:
-        query, most = ask.query, ask.query.bound * ask.cohort.weight
+        query, most = ask.query, ask.span
         return Announcement(
             session=digest(b"simulation", str(self.seed).encode())[:16],
             round=ask.number,
@@ -91,7 +91,7 @@ class SecureRounds:
             length=query.length,
             most=most,
             room=0 if self.written_out else room_for(query.length, most, query.hit(answers)),
-            largest=query.bound * (1 if ask.cohort.times is None else int(ask.cohort.times.max())),
+            largest=(query.bound - query.lowest) * (1 if ask.cohort.times is None else int(ask.cohort.times.max())),
         )
 
 

@@ -8,6 +8,7 @@ those that secure aggregation gives, in the same ring; with secure="real" it is 
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from folkmoot.coding import coins, key_of
 from folkmoot.engines.secured import Attendance, SecureRounds
@@ -108,8 +109,9 @@ class Simulation:
         if self.secure == "real":
             return self._by_protocol(ask, clients, ids, times, gone)
         total = query.total(clients, ids, times)
-        if self.secure == "ideal":
-            total = total & (2**ring - 1)
+        if self.secure == "ideal":  # in the ring, and back
+            least = query.lowest * int(times.sum())
+            total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
         return Sum(total, int(times.sum()), len(ids) if speaking is None else int(speaking.sum()), cohort.weight)
 
@@ -123,6 +125,8 @@ class Simulation:
             speakers, rows = ids[speaking], rows[speaking]
         if speaking is not None or query.voluntary:
             gone = gone[:0]
+        if query.lowest:  # only numbers from 0 on are masked
+            rows = sparse.csr_array(rows.toarray() - query.lowest * times[:, None])
         asked = np.union1d(speakers, gone)
         if not query.voluntary:
             self.rounds.check(len(asked))
@@ -132,7 +136,8 @@ class Simulation:
         if result is None or (speaking is not None and not summed.all()):  # those spoken for cannot be counted then
             return Sum(np.zeros(query.length, dtype=np.int64), 0, len(speakers), ask.cohort.weight, lost=True)
         counted = times[summed] if speaking is None else times
-        return Sum(result.total, int(counted.sum()), int(summed.sum()), ask.cohort.weight)
+        least = query.lowest * int(counted.sum())
+        return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight)
 
     def _clients(self, ids: Ids) -> Objective:
         """Nothing is copied when everyone is asked."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from folkmoot.coding import Coding, code_column, code_rows, coins
+from folkmoot.coding import Coding, code_column, code_rows
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.gradient import in_slots
+from folkmoot.queries.participation import Participation
 from folkmoot.queries.query import FINE_BITS, FINEST_BITS, Query, beside, dense
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
@@ -18,24 +19,21 @@ IMPORTANCE_BINS = 64
 class Gains(Query):
     """f_i(S + e) − f_i(S) for each of the items.
 
-    Clients may take part by importance (Algorithm 3, lines 6 to 12): client i answers with probability
-    κ_i = min(1, κ·w_i), over κ_i, and else stays silent. With `inverse` (1/O_e for the singleton sums O), w_i is
-    the largest share that client i has in an item; without it everybody has κ_i = κ. With `whole` the last number is
-    f_i(S), for people to see how far the method has come.
+    Clients may take part by coins (Algorithm 3, lines 6 to 12): client i answers with probability κ_i, over κ_i, and else
+    stays silent. With `whole` the last number is f_i(S), for people to see how far the method has come.
     """
 
     members: Mask
     items: Ids
-    most: float  # no answer is worth more (by importance: however often the client counts)
+    most: float  # no answer is worth more (by coins: however often the client counts)
     key: int
-    kappa: float | None = None  # None: everybody answers
-    inverse: Array | None = None
+    who: Participation | None = None  # None: everybody answers
+    coin: int | None = None  # key of the coins that decide who answers, if it is another one
     whole: float | None = None  # no f_i(S) is worth more, as `most` has it; None: it is not asked for
 
     def __post_init__(self) -> None:
-        for array in (self.members, self.items, self.inverse):
-            if array is not None:
-                frozen(array)
+        frozen(self.members)
+        frozen(self.items)
 
     @property
     def length(self) -> int:
@@ -43,7 +41,7 @@ class Gains(Query):
 
     @property
     def bound(self) -> int:
-        return int(2 ** (FINE_BITS if self.kappa is None else FINEST_BITS) - 1)
+        return int(2 ** (FINE_BITS if self.who is None else FINEST_BITS) - 1)
 
     @property
     def scale(self) -> float:
@@ -51,31 +49,23 @@ class Gains(Query):
 
     @property
     def voluntary(self) -> bool:
-        return self.kappa is not None
-
-    def _chances(self, clients: Objective, times: Ids) -> Array:
-        """κ_i."""
-        if self.kappa is None:
-            return np.ones(clients.n_clients)
-        if self.inverse is None:
-            return np.full(clients.n_clients, min(self.kappa, 1.0))
-        return np.minimum(self.kappa * importance(clients, times, self.inverse), 1.0)
+        return self.who is not None
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        if self.kappa is None:
+        if self.who is None:
             return None
-        return np.asarray(coins(np.uint64(self.key), ids, clients.n_items) < self._chances(clients, times))
+        return self.who.takes_part(clients, ids, times, self.key if self.coin is None else self.coin)
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         slot = np.full(clients.n_items, -1)
         slot[self.items] = np.arange(len(self.items))
         gains = in_slots(clients._gains(self.members), slot, len(self.items))
-        how = Coding(self.scale, self.bound, self.kappa is not None, self.key).scalars
+        how = Coding(self.scale, self.bound, self.voluntary, self.key).scalars
         counts = np.diff(gains.indptr)
-        if self.kappa is not None:  # who counts often has a larger chance: only both together have a bound
-            gains.data *= np.repeat(times / np.maximum(self._chances(clients, times), 1e-300), counts)
+        if self.who is not None:  # who counts often has a larger chance: only both together have a bound
+            gains.data *= np.repeat(self.who.factors(clients, times), counts)
         numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
-        if self.kappa is None:
+        if self.who is None:
             numbers *= np.repeat(times, counts)
         rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
         return rows if self.whole is None else beside(rows, self._worth(clients, ids, times)[:, None])
@@ -84,11 +74,11 @@ class Gains(Query):
         """f_i(S), coded as the gains are."""
         assert self.whole is not None
         values = clients._values(self.members[None, :])[:, 0]
-        if self.kappa is not None:
-            values = values * times / np.maximum(self._chances(clients, times), 1e-300)
-        how = Coding(self.whole / self.bound, self.bound, self.kappa is not None, self.key).scalars
+        if self.who is not None:
+            values = values * self.who.factors(clients, times)
+        how = Coding(self.whole / self.bound, self.bound, self.voluntary, self.key).scalars
         numbers = code_column(values, how, ids, clients.n_items + 1)
-        return numbers if self.kappa is not None else numbers * times
+        return numbers if self.who is not None else numbers * times
 
     def value(self, total: Ids, count: int) -> float | None:
         return None if self.whole is None else float(total[-1] * (self.whole / self.bound / count))

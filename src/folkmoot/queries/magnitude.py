@@ -1,6 +1,6 @@
 """How large numbers are: the public range that fixed point needs, from a secure histogram."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ TOPS = np.ldexp(
     np.array([0.5946035575013605, 0.7071067811865476, 0.8408964152537145, 1.0]), np.arange(LEAST, MOST + 1)[:, None]
 ).reshape(-1)
 BINS = len(TOPS) + 1  # the first is for nothing at all
+MIDDLES = np.append(0.0, 0.92 * TOPS)  # about the middle of each bin
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Ranges:
     public: bool = False  # whether everybody knows that nothing is above, without asking
     surveyed: bool = False  # whether everybody was asked; some may not have answered
     tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
+    mean_single: float = field(
+        default=0.0, compare=False
+    )  # about what the best item is worth to a client; 0: not known
+    mean_whole: float = field(default=0.0, compare=False)  # about what all items together are
+    uneven: float = field(default=1.0, compare=False)  # mean square over squared mean of the best items; 1: all alike
 
     @property
     def source(self) -> str:
@@ -87,7 +93,11 @@ class Magnitude(Query):
         shares = counts[1] / max(int(counts[1].sum()), 1)
         some = np.flatnonzero(shares)
         worth = Tail(np.concatenate(([0.0], TOPS))[some], shares[some]) if some.size else None
-        return Ranges(tops[0], tops[1], tops[2], beyond, tail=worth)
+        means = (counts[:2] @ MIDDLES) / np.maximum(counts[:2].sum(axis=1), 1)
+        square = float(counts[0] @ MIDDLES**2) / max(int(counts[0].sum()), 1)
+        uneven = square / float(means[0]) ** 2 if means[0] > 0 else 1.0
+        single, whole = (float(mean) for mean in means)
+        return Ranges(*tops, clipped=beyond, tail=worth, mean_single=single, mean_whole=whole, uneven=uneven)
 
 
 def bins_of(values: Array) -> Ids:

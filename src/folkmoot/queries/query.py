@@ -1,6 +1,6 @@
 """What every question has: a length, a bound, and the one function that answers it at the client's.
 
-An answer is a vector of whole numbers from 0 to `bound` (times how often the client counts). Everything a
+An answer is a vector of whole numbers from `lowest` (0, mostly) to `bound` (times how often the client counts). Everything a
 client does is here and in the files beside; a server only sees sums of what these functions return.
 """
 
@@ -39,6 +39,11 @@ class Query(ABC):
     @abstractmethod
     def bound(self) -> int:
         """No number of an answer is larger, for a client that counts once."""
+
+    @property
+    def lowest(self) -> int:
+        """No number of an answer is smaller; below 0 where answers have a sign."""
+        return 0
 
     @property
     def scale(self) -> float:
