@@ -52,7 +52,7 @@ MAY_IMPORT = {
     },
     "account": {"errors", "algorithms", "data", "engines", "front", "job", "report", "result", "version"},
     "contest": {"account", "algorithms", "front", "job", "progress", "report", "result"},
-    "expectation": {"errors", "algorithms", "front", "matroids", "objectives", "progress", "queries", "report"},
+    "expectation": {"errors", "algorithms", "front", "matroids", "objectives", "progress", "queries", "report", "rounds"},
     "demo": {"sets"},
     "__main__": {"cli"},
     "sklearn": {"errors", "sets", "inputs", "objectives", "algorithms", "engines", "front"},

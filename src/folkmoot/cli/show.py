@@ -113,6 +113,8 @@ def told(story: "Story") -> list[str]:
         jury = estimate is not None and estimate.range_from == "jury"
         why = " (only the jury was asked how large values are: --most says what everybody knows)" if jury else ""
         lines.append(f"How far it is from the best is not known: no bound holds{why}.")
+    if result.why is not None:
+        lines.append(f"Found by {result.why}.")
     share = beside_central(story)
     if share is not None:
         lines.append(f"{percent(share)} of what central greedy reaches, which sees everything.")
