@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from folkmoot.algorithms import (
+    AdaptiveSequencing,
     ContinuousGreedy,
     DiscreteGreedy,
     Exhaustive,
@@ -37,6 +38,7 @@ METHODS: dict[str, type] = {
     "fedcg": FedCG,
     "fedcg+": FedCGPlus,
     "discrete": DiscreteGreedy,
+    "few-rounds": AdaptiveSequencing,
     "frank-wolfe": FederatedFrankWolfe,
     "randgreedi": RandGreeDi,
     "greedy": Greedy,

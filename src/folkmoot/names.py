@@ -2,6 +2,7 @@
 
 from folkmoot import multilinear, rounding, secagg
 from folkmoot.algorithms import (
+    AdaptiveSequencing,
     ContinuousGreedy,
     DiscreteGreedy,
     Exhaustive,
@@ -52,6 +53,7 @@ from folkmoot.version import __version__
 from folkmoot.welfare import welfare
 
 __all__ = [
+    "AdaptiveSequencing",
     "ConcaveOverModular",
     "ContinuousGreedy",
     "Coverage",

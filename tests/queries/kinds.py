@@ -24,6 +24,7 @@ from folkmoot import (
 from folkmoot.queries import (
     Appraisal,
     Gains,
+    GainsAlong,
     Gradient,
     Importance,
     LocalBase,
@@ -175,6 +176,20 @@ def gains(kappa: float | None = None, *, important: bool = False, worth: bool = 
     return make
 
 
+def along(objective: Objective) -> Query:
+    """A sequence of which not every prefix is asked about, and items that are asked about at one prefix alone."""
+    most, n = limits(objective), objective.n_items
+    return GainsAlong(
+        order=np.arange(n)[::-1][:3].copy(),
+        marks=np.array([0, 1, 3]),
+        items=ITEMS,
+        others=np.setdiff1d(np.arange(n), ITEMS),
+        wide=1,
+        single=most.single,
+        whole=most.whole,
+    )
+
+
 def singletons(objective: Objective) -> Query:
     n = objective.n_items
     return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, key=KEY)
@@ -245,6 +260,7 @@ KINDS: dict[str, Maker] = {
     "gains, by importance": gains(1.7, important=True),
     "gains and value": gains(worth=True),
     "gains and value, uniform chance": gains(0.4, worth=True),
+    "gains along a sequence": along,
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,

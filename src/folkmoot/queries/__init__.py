@@ -1,5 +1,6 @@
 """Everything a client can be asked."""
 
+from folkmoot.queries.along import GainsAlong
 from folkmoot.queries.gains import Gains, Importance, Singletons
 from folkmoot.queries.gradient import Gradient, Votes
 from folkmoot.queries.local import LocalBase, LocalWalk, ShardBase
@@ -10,6 +11,7 @@ from folkmoot.queries.values import Appraisal, Spread, Values
 __all__ = [
     "Appraisal",
     "Gains",
+    "GainsAlong",
     "Gradient",
     "Importance",
     "LocalBase",
