@@ -2,7 +2,19 @@
 
 import sys
 
-from benchmarks import gradient, greedy, independence, memory, million, quality, secagg, secagg_bytes, startup, tool
+from benchmarks import (
+    few_rounds,
+    gradient,
+    greedy,
+    independence,
+    memory,
+    million,
+    quality,
+    secagg,
+    secagg_bytes,
+    startup,
+    tool,
+)
 from benchmarks.table import verdict
 
 PARTS = {
@@ -11,6 +23,7 @@ PARTS = {
     "gradient": gradient.main,
     "memory": memory.main,
     "quality": quality.main,
+    "few-rounds": few_rounds.main,
     "independence": independence.main,
     "million": million.main,
     "tool": tool.main,
