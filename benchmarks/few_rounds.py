@@ -1,7 +1,7 @@
 """Greedy in at most twelve rounds, everything counted, beside methods that take as many rounds as they like.
 
-Constants were tuned on seeds 1000 to 1003; what is shown comes from seeds 0 to 11, which no tuning has seen. The
-instances themselves have seed 0.
+Constants were tuned on seeds 1000 to 1003 of these instances (of decoys: of another draw); what is shown comes from
+seeds 0 to 11, which no tuning has seen. "FedCG, 12" is the control: FedCG with as many rounds as this method has.
 """
 
 from collections.abc import Iterator
@@ -58,9 +58,9 @@ def instances() -> Iterator[Promised]:
         stars, names = movielens_1m()
         films, loved = fm.FacilityLocation(stars), fm.Coverage(five_stars(stars), keep_empty=True)
         n = films.n_items
-        yield Promised(Instance.of("ML-1M facility, k = 50", films, fm.Uniform(n, K)), (0.998, 0.996))
-        yield Promised(Instance.of("ML-1M coverage, k = 50", loved, fm.Uniform(n, K)), (0.995, 0.985))
-        yield Promised(Instance.of("one a genre", films, fm.Partition(first_genres(names), 1)), (0.998, 0.99))
+        yield Promised(Instance.of("ML facility", films, fm.Uniform(n, K)), (0.998, 0.996))
+        yield Promised(Instance.of("ML coverage", loved, fm.Uniform(n, K)), (0.995, 0.985))
+        yield Promised(Instance.of("ML one a genre", films, fm.Partition(first_genres(names), 1)), (0.998, 0.99))
     except Missing as reason:
         print(reason)
     for name, matrix, least in (
@@ -69,7 +69,7 @@ def instances() -> Iterator[Promised]:
         ("heavy", heavy(), (0.998, 0.99)),
     ):
         objective = fm.FacilityLocation(matrix, keep_empty=True)
-        yield Promised(Instance.of(f"{name}, k = 20", objective, fm.Uniform(objective.n_items, FEWER)), least)
+        yield Promised(Instance.of(name, objective, fm.Uniform(objective.n_items, FEWER)), least)
 
 
 def main() -> list[Floor]:
@@ -80,24 +80,25 @@ def main() -> list[Floor]:
             cells = []
             for method in (
                 fm.AdaptiveSequencing(cohort=cohort),
+                fm.FedCG(rounds=3, cohort=cohort, polish=2),
                 fm.FedCG(rounds=10, cohort=cohort),
                 fm.DiscreteGreedy(expected_answers=cohort, importance="uniform"),
             ):
                 results = given.runs(method)
                 found, most = given.ratios(results), max(len(result.rounds or ()) for result in results)
-                cells.append(f"{found} ({most})")
+                cells.append(f"{found.mean:.4f} ± {found.error:.4f} in {most}")
                 if isinstance(method, fm.AdaptiveSequencing):
                     what = f"{given.name}, cohort {cohort}"
                     floors.append(Floor(f"{what}: rounds in all", most, at_most=MOST_ROUNDS))
                     floors.append(Floor(f"{what}: ratio to greedy", found.mean, at_least=promised.least[at]))
                     sent = np.mean([sum(one.up for one in result.rounds or ()) for result in results])
                     cells.append(f"{sent / 1e6:.1f}")
-                    if given.name.startswith("ML-1M facility"):
+                    if given.name.startswith("ML facility"):
                         floors.append(Floor(f"{what}: as wanted", found.mean, at_least=WANTED))
             rows.append([given.name, f"{given.popularity:.4f}", f"{cohort:,}", *cells])
     show(
-        "Ratio to central greedy ± s.e., 12 seeds (most rounds in all)",
-        ["", "popularity", "cohort", "AdaptiveSequencing", "MB", "FedCG", "DiscreteGreedy, uniform"],
+        "Ratio to central greedy ± s.e., 12 seeds in so many rounds, at most",
+        ["", "popularity", "cohort", "AdaptiveSequencing", "MB", "FedCG, 12", "FedCG", "DiscreteGreedy"],
         rows,
     )
     return floors
