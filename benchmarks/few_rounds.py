@@ -97,7 +97,7 @@ def main() -> list[Floor]:
                         floors.append(Floor(f"{what}: as wanted", found.mean, at_least=WANTED))
             rows.append([given.name, f"{given.popularity:.4f}", f"{cohort:,}", *cells])
     show(
-        "Ratio to central greedy ± s.e., 12 seeds in so many rounds, at most",
+        "Ratio to central greedy ± s.e., 12 seeds, in at most so many rounds",
         ["", "popularity", "cohort", "AdaptiveSequencing", "MB", "FedCG, 12", "FedCG", "DiscreteGreedy"],
         rows,
     )
