@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     across,
     coverage,
+    few_rounds,
     gradient,
     greedy,
     independence,
@@ -26,6 +27,7 @@ PARTS = {
     "quality": quality.main,
     "families": across.main,
     "coverage": coverage.main,
+    "few-rounds": few_rounds.main,
     "independence": independence.main,
     "million": million.main,
     "tool": tool.main,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from folkmoot.algorithms import (
+    AdaptiveSequencing,
     Auto,
     ContinuousGreedy,
     DiscreteGreedy,
@@ -39,6 +40,7 @@ METHODS: dict[str, type] = {
     "fedcg": FedCG,
     "fedcg+": FedCGPlus,
     "discrete": DiscreteGreedy,
+    "few-rounds": AdaptiveSequencing,
     "frank-wolfe": FederatedFrankWolfe,
     "randgreedi": RandGreeDi,
     "greedy": Greedy,

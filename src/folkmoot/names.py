@@ -2,6 +2,7 @@
 
 from folkmoot import multilinear, rounding, secagg
 from folkmoot.algorithms import (
+    AdaptiveSequencing,
     Auto,
     ContinuousGreedy,
     DiscreteGreedy,
@@ -55,6 +56,7 @@ from folkmoot.welfare import welfare
 
 __all__ = [
     "Auto",
+    "AdaptiveSequencing",
     "ConcaveOverModular",
     "ContinuousGreedy",
     "Coverage",

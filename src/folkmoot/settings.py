@@ -9,7 +9,7 @@ IF_NEGATIVE = ("refuse", "drop", "zero")
 IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
 SIMILARITIES = ("gaussian", "cosine")
 METHODS = (
-    *("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "randgreedi"),
+    *("auto", "fedcg", "fedcg+", "discrete", "few-rounds", "frank-wolfe", "randgreedi"),
     *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
 )
 SECURE = ("ideal", "real", "plain")
