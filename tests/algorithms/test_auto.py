@@ -160,9 +160,7 @@ def test_theorem_4_is_claimed_where_it_applies() -> None:
         guarantee = fm.solve(objective, 3, fm.DiscreteGreedy(0.3, polish=0, **options)).guarantee  # type: ignore[arg-type]
         assert guarantee is not None
         assert (guarantee.factor > 0) == claimed, options
-        assert guarantee["kappa needed"] == pytest.approx(
-            12 * 3 * (np.log(6) + 4 * np.log(200)) / 0.3**2
-        )
+        assert guarantee["kappa needed"] == pytest.approx(12 * 3 * (np.log(6) + 4 * np.log(200)) / 0.3**2)
 
 
 def test_a_running_mean_asks_about_the_set_before() -> None:

@@ -217,9 +217,7 @@ def differences(takers: Takers | None = None) -> Maker:
     def make(objective: Objective) -> Query:
         who, whole = None if takers is None else takers(objective), limits(objective).whole
         most, standing = (one if who is None else who.most(1, one) for one in (whole, 1.0))
-        return Differences(
-            items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, key=KEY, who=who
-        )
+        return Differences(items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, key=KEY, who=who)
 
     return make
 

@@ -124,7 +124,9 @@ class Auto(Federated):
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
         heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
-        mean = Running(problem, cohort, who, heard if who is None else 0)  # a jury that was drawn missed the heavy clients
+        mean = Running(
+            problem, cohort, who, heard if who is None else 0
+        )  # a jury that was drawn missed the heavy clients
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):
@@ -133,7 +135,11 @@ class Auto(Federated):
                 addable &= np.isin(np.arange(matroid.n_items), problem.items)
             if not addable.any():
                 break
-            known = not taken and who is None and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
+            known = (
+                not taken
+                and who is None
+                and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
+            )
             if not known:  # by the jury, which has said what items are worth alone
                 yield from mean.hear(members, visits, f"item {len(taken) + 1}")
             order = in_order(mean.gains, key_of(talk.seed, -7, talk.rounds), problem.singletons)
@@ -197,5 +203,3 @@ class Running:
         if clients:  # coins may leave nobody to answer
             self.gains = (1.0 - share) * self.gains + question(0).mean(total, len(members))
             self.answers, self.before = self.answers + fresh, members
-
-

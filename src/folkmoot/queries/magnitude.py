@@ -33,7 +33,9 @@ class Ranges:
     public: bool = False  # whether everybody knows that nothing is above, without asking
     surveyed: bool = False  # whether everybody was asked; some may not have answered
     tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
-    mean_single: float = field(default=0.0, compare=False)  # about what the best item is worth to a client; 0: not known
+    mean_single: float = field(
+        default=0.0, compare=False
+    )  # about what the best item is worth to a client; 0: not known
     mean_whole: float = field(default=0.0, compare=False)  # about what all items together are
     uneven: float = field(default=1.0, compare=False)  # mean square over squared mean of the best items; 1: all alike
 
