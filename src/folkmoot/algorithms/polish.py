@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -16,9 +15,8 @@ from folkmoot.rounds import Run
 from folkmoot.sets import Array, Ids, Mask
 
 MOST_SWAPS = 2048  # sets in one question
-MOST_AGAIN = 256  # asked about once more, where a jury was not sure
+NARROWER = 8  # one of so many sets is asked about once more, where a jury was not sure
 SKEW = 2.0  # of the heaviest client that there can be, by which means of few numbers may be off beyond that
-TOLERATED = 20  # of all swaps in a question that are worth nothing may look better beyond doubt
 FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
 
 
@@ -91,14 +89,14 @@ def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
 def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
     """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
 
-    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any good. So a
-    swap must be better by z standard errors of its paired difference, z such that one of so many worthless swaps is
-    expected to be; what juries say about the same set is pooled, and the hopeless swaps are not asked about again. Where everybody
-    is asked nothing is in doubt, and any swap that is better is taken.
+    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any good.
+    So a swap must be better by z standard errors of its paired difference, with z such that of so many worthless swaps one
+    is expected to be. Where none is, the best eighth is put to a fresh jury, whose word is judged by their smaller number,
+    and together with what juries said before by the whole one. Where everybody is asked nothing is in doubt, and any swap
+    that is better is taken.
 
-    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked good together
-    with the best one are tried at once in the next round. `rivals` are other whole sets in the running; they are few, and
-    replace the present one if they are likely to be better.
+    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked
+    good together with the best one are tried at once in the next round. `rivals` are other whole sets in the running.
     """
     matroid = problem.matroid
     promising = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -3))
@@ -107,6 +105,7 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
     shortlist = promising[: max(MOST_SWAPS // matroid.rank, 1)]
     others: list[Mask] = []
     leaps: list[Mask] = []
+    pairs: list[tuple[int, int]] = []
     so_far: Evidence | None = None
     tests = whole = 0
     for turn in range(rounds):
@@ -119,22 +118,21 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
             break
         fresh = yield from compared(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
         so_far = fresh if so_far is None else so_far.pooled(fresh)
-        z = np.where(np.arange(len(others)) < whole, FEW_RIVALS, doubt(tests))
-        sure = so_far.least(z)
+        few = np.arange(len(others)) < whole
+        sure = np.maximum(
+            so_far.least(np.where(few, FEW_RIVALS, doubt(tests))),
+            fresh.least(
+                np.where(few, FEW_RIVALS, doubt(len(others)))
+            ),  # who is left was chosen before this jury was asked
+        )
         best = int(sure.argmax())
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)
             leaps = leaps_of(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
             chosen, so_far = others[best], None
             continue
-        at_last = (
-            turn + 1
-        ) / rounds  # errors shrink with more juries: what could be beyond doubt in the end is asked again
-        errors = np.sqrt(so_far.variance)
-        reached = so_far.mean + 2 * errors > z * errors * sqrt(at_last) + SKEW * so_far.reach * at_last
-        hopeful = np.flatnonzero(reached & (so_far.variance > 0))
-        hopeful = hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[:MOST_AGAIN]]
-        hopeful.sort()
+        hopeful = np.flatnonzero((so_far.mean > 0) & (so_far.variance > 0))
+        hopeful = np.sort(hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[: len(others) // NARROWER]])
         if not hopeful.size:
             break
         so_far = so_far.of(hopeful)
@@ -145,7 +143,7 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
 
 def doubt(tests: int) -> float:
     """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
-    return NormalDist().inv_cdf(1 - TOLERATED / (tests + 2 * TOLERATED))
+    return NormalDist().inv_cdf(1 - 1 / (tests + 2))
 
 
 def swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:

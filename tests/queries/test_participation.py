@@ -1,0 +1,130 @@
+"""Coins of one's own: whatever decides who answers, sums are right on average and nobody is never heard."""
+
+import numpy as np
+import pytest
+
+from folkmoot import DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
+from folkmoot.algorithms.discrete import Kind
+from folkmoot.queries import Drift, Gains, Participation
+from folkmoot.rounds import Ask, Population, Sum
+from tests.queries.measures import within
+
+IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")
+
+
+def decoys(clients: int = 1_500, seed: int = 0) -> FacilityLocation:
+    """30 % of the clients like all of 60 near-duplicates; the rest like two items of one of 10 niches, which popularity, and a
+    shortlist made of it, never sees.
+    """
+    rng = np.random.default_rng(seed)
+    benefits = np.zeros((clients, 80))
+    crowd = rng.random(clients) < 0.3
+    benefits[crowd, :60] = rng.uniform(0.9, 1.0, (crowd.sum(), 60))
+    rest = np.flatnonzero(~crowd)
+    niche = 60 + 2 * rng.integers(0, 10, len(rest))
+    for item in (0, 1):
+        benefits[rest, niche + item] = rng.uniform(0.5, 1.0, len(rest))
+    return FacilityLocation(benefits)
+
+
+def questions(objective: Objective, importance: Kind, seeds: range) -> list[tuple[Gains, Sum]]:
+    """What discrete greedy asked about the first item, with these seeds, and what it heard."""
+    engine, found = Simulation(objective), []
+
+    class Listening:
+        population, objective = engine.population, engine.objective
+
+        def __call__(self, ask: Ask) -> Sum:
+            answer = engine(ask)
+            if isinstance(ask.query, Gains) and ask.label == "item 1":
+                found.append((ask.query, answer))
+            return answer
+
+    method = DiscreteGreedy(expected_answers=100, importance=importance, polish=0, jury=200)
+    for seed in seeds:
+        solve(None, 5, method, engine=Listening(), seed=seed)
+    return found
+
+
+@pytest.mark.parametrize("importance", IMPORTANCE)
+def test_every_importance_is_unbiased_for_every_item(importance: Kind) -> None:
+    """Chances are above 0 for everybody; and the mean over 40 runs is right to what Hoeffding allows, but for 10^-9."""
+    objective = decoys()
+    exact = objective.mean_gains(())
+    runs = questions(objective, importance, range(40))
+    assert len(runs) == 40
+    ids = np.arange(objective.n_clients)
+    times = np.ones_like(ids)
+    for query, _ in runs[:1]:
+        assert query.who is not None
+        chances = query.who.chances(objective, times)
+        assert chances.min() > 0
+        np.testing.assert_allclose(query.who.factors(objective, times) * chances, times)
+        spread = float((query.who.factors(objective, times) ** 2 * chances).sum()) ** 0.5 / objective.n_clients
+    means = np.mean([query.mean(answer.total, answer.asked, 80) for query, answer in runs], axis=0)
+    # Items off the shortlist came out at less than 0.7 of their worth when clients with nothing on it stayed silent.
+    assert np.abs(means[60:] - exact[60:]).max() < 5 * spread / np.sqrt(len(runs))
+    assert means[60:].sum() == pytest.approx(exact[60:].sum(), rel=0.15)
+
+
+@pytest.mark.parametrize("importance", IMPORTANCE)
+def test_no_importance_is_blind_to_niches(importance: Kind) -> None:
+    """As good as uniform, within 0.05: with nobody from the niches heard it was 0.5."""
+    objective = decoys()
+    greedy = solve(objective, 8, Greedy()).value
+
+    def reached(kind: Kind) -> float:
+        method = DiscreteGreedy(expected_answers=200, importance=kind, polish=0, jury=200)
+        return float(np.mean([solve(objective, 8, method, seed=seed).value for seed in range(3)]) / greedy)
+
+    assert reached(importance) > reached("uniform") - 0.05
+
+
+def test_coins_of_scale_are_as_written() -> None:
+    """κ_i = min(1, K·p_i·(0.3 + 0.7·m_i/M))."""
+    objective = FacilityLocation(np.diag([1.0, 2.0, 4.0, 100.0]))
+    times = np.array([1, 2, 3, 4])
+    who = Participation.by_scale(2.0, 10, 5.0)
+    expected = np.minimum(1, 2 * times / 10 * (0.3 + 0.7 * np.array([1, 2, 4, 100]) / 5))
+    np.testing.assert_allclose(who.chances(objective, times), expected)
+    assert expected[-1] == 1
+    assert Participation.by_scale(2.0, 10, 0.0).own == "nothing"  # nothing is known of scales
+    assert (who.factors(objective, times) <= who.most(4, 1.0)).all()
+    assert (who.factors(objective, times) * [1, 2, 4, 100] <= who.largest(4, 100.0) * (1 + 1e-12)).all()
+
+
+def test_the_same_key_is_the_same_sample() -> None:
+    objective = decoys(400)
+    ids, times = np.arange(400), np.ones(400, dtype=np.int64)
+    who = Participation.uniform(100, 400)
+    first, again, other = (who.takes_part(objective, ids, times, key) for key in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert abs(first.mean() - 0.25) < within(400, 1)
+
+
+def test_a_running_mean_is_right_on_average() -> None:
+    """d ← keep·d + mean[g(·|S) − keep·g(·|S')], from the exact gains at S': the mean of 200 runs is right to five standard errors."""
+    objective = decoys(600)
+    population, nothing = Population.of(objective), np.zeros(80, dtype=bool)
+    members = nothing.copy()
+    members[[3, 61]] = True
+    keep, start = 0.7, objective.mean_gains(())
+    ends = []
+    for key in range(200):
+        query = Drift(
+            members=members,
+            before=nothing,
+            keep=keep,
+            items=np.arange(80),
+            most=1.0,
+            whole=1.0,
+            standing=1.0,
+            key=key,
+        )
+        answer = Simulation(objective)(Ask(query, population.draw(60, key), "a step", 0))
+        assert answer.total.min() < 0 < answer.total.max()
+        ends.append(keep * start + query.mean(answer.total, 80))
+    off = np.mean(ends, axis=0) - objective.mean_gains(members)
+    assert (np.abs(off) <= 5 * np.std(ends, axis=0) / np.sqrt(len(ends)) + 1e-6).all()
+    assert Uniform(80, 2).independent(members)
