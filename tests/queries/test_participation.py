@@ -13,8 +13,8 @@ IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")
 
 
 def decoys(clients: int = 1_500, seed: int = 0) -> FacilityLocation:
-    """30 % of the clients like all of 60 near-duplicates; the rest like two items of one of 10 niches, which popularity, and a
-    shortlist made of it, never sees.
+    """30 % of the clients like all of 60 near-duplicates; the rest like two items of one of 10 niches, which
+    popularity, and a shortlist made of it, never sees.
     """
     rng = np.random.default_rng(seed)
     benefits = np.zeros((clients, 80))
@@ -104,7 +104,9 @@ def test_the_same_key_is_the_same_sample() -> None:
 
 
 def test_a_running_mean_is_right_on_average() -> None:
-    """d ← keep·d + mean[g(·|S) − keep·g(·|S')], from the exact gains at S': the mean of 200 runs is right to five standard errors."""
+    """d ← keep·d + mean[g(·|S) − keep·g(·|S')], from the exact gains at S': the mean of 200 runs is right to five
+    standard errors.
+    """
     objective = decoys(600)
     population, nothing = Population.of(objective), np.zeros(80, dtype=bool)
     members = nothing.copy()
