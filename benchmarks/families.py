@@ -1,7 +1,8 @@
 """Families of instances on which a default must hold up: tastes that differ, in many ways.
 
-A family makes an instance from a seed. Each has a reason to be here, which its docstring states; the last three were made
-to break the default. Settings are tuned on instances and runs of the seeds 1000 and above, and reported on 0 to 11.
+A family makes an instance from a seed. Each has a reason to be here, which its docstring states; the last three were
+made to break the default. Settings are tuned on instances and runs of the seeds 1000 and above, and reported on 0 to
+11.
 """
 
 import gzip
@@ -140,7 +141,9 @@ def planted(seed: int) -> tuple[fm.Objective, fm.Matroid]:
 
 
 def opposed(seed: int) -> tuple[fm.Objective, fm.Matroid]:
-    """Two camps, 60/40, of opposite tastes: what one likes best the other likes least. Everybody knows a tenth of 300."""
+    """Two camps, 60/40, of opposite tastes: what one likes best the other likes least. Everybody knows a tenth of
+    300.
+    """
     rng = np.random.default_rng(seed)
     taste = rng.permutation(np.linspace(0.0, 1.0, 300))
     first = rng.random(CLIENTS) < 0.6
@@ -189,8 +192,7 @@ def movielens_small(_: int) -> tuple[fm.Objective, fm.Matroid]:
     path = data_file("movielens-latest-small", "2018-09_ratings.csv.xz")
     with lzma.open(path, "rt") as lines:
         table = np.loadtxt(lines, delimiter=",", skiprows=1, usecols=(0, 1, 2))
-    _, users = np.unique(table[:, 0], return_inverse=True)
-    _, films = np.unique(table[:, 1], return_inverse=True)
+    users, films = (np.unique(table[:, column], return_inverse=True)[1] for column in range(2))
     stars: Matrix = sparse.csr_array((table[:, 2], (users, films)))
     return best_of(stars)
 
@@ -212,8 +214,8 @@ def heavy_duplicates(seed: int) -> tuple[fm.Objective, fm.Matroid]:
 
 
 def hidden(seed: int) -> tuple[fm.Objective, fm.Matroid]:
-    """10 groups with two places each, 40 items a group. Everybody likes the blockbusters of the first two groups, and one
-    item in each other group a little: what those are worth shows only when the blockbusters are in.
+    """10 groups with two places each, 40 items a group. Everybody likes the blockbusters of the first two groups, and
+    one item in each other group a little: what those are worth shows only when the blockbusters are in.
     """
     rng = np.random.default_rng(seed)
     benefits = np.zeros((CLIENTS, 10, 40))

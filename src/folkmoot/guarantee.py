@@ -149,10 +149,10 @@ class Continuous:
 def kappa_in_theory(rank: int, n_items: int, epsilon: float) -> float:
     """κ = 12·r·ln(2r·n^(r+1))/ε²: enough for one fixed sample of clients to stand for all of them.
 
-    f_i(S) ≤ Σ_{e∈S} f_i(e) ≤ w_i·Σ_{e∈S} F(e) ≤ r·w_i·F(S), so no term of a sampled F(S) is above r/κ of it; Chernoff's
-    bound and the union over fewer than r·n^r sets make all allowed sets right to ±ε/2 of their worth, but for 1/n. Then greedy on the
-    sample loses at most ε of the optimum. (The paper says Õ(rn/ε²); 3·ln(2r·n^r/δ)/ε² is a line that its source has commented out,
-    which lacks the factor r: docs/mathematics.md.)
+    f_i(S) ≤ Σ_{e∈S} f_i(e) ≤ w_i·Σ_{e∈S} F(e) ≤ r·w_i·F(S), so no term of a sampled F(S) is above r/κ of it;
+    Chernoff's bound and the union over fewer than r·n^r sets make all allowed sets right to ±ε/2 of their worth, but
+    for 1/n. Then greedy on the sample loses at most ε of the optimum. (The paper says Õ(rn/ε²); 3·ln(2r·n^r/δ)/ε² is
+    a line that its source has commented out, which lacks the factor r: docs/mathematics.md.)
     """
     return 12 * rank * (log(2 * rank) + (rank + 1) * log(n_items)) / epsilon**2
 
@@ -160,8 +160,8 @@ def kappa_in_theory(rank: int, n_items: int, epsilon: float) -> float:
 @dataclass(frozen=True)
 class Discrete:
     """Discrete greedy. Theorem 4: (1 − 1/e − ε)·OPT under a cardinality, (1/2 − ε)·OPT under any matroid, if κ is
-    large enough and one sample of clients answers in all rounds. Coins that are tossed afresh in every round make another
-    function of every round: the errors of r rounds add up, and no theorem is claimed.
+    large enough and one sample of clients answers in all rounds. Coins that are tossed afresh in every round make
+    another function of every round: the errors of r rounds add up, and no theorem is claimed.
     """
 
     rank: int

@@ -73,18 +73,21 @@ def test_a_jury_that_cannot_tell_does_no_harm() -> None:
 
 
 def test_worthless_swaps_are_not_believed() -> None:
-    """2,000 differences that are worth nothing: of 200 juries fewer than a tenth find one beyond doubt after four rounds."""
+    """2,000 differences that are worth nothing: about one is found beyond doubt, in the mean over 200 trials of four
+    pooled juries; more than 1.5 with a chance below 10^-9 (a Poisson number of mean 200).
+    """
     rng = np.random.default_rng(0)
     z = np.full(2_000, doubt(2_000))
-    naive = 0
+    naive = believed = 0
     for _ in range(200):
         one = Evidence(rng.normal(0, 1, 2_000), np.ones(2_000), reach=0.0)
         naive += one.mean.max() > 0
         for _ in range(3):
             one = one.pooled(Evidence(rng.normal(0, 1, 2_000), np.ones(2_000)))
         assert one.variance == pytest.approx(np.full(2_000, 0.25))
-        assert (one.least(z) > 0).sum() < 50
+        believed += int((one.least(z) > 0).sum())
     assert naive == 200
+    assert believed <= 300
     sure = Evidence(np.array([0.001]), np.zeros(1))
     assert sure.least(np.array([doubt(1)]))[0] > 0  # everybody was asked
 
@@ -139,6 +142,7 @@ def test_a_fixed_sample_is_the_same_clients_in_every_round() -> None:
             def __call__(self, ask: Ask, there: list[tuple[int, ...]] = there) -> Sum:
                 if isinstance(ask.query, Gains) and ask.query.who is not None:
                     willing = ask.query.takes_part(engine.objective, ids, times)
+                    assert willing is not None
                     there.append(tuple(np.flatnonzero(willing)))
                 return engine(ask)
 

@@ -13,15 +13,15 @@ IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")
 
 
 def decoys(clients: int = 1_500, seed: int = 0) -> FacilityLocation:
-    """30 % of the clients like all of 60 near-duplicates; the rest like two items of one of 10 niches, which popularity, and a
-    shortlist made of it, never sees.
+    """30 % of the clients like all of 120 near-duplicates; the rest like two items of one of 10 niches, which
+    popularity, and a shortlist made of it, never sees.
     """
     rng = np.random.default_rng(seed)
-    benefits = np.zeros((clients, 80))
+    benefits = np.zeros((clients, 140))
     crowd = rng.random(clients) < 0.3
-    benefits[crowd, :60] = rng.uniform(0.9, 1.0, (crowd.sum(), 60))
+    benefits[crowd, :120] = rng.uniform(0.9, 1.0, (crowd.sum(), 120))
     rest = np.flatnonzero(~crowd)
-    niche = 60 + 2 * rng.integers(0, 10, len(rest))
+    niche = 120 + 2 * rng.integers(0, 10, len(rest))
     for item in (0, 1):
         benefits[rest, niche + item] = rng.uniform(0.5, 1.0, len(rest))
     return FacilityLocation(benefits)
@@ -61,10 +61,10 @@ def test_every_importance_is_unbiased_for_every_item(importance: Kind) -> None:
         assert chances.min() > 0
         np.testing.assert_allclose(query.who.factors(objective, times) * chances, times)
         spread = float((query.who.factors(objective, times) ** 2 * chances).sum()) ** 0.5 / objective.n_clients
-    means = np.mean([query.mean(answer.total, answer.asked, 80) for query, answer in runs], axis=0)
+    means = np.mean([query.mean(answer.total, answer.asked, 140) for query, answer in runs], axis=0)
     # Items off the shortlist came out at less than 0.7 of their worth when clients with nothing on it stayed silent.
-    assert np.abs(means[60:] - exact[60:]).max() < 5 * spread / np.sqrt(len(runs))
-    assert means[60:].sum() == pytest.approx(exact[60:].sum(), rel=0.15)
+    assert np.abs(means[120:] - exact[120:]).max() < 5 * spread / np.sqrt(len(runs))
+    assert means[120:].sum() == pytest.approx(exact[120:].sum(), rel=0.15)
 
 
 @pytest.mark.parametrize("importance", IMPORTANCE)
@@ -104,11 +104,13 @@ def test_the_same_key_is_the_same_sample() -> None:
 
 
 def test_a_running_mean_is_right_on_average() -> None:
-    """d ← keep·d + mean[g(·|S) − keep·g(·|S')], from the exact gains at S': the mean of 200 runs is right to five standard errors."""
+    """d ← keep·d + mean[g(·|S) − keep·g(·|S')], from the exact gains at S': the mean of 200 runs is right to five
+    standard errors.
+    """
     objective = decoys(600)
-    population, nothing = Population.of(objective), np.zeros(80, dtype=bool)
+    population, nothing = Population.of(objective), np.zeros(140, dtype=bool)
     members = nothing.copy()
-    members[[3, 61]] = True
+    members[[3, 121]] = True
     keep, start = 0.7, objective.mean_gains(())
     ends = []
     for key in range(200):
@@ -116,7 +118,7 @@ def test_a_running_mean_is_right_on_average() -> None:
             members=members,
             before=nothing,
             keep=keep,
-            items=np.arange(80),
+            items=np.arange(140),
             most=1.0,
             whole=1.0,
             standing=1.0,
@@ -124,7 +126,7 @@ def test_a_running_mean_is_right_on_average() -> None:
         )
         answer = Simulation(objective)(Ask(query, population.draw(60, key), "a step", 0))
         assert answer.total.min() < 0 < answer.total.max()
-        ends.append(keep * start + query.mean(answer.total, 80))
+        ends.append(keep * start + query.mean(answer.total, 140))
     off = np.mean(ends, axis=0) - objective.mean_gains(members)
     assert (np.abs(off) <= 5 * np.std(ends, axis=0) / np.sqrt(len(ends)) + 1e-6).all()
-    assert Uniform(80, 2).independent(members)
+    assert Uniform(140, 2).independent(members)

@@ -42,14 +42,14 @@ class Plan:
 class Auto(Federated):
     """Choose the search by rank, population, cohort and rounds; `plan` says beforehand which, and why.
 
-    Mostly items are taken one by one, each by the largest gain in a running mean over all rounds so far: a client answers
-    what items add now, less a share of what they added before the last item came in (`Drift`). Rounds are as many as items, or
-    more where cohorts are so small that a few thousand answers would not come together; `rounds` sets another number. Where that is
-    less than half the rank, it is continuous greedy (`FedCG`).
+    Mostly items are taken one by one, each by the largest gain in a running mean over all rounds so far: a client
+    answers what items add now, less a share of what they added before the last item came in (`Drift`). Rounds are as
+    many as items, or more where cohorts are so small that a few thousand answers would not come together; `rounds`
+    sets another number. Where that is less than half the rank, it is continuous greedy (`FedCG`).
 
-    by_scale: whether clients answer in search and polishing by coins in proportion to what their best item is worth to them (with
-    a floor), which keeps a few heavy clients from being missed. Then all must be reachable, and who answers hints at scale. None: only
-    where the range question shows that scales differ much.
+    by_scale: whether clients answer in search and polishing by coins in proportion to what their best item is worth
+    to them (with a floor), which keeps a few heavy clients from being missed. Then all must be reachable, and who
+    answers hints at scale. None: only where the range question shows that scales differ much.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -57,7 +57,7 @@ class Auto(Federated):
     cohort: int | None = None
     rounds: int | None = None
     by_scale: bool | None = None
-    polish: int = field(default=8, kw_only=True)
+    polish: int = field(default=12, kw_only=True)
 
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
@@ -89,7 +89,8 @@ class Auto(Federated):
             return Plan("continuous", self.rounds or 1, (), (), why)
         if rounds < rank:
             picks = tuple(MOST_PICKS if at < rank - rounds else 1 for at in range(rounds))
-            why = f"greedy by running means, {who}, two items in some rounds because {rank} items must come in {rounds} rounds"
+            why = f"greedy by running means, {who}, two items in some rounds because {rank} items must come in {rounds}"
+            why += " rounds"
             return Plan("greedy", rounds, (1,) * rounds, picks, why)
         visits = tuple(rounds // rank + (at < rounds % rank) for at in range(rank))
         why = f"greedy by running means, {who}, one item after the other: {rank} items"
@@ -160,9 +161,10 @@ class Auto(Federated):
 class Running:
     """The server's running mean of what each item adds to the present set.
 
-    d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old one and that of
-    a mean of g − keep·g', which is small where the last item changed little. `keep` falls with how many answers there were, as
-    in a plain running mean; old errors are forgotten twice as fast, because the items taken were those that looked best.
+    d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old
+    one and that of a mean of g − keep·g', which is small where the last item changed little. `keep` falls with how
+    many answers there were, as in a plain running mean; old errors are forgotten twice as fast, because the items
+    taken were those that looked best.
     """
 
     def __init__(self, problem: Problem, cohort: int | None, who: Participation | None, answers: int) -> None:

@@ -28,15 +28,15 @@ Kind = Literal["paper", "uniform", "shortlist", "scale"]
 class DiscreteGreedy(Federated):
     """Add the item of the largest summed gain, `batch` items a round (Algorithm 3).
 
-    Every client is asked, and answers with a probability κ_i of its own, over κ_i. Either `expected_answers` a round do, or
-    `epsilon` gives κ as a proof needs it (`guarantee.kappa_in_theory`), which makes nearly everybody answer. κ_i follows from
-    the importance of client i: "scale" (the default), what its best item is worth to it; "uniform", its weight alone; "paper"
-    (the default with epsilon), the largest share that it has in an item; "shortlist", the same over the most popular items.
-    All are mixed with the uniform one, so that nobody is never heard: sums are unbiased, whatever the importance. Who answers is
-    visible: to be important is to answer often.
+    Every client is asked, and answers with a probability κ_i of its own, over κ_i. Either `expected_answers` a round
+    do, or `epsilon` gives κ as a proof needs it (`guarantee.kappa_in_theory`), which makes nearly everybody answer.
+    κ_i follows from the importance of client i: "scale" (the default), what its best item is worth to it; "uniform",
+    its weight alone; "paper" (the default with epsilon), the largest share that it has in an item; "shortlist", the
+    same over the most popular items. All are mixed with the uniform one, so that nobody is never heard: sums are
+    unbiased, whatever the importance. Who answers is visible: to be important is to answer often.
 
-    sample: "fresh" (the default), new coins every round; "fixed" (the default with epsilon), the same clients with the same
-    weights in all rounds, which is what Theorem 4 speaks of.
+    sample: "fresh" (the default), new coins every round; "fixed" (the default with epsilon), the same clients with
+    the same weights in all rounds, which is what Theorem 4 speaks of.
 
     Settings common to all federated methods: see `Federated`.
     """

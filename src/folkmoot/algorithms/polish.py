@@ -30,8 +30,8 @@ def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What juries said about other sets beside the present one: mean differences, the squares of their standard errors, and
-    how much one client can make of a mean.
+    """What juries said about other sets beside the present one: mean differences, the squares of their standard
+    errors, and how much one client can make of a mean.
     """
 
     mean: Array
@@ -54,8 +54,8 @@ class Evidence:
         return Evidence(self.mean[some], self.variance[some], self.reach, self.juries)
 
     def least(self, z: Array) -> Array:
-        """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than a normal one:
-        the last term allows for a client who is as heavy as clients can be.
+        """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than
+        a normal one: the last term allows for a client who is as heavy as clients can be.
         """
         return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
 
@@ -89,11 +89,11 @@ def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
 def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
     """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
 
-    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any good.
-    So a swap must be better by z standard errors of its paired difference, with z such that of so many worthless swaps one
-    is expected to be. Where none is, the best eighth is put to a fresh jury, whose word is judged by their smaller number,
-    and together with what juries said before by the whole one. Where everybody is asked nothing is in doubt, and any swap
-    that is better is taken.
+    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any
+    good. So a swap must be better by z standard errors of its paired difference, with z such that of so many
+    worthless swaps one is expected to be. Where none is, the best eighth is put to a fresh jury, whose word is judged
+    by their smaller number, and together with what juries said before by the whole one. Where everybody is asked
+    nothing is in doubt, and any swap that is better is taken.
 
     What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked
     good together with the best one are tried at once in the next round. `rivals` are other whole sets in the running.

@@ -16,8 +16,9 @@ SETS_AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Differences(Query):
-    """f_i(S_k) − f_i(S_0) for each set after the first, with a sign, and the squares of these; and how many clients an
-    answer stands for. A client who likes both sets alike says nothing of them, so that paired differences vary far less than values.
+    """f_i(S_k) − f_i(S_0) for each set after the first, with a sign, and the squares of these; and how many clients
+    an answer stands for. A client who likes both sets alike says nothing of them, so that paired differences vary far
+    less than values.
     """
 
     items: Ids  # all that occur in a set
@@ -103,6 +104,6 @@ class Differences(Query):
         """The mean differences, and the squares of their standard errors if clients were drawn independently."""
         width = len(self.sets) - 1
         standing = max(float(total[-1] * (self.standing / self.bound)), 1e-300)
-        mean = total[:width] * (self.scale / standing)
+        mean: Array = np.asarray(total[:width] * (self.scale / standing), dtype=np.float64)
         squares = total[width:-1] * (self.most**2 / self.bound / standing**2)  # Σ (w_i·x_i)²
         return mean, np.maximum(squares - (mean**2 / count if self.who is None else 0.0), 0.0)

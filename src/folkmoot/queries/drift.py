@@ -1,8 +1,8 @@
 """What items add to a set, beside what they added to the set before: the question of a running mean.
 
-The server keeps d, its estimate of all gains. When the set grows from S' to S, clients answer g_i(·|S) − keep·g_i(·|S'), and
-d ← keep·d + mean. If d was right for S' on average it is right for S, whatever `keep` is; and where an item's gain has not
-changed, the old estimate lives on instead of being thrown away.
+The server keeps d, its estimate of all gains. When the set grows from S' to S, clients answer g_i(·|S) −
+keep·g_i(·|S'), and d ← keep·d + mean. If d was right for S' on average it is right for S, whatever `keep` is; and
+where an item's gain has not changed, the old estimate lives on instead of being thrown away.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 class Drift(Query):
     """g_i(e|S) − keep·g_i(e|S') for each of the items, with a sign; f_i(S); and how many clients an answer stands for.
 
-    With `who`, clients take part by coins of their own, and answer over their chance. The last number then adds up to about the
-    number of all clients, so that a mean does not depend on how many coins fell well.
+    With `who`, clients take part by coins of their own, and answer over their chance. The last number then adds up to
+    about the number of all clients, so that a mean does not depend on how many coins fell well.
     """
 
     members: Mask  # S

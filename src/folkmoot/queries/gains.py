@@ -19,8 +19,8 @@ IMPORTANCE_BINS = 64
 class Gains(Query):
     """f_i(S + e) − f_i(S) for each of the items.
 
-    Clients may take part by coins (Algorithm 3, lines 6 to 12): client i answers with probability κ_i, over κ_i, and else
-    stays silent. With `whole` the last number is f_i(S), for people to see how far the method has come.
+    Clients may take part by coins (Algorithm 3, lines 6 to 12): client i answers with probability κ_i, over κ_i, and
+    else stays silent. With `whole` the last number is f_i(S), for people to see how far the method has come.
     """
 
     members: Mask

@@ -1,6 +1,6 @@
 """How large numbers are: the public range that fixed point needs, from a secure histogram."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -97,7 +97,8 @@ class Magnitude(Query):
         square = float(counts[0] @ MIDDLES**2) / max(int(counts[0].sum()), 1)
         uneven = square / float(means[0]) ** 2 if means[0] > 0 else 1.0
         single, whole = (float(mean) for mean in means)
-        return Ranges(*tops, clipped=beyond, tail=worth, mean_single=single, mean_whole=whole, uneven=uneven)
+        found = Ranges(tops[0], tops[1], tops[2], beyond, tail=worth)
+        return replace(found, mean_single=single, mean_whole=whole, uneven=uneven)
 
 
 def bins_of(values: Array) -> Ids:

@@ -4,12 +4,13 @@ Client i, who counts times_i of `weight` times, answers with probability
 
     κ_i = min(1, times_i·(even + slope·s_i)),
 
-and says its answer over κ_i: the expected sum is the sum over everybody, whatever s_i is, as long as `even` is above 0.
-s_i is a number that only the client knows: nothing (everybody answers in proportion to its weight), its scale (the largest
-singleton, or the worth of all items together), or the largest share that it has in an item (the paper's importance).
+and says its answer over κ_i: the expected sum is the sum over everybody, whatever s_i is, as long as `even` is above
+0. s_i is a number that only the client knows: nothing (everybody answers in proportion to its weight), its scale (the
+largest singleton, or the worth of all items together), or the largest share that it has in an item (the paper's
+importance).
 
-The price: who answers is seen to answer. With a slope, whoever answers often is likely to have a large s_i; with none, answering
-says nothing beyond the public weight.
+The price: who answers is seen to answer. With a slope, whoever answers often is likely to have a large s_i; with
+none, answering says nothing beyond the public weight.
 """
 
 from dataclasses import dataclass, fields
@@ -28,7 +29,9 @@ Own = Literal["nothing", "single", "whole", "share"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Participation:
-    """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` has 1/O_e for shares max_e f_i(e)/O_e."""
+    """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` has 1/O_e for shares max_e
+    f_i(e)/O_e.
+    """
 
     even: float
     slope: float = 0.0
@@ -78,8 +81,8 @@ class Participation:
     def chances(self, clients: Objective, times: Ids) -> Array:
         """κ_i."""
         if not self.slope:
-            return np.minimum(self.even * times, 1.0)
-        return np.minimum((self.even + self.slope * self.scales(clients)) * times, 1.0)
+            return np.asarray(np.minimum(self.even * times, 1.0), dtype=np.float64)
+        return np.asarray(np.minimum((self.even + self.slope * self.scales(clients)) * times, 1.0), dtype=np.float64)
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids, key: int) -> Mask:
         """Who answers, by the coins of this key: the same key gives the same clients."""
@@ -87,7 +90,8 @@ class Participation:
 
     def factors(self, clients: Objective, times: Ids) -> Array:
         """times_i/κ_i: how often an answer counts, so that nobody is missed on average."""
-        return times / np.maximum(self.chances(clients, times), 1e-300)
+        factors: Array = times / np.maximum(self.chances(clients, times), 1e-300)
+        return factors
 
     def most(self, heaviest: int, single: float) -> float:
         """No times_i·g/κ_i is larger, for numbers g of at most `single` and clients that count up to `heaviest` times.

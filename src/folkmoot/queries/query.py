@@ -1,7 +1,7 @@
 """What every question has: a length, a bound, and the one function that answers it at the client's.
 
-An answer is a vector of whole numbers from `lowest` (0, mostly) to `bound` (times how often the client counts). Everything a
-client does is here and in the files beside; a server only sees sums of what these functions return.
+An answer is a vector of whole numbers from `lowest` (0, mostly) to `bound` (times how often the client counts).
+Everything a client does is here and in the files beside; a server only sees sums of what these functions return.
 """
 
 from abc import ABC, abstractmethod
