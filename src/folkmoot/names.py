@@ -55,8 +55,8 @@ from folkmoot.version import __version__
 from folkmoot.welfare import welfare
 
 __all__ = [
-    "Auto",
     "AdaptiveSequencing",
+    "Auto",
     "ConcaveOverModular",
     "ContinuousGreedy",
     "Coverage",

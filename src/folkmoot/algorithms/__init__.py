@@ -18,8 +18,8 @@ from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
 from folkmoot.algorithms.federated import Federated
 
 __all__ = [
-    "Auto",
     "AdaptiveSequencing",
+    "Auto",
     "Choice",
     "ContinuousGreedy",
     "DiscreteGreedy",
