@@ -35,7 +35,7 @@ def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., An
     [
         ("folkmoot.job.load", 1),  # while the file is read
         ("folkmoot.job.constraint", 1),
-        *(("folkmoot.engines.simulate.Simulation.__call__", call) for call in (1, 2, 5, 9, 10)),  # in a round
+        *(("folkmoot.engines.simulate.Simulation.__call__", call) for call in (1, 2, 3, 5, 6)),  # in a round
         ("folkmoot.transcript.Transcript.finish", 1),
         ("folkmoot.folder.Folder.write", 2),  # before the result is written (the first is the problem)
         ("folkmoot.account.solve", 1),  # while other ways are tried
