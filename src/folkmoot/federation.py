@@ -118,16 +118,16 @@ def _result(
     seconds: float,
 ) -> Result:
     """What the sums say; and what only a simulator can know, marked as such by its place."""
-    estimate, order, gains = outcome.appraised
+    members, estimate, order, gains = outcome.appraised
     outside = engine.objective if isinstance(engine, Simulation) else None
     largest = m_F = outcome.ranges.single
     value = estimate.value if estimate.everyone else None
     names = None
-    selected = tuple(np.flatnonzero(outcome.members).tolist())
+    selected = tuple(np.flatnonzero(members).tolist())
     if outside is not None:
         largest = float(outside._largest_shares(np.ones(outside.n_items)).max())
         m_F = float(outside.mean_gains(()).max())
-        value = float(outside.mean_values(outcome.members))
+        value = float(outside.mean_values(members))
         names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
     complete = all(one.voluntary or one.answered == one.asked for one in rounds)
     promise, guarantee = outcome.promise, None

@@ -19,7 +19,7 @@ from folkmoot.sets import Array, Ids, Mask, indicator
 MOST_LOOKS = 3  # points from which the bound is looked at
 WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
-SPENT = (0.8, 0.1, 0.1)  # of what confidence leaves, by the first appraisal and those after it
+SPENT = (0.8, 0.2)  # of what confidence leaves, by the answer and by popularity, which may take its place
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
 
@@ -32,30 +32,31 @@ class Look(NamedTuple):
 
 
 class Appraised(NamedTuple):
-    """How good the answer is, and what each of its items adds to those before it."""
+    """The answer, how good it is, and what each of its items adds to those before it."""
 
+    members: Mask
     estimate: Estimate
     order: Ids  # as the search would take them
     gains: Array
 
 
 def appraised(
-    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, times: int = 0
+    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, *, doubt: bool
 ) -> Run[Appraised]:
-    """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many.
+    """How good the answer is, from a last cohort that scores little but it: its score is not the best of many.
 
-    `order`: all items, in which what each adds to those before it is told. `times`: how often it was appraised before;
-    each time a part of what confidence leaves is spent. Half of that goes to each end of the interval; the bound's half
-    is shared by the ways that lead to one.
+    With `doubt`, popularity is the answer where this cohort says that it is better, so that no answer is knowingly
+    worse; both are given an interval then, and share what confidence leaves. Half of that goes to each end of an
+    interval, and the bound's half is shared by the ways that lead to one. `order`: all items, in which what each adds
+    to those before it is told.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    rng = np.random.default_rng(key_of(talk.seed, -5))
-    randoms = [
-        indicator(matroid.n_items, matroid._first_base(rng.permutation(matroid.n_items))) for _ in range(RANDOM_BASES)
-    ]
-    order = order[chosen[order]]
-    firsts = [indicator(matroid.n_items, order[:count]) for count in range(len(order))]
-    items, masks = asked_about(np.array([chosen, popular_base(problem), *randoms, *firsts]))
+    n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
+    randoms = [indicator(n, matroid._first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
+    popular = popular_base(problem)
+    orders = [order[members[order]] for members in (chosen, popular)]
+    firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
+    items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
 
     def question(key: int) -> Appraisal:
         return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
@@ -63,9 +64,10 @@ def appraised(
     last, key = question(0), key_of(talk.seed, -10)
     answer = yield from talk.ask(question, problem.jury, "appraisal")
     sample, means = talk.sample(answer), last.mean(answer.total, answer.count)
-    worth, everything = last.histograms(answer.total)
-    value, alpha = float(means[0]), (1 - confidence) * SPENT[times]
-    low, high = sample.interval(value, last.grid, worth, alpha, key)
+    *worth, everything = last.histograms(answer.total)
+    best = int(doubt and means[1] > means[0])
+    value, alpha = float(means[best]), 1 - confidence
+    low, high = sample.interval(value, last.grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), key)
     mean = float(last.grid.points @ everything) / answer.count
     _, most = sample.interval(mean, last.grid, everything, alpha / WAYS, key)
     tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
@@ -91,7 +93,9 @@ def appraised(
         clipped=clipped,
         range_from=ranges.source,
     )
-    return Appraised(estimate, order, np.diff(np.append(means[2 + RANDOM_BASES :], value)))
+    after = 2 + RANDOM_BASES + best * len(orders[0])
+    values = np.append(means[after : after + len(orders[best])], value)
+    return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
 
 
 def popular_base(problem: Problem) -> Mask:

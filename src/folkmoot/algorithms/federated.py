@@ -32,7 +32,6 @@ FEW_DRAWS = 4  # under matroids where a draw takes seconds
 class Outcome:
     """All that the conversation led to."""
 
-    members: Mask
     x: Array | None
     appraised: Appraised
     ranges: Ranges
@@ -141,13 +140,10 @@ class Federated(ABC):
             further.append(found.on_the_way)
         for y in further:
             looks.append((yield from look_from(problem, y)))
-        worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
-        for times, doubtful in enumerate((chosen, popular) if self.polish else (), 1):
-            if worth.estimate.popularity > worth.estimate.value:  # no answer is knowingly worse; one jury may err
-                chosen, order = doubtful, self._order(problem, found)
-                worth = yield from appraised(problem, chosen, order, looks, self.confidence, times)
+        order, doubt = self._order(problem, found), self.polish > 0
+        worth = yield from appraised(problem, chosen, order, looks, self.confidence, doubt=doubt)
         covered = self.shortlist is None and talk.population.closed_form
-        return Outcome(chosen, x, worth, ranges, found.promise, covered, self.reason(talk))
+        return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
 
     def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
         """How large numbers are: as everybody knows, or as clients say."""

@@ -74,8 +74,8 @@ class Values(Query):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(Values):
-    """Values; a mark for clients whose values do not fit the range; and two histograms, of what the first set and of
-    what everything together is worth to whom.
+    """Values; a mark for clients whose values do not fit the range; and histograms, of what the
+    first two sets and of what everything together is worth to whom.
 
     A value falls between two points of a grid and counts at one of them by a coin that keeps its mean, so that the
     histogram's mean is that of the values but for the coins. (Who counts often is dealt out between both.)
@@ -90,7 +90,7 @@ class Appraisal(Values):
 
     @property
     def length(self) -> int:
-        return len(self.sets) + 1 + 2 * len(self.grid.points)
+        return len(self.sets) + 1 + 3 * len(self.grid.points)
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         values = self._numbers(clients) * times[:, None]
@@ -107,9 +107,10 @@ class Appraisal(Values):
         ]
         return np.concatenate([super()._total(clients, ids, times), [cut], *counts])
 
-    def _told(self, clients: Objective) -> tuple[Array, Array]:
-        """What the first set, and everything, is worth to each."""
-        return clients._values(next(self._some(clients))[:1])[:, 0], clients._ceilings()
+    def _told(self, clients: Objective) -> tuple[Array, Array, Array]:
+        """What the first two sets, and everything, are worth to each."""
+        first, second = clients._values(next(self._some(clients))[:2]).T
+        return first, second, clients._ceilings()
 
     def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
         """One row a client, with its times at the two points around its value."""
@@ -125,10 +126,10 @@ class Appraisal(Values):
         """The share of the clients whose values do not fit."""
         return float(total[len(self.sets)] / count)
 
-    def histograms(self, total: Ids) -> tuple[Ids, Ids]:
-        """How often the first set, and everything, is worth each point of the grid."""
-        first, everything = total[len(self.sets) + 1 :].reshape(2, -1)
-        return first, everything
+    def histograms(self, total: Ids) -> tuple[Ids, Ids, Ids]:
+        """How often the first two sets, and everything, are worth each point of the grid."""
+        first, second, everything = total[len(self.sets) + 1 :].reshape(3, -1)
+        return first, second, everything
 
 
 def cut_off(clients: Objective, single: float, whole: float) -> Ids:
