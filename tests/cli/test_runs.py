@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot import FacilityLocation, FedCG, Greedy, Result, solve
+from folkmoot import Auto, FacilityLocation, Greedy, Result, solve
 from folkmoot.data import Data, load
 from folkmoot.report.kept import from_json
 from tests.cli.calling import films, folkmoot, ratings
@@ -29,7 +29,7 @@ def test_the_answer_is_the_librarys(tmp_path: Path) -> None:
     assert said.json["report"] == []
     loaded = load(Data(file=str(tmp_path / "ratings.csv")))
     assert isinstance(loaded.objective, FacilityLocation)
-    expected = solve(loaded.objective, 3, FedCG(cohort=1000), seed=5)
+    expected = solve(loaded.objective, 3, Auto(cohort=1000), seed=5)
     assert Result.from_json(json.dumps(said.json["result"])) == expected
     assert Result.from_json((tmp_path / "ratings-run" / "result.json").read_text()) == expected
 
@@ -45,7 +45,9 @@ def test_a_problem_file_says_the_same_as_options(tmp_path: Path) -> None:
     ratings(tmp_path)
     films(tmp_path)
     words = ("--items", "movies.csv", "--choose", "4", "--at-most", "2", "--per", "genres", "--seed", "3")
-    by_options = folkmoot(tmp_path, "run", "ratings.csv", *words, "--rounds", "5", "--set", "bits=3", "--json")
+    by_options = folkmoot(
+        tmp_path, "run", "ratings.csv", *words, "--method", "fedcg", "--rounds", "5", "--set", "bits=3", "--json"
+    )
     assert by_options.code == 0, by_options.err
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "films.toml").write_text(

@@ -29,7 +29,10 @@ RUN = ("run", "ratings.csv")
         ((*RUN, "--choose", "2", "--method", "greedy", "--rounds", "3"), "--rounds: the method greedy has ties"),
         ((*RUN, "--choose", "2", "--set", "bits"), "--set: needs NAME=VALUE, got 'bits'"),
         ((*RUN, "--choose", "2", "--set", "bitts=3"), "--bitts: the method auto has"),
-        ((*RUN, "--choose", "2", "--set", "bits=many"), "--bits: needs a whole number, got 'many'"),
+        (
+            (*RUN, "--choose", "2", "--method", "fedcg", "--set", "bits=many"),
+            "--bits: needs a whole number, got 'many'",
+        ),
         ((*RUN, "--choose", "2", "--at-most", "1"), "--at-most: needs a --per beside each (1 and 0 were given)"),
         ((*RUN, "--choose", "2", "--within", "country"), "--within: needs groups to lie within it"),
         ((*RUN, "--choose", "2", "--at-most", "1", "--per", "genre"), ""),
