@@ -4,6 +4,8 @@ import sys
 
 from benchmarks import (
     across,
+    coverage,
+    few_rounds,
     gradient,
     greedy,
     independence,
@@ -24,6 +26,8 @@ PARTS = {
     "memory": memory.main,
     "quality": quality.main,
     "families": across.main,
+    "coverage": coverage.main,
+    "few-rounds": few_rounds.main,
     "independence": independence.main,
     "million": million.main,
     "tool": tool.main,

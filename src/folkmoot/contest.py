@@ -13,7 +13,7 @@ from folkmoot.report.facts import cost_of
 from folkmoot.report.story import Comparison, Entry
 from folkmoot.result import Result
 
-USUAL = ("fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
+USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 
 
 def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Steps) -> Comparison:

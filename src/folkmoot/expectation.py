@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.algorithms import DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
+from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated import Federated
 from folkmoot.errors import InputError
@@ -14,6 +14,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.progress import Steps
 from folkmoot.queries.gains import importance
 from folkmoot.report.facts import cost_of
+from folkmoot.rounds import Population
 
 SAMPLE = 2_000  # clients that the methods are tried on
 COHORT = 100
@@ -57,6 +58,11 @@ def spread_of(objective: Objective) -> Spread:
     return Spread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)
 
 
+def planned(objective: Objective, matroid: Matroid, cohort: int) -> str:
+    """What the default would do with everybody, and why."""
+    return Auto(cohort=cohort).plan(Population.of(objective), matroid).why
+
+
 def expected(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Expected], int]:
     """Every kind of method on a sample of the clients; and how many they were."""
     count = min(SAMPLE, objective.n_clients)
@@ -64,6 +70,7 @@ def expected(objective: Objective, matroid: Matroid, seed: int, watch: Steps) ->
     some = objective if count == objective.n_clients else objective[ids]
     methods: dict[str, Method | Federated] = {
         "greedy": Greedy(),
+        "auto": Auto(cohort=COHORT),
         "fedcg": FedCG(cohort=COHORT),
         "fedcg+": FedCGPlus(cohort=COHORT),
         "discrete": DiscreteGreedy(expected_answers=COHORT),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.algorithms.adaptive import AdaptiveSequencing
 from folkmoot.algorithms.auto import Auto
 from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
 from folkmoot.algorithms.discrete import DiscreteGreedy
@@ -28,7 +29,7 @@ from folkmoot.secagg.traffic import carried
 from folkmoot.transcript import Transcript
 from folkmoot.version import __version__
 
-METHODS = (Auto, FedCG, FedCGPlus, DiscreteGreedy, FederatedFrankWolfe, RandGreeDi)
+METHODS = (Auto, FedCG, FedCGPlus, DiscreteGreedy, AdaptiveSequencing, FederatedFrankWolfe, RandGreeDi)
 MATROIDS = (Free, Graphic, Laminar, Linear, Partition, Transversal, Truncation, Uniform)
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (*METHODS, *MATROIDS, Population)}
 PROBED = 256  # clients looked at, to tell one population from another

@@ -64,6 +64,12 @@ def solve(
         wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
         raise InputError(f"method: needs a method with its brackets, such as {wanted}, got {method!r}")
     seed = as_count(seed, "seed", least=0)
+    limit = getattr(objective or getattr(engine, "objective", None), "largest_set", None)
+    if limit is not None and matroid.rank > limit:
+        raise InputError(
+            f"matroid: {matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
+            f"joint states at a client that more cannot be looked at; choose {limit} or fewer, or merge rare values"
+        )
     if matroid.rank == 0:
         raise InputError("matroid: allows nothing but the empty set; there is nothing to choose")
     if isinstance(chosen_method, Federated):

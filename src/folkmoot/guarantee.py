@@ -69,12 +69,22 @@ class Continuous:
     rounds: int  # of communication
     cohort: int | None  # None: everyone
     clients: int
+    alike: float  # 1/Σp_i²: so many clients of equal weight would bring the same noise by their coins
     bases: bool  # whether clients answer with bases of their own (the paper's way)
     local_steps: int = 1
     samples: int | None = None
     memory: float = 0.0
     reach: float = 0.0  # no number that a client answers for an item is larger
     coin: float = 0.0  # by how much a coin may move it
+
+    def _noises(self) -> list[tuple[str, float, float, str]]:
+        """What moves the mean of the answers: its name, how far one answer can move, how many there are, their sign.
+
+        Who is drawn twice tosses its coin once, so where weights differ coins are a noise of their own.
+        """
+        sampling = [] if self.cohort is None else [("sampling", self.reach, float(self.cohort), "K")]
+        tossed = self.coin > 0 and (self.cohort is None or self.alike < self.clients * (1 - 1e-9))
+        return [*sampling, *([("coins", self.coin, self.alike, "A")] if tossed else [])]
 
     def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
         r, rounds, gamma = self.rank, self.rounds, largest
@@ -95,13 +105,15 @@ class Continuous:
         parts = [Term("curvature", rounds * eta**2 * r**2 * m_F / 2, "additive: rounds·η²·r²·m_F/2")]
         if self.cohort is not None:
             terms.append(Term("K", self.cohort, "clients a round"))
+        if not self.bases and self.coin:
+            terms.append(Term("A", self.alike, "1/Σp_i²: so many clients of equal weight have coins as noisy"))
         if not self.bases:
             name = "best base of the summed gradient (Hoeffding)"
-            moved, answers = (self.coin, self.clients) if self.cohort is None else (self.reach, self.cohort)
-            if moved:
-                off = moved * sqrt(log(2 * self.n_items * rounds / DELTA) / (2 * answers))
-                what = "coins" if self.cohort is None else "sampling"
-                parts.append(Term(what, 2 * r * off, "additive: 2r·(largest number)·sqrt(ln(2nT/δ)/2K)"))
+            noises = self._noises()
+            for what, moved, answers, number in noises:
+                off = moved * sqrt(log(2 * len(noises) * self.n_items * rounds / DELTA) / (2 * answers))
+                meaning = f"additive: 2r·(largest number)·sqrt(ln({2 * len(noises)}nT/δ)/2{number})"
+                parts.append(Term(what, 2 * r * off, meaning))
             if self.memory:
                 # An old gradient lies above a new one by at most what the points between them have curved away.
                 lag = self.memory / (1 - self.memory)
@@ -110,7 +122,7 @@ class Continuous:
             L = largest * sqrt(r) if self.local_steps > 1 else 0.0
             sigma = 0.0
             if self.samples is not None:
-                asked = self.cohort or 1
+                asked = self.cohort or self.clients  # everyone who samples may be off
                 sigma = largest * sqrt(log(2 * self.n_items * horizon * asked / DELTA) / (2 * self.samples))
             Q = rounds * L
             local = 2 * sigma * r + 2 * eta * r**1.5 * Q

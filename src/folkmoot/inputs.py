@@ -193,20 +193,60 @@ def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
     starts = rows.indptr.astype(np.int64, copy=False)
 
     def one(lo: int, hi: int) -> tuple[int, int]:
-        first, last = starts[lo], starts[hi]
-        ids = rows.indices[first:last]
-        if ids.dtype != np.int32:  # clipped first, so that a wild index cannot wrap into range
-            ids = np.clip(ids, -1, rows.shape[1]).astype(np.int32)
-        values = rows.data[first:last].astype(np.float64, copy=False)
-        here = starts[lo : hi + 1] - first
-        if all_clean(here, ids, values, rows.shape[1], max(least, TINIEST), min(most, LARGEST)):
+        first, last = int(starts[lo]), int(starts[hi])
+        here, ids, values = starts[lo : hi + 1] - first, rows.indices[first:last], rows.data[first:last]
+        if _rise(here, ids, rows.shape[1]) and _within(values, max(least, TINIEST), min(most, LARGEST)):
             return FINE, 0
-        fault, at = check_entries(here, ids, values, least, most, np.full(rows.shape[1], -1))
-        return fault, int(first + at)
+        fault, at = _fault_among(here, ids, values, rows.shape[1], least, most)
+        return fault, first + at
 
     faults = on_threads(one, blocks(starts, most=len(starts)))
     serious = [fault for fault in faults if fault[0] not in (FINE, HAS_ZEROS)]
     return serious[0] if serious else max(faults)
+
+
+def _within(values: NDArray[Any], least: float, most: float) -> bool:
+    """Whether all values lie in a range; one that is no number lies in none."""
+    if least == most:
+        return bool((values == most).all())
+    return not values.size or (float(values.min()) >= least and float(values.max()) <= most)
+
+
+def _rise(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
+    """Whether the ids rise from 0 or more to less than n in every row, as they do in nearly all data: then no
+    item stands twice. They do if they fall nowhere but from one row to the next.
+    """
+    some = starts[:-1] < starts[1:]
+    edges = starts if some.all() else starts[np.append(True, some)]  # an empty row has none of its own
+    if len(edges) < 2:
+        return True
+    firsts, lasts = ids[edges[:-1]], ids[edges[1:] - 1]
+    falls, allowed = np.count_nonzero(ids[1:] <= ids[:-1]), np.count_nonzero(firsts[1:] <= lasts[:-1])
+    return bool(falls == allowed and firsts.min() >= 0 and lasts.max() < n_items)
+
+
+def _fault_among(
+    starts: Ids, ids: NDArray[Any], values: NDArray[Any], n_items: int, least: float, most: float
+) -> tuple[int, int]:
+    """The first fault and the entry it stands at, row by row, entry by entry."""
+    numbers = values.astype(np.float64, copy=False)
+    kind = np.zeros(len(ids), dtype=np.int8)
+    for fault, wrong in (  # of two faults of an entry the later in this list is told
+        (NOT_WHOLE, (numbers > 0.0) & (numbers < least)),
+        (TOO_LARGE, numbers > most),
+        (NEGATIVE, numbers < 0.0),
+        (NOT_FINITE, ~np.isfinite(numbers)),
+        (NOT_AN_ITEM, (ids < 0) | (ids >= n_items)),
+    ):
+        kind[wrong] = fault
+    faulty = np.flatnonzero(kind)
+    until = int(faulty[0]) if faulty.size else len(ids)
+    again = first_repeat(starts, ids[:until].astype(np.int32), np.full(n_items, -1))
+    if again >= 0:
+        return TWICE, int(again)
+    if faulty.size:
+        return int(kind[until]), until
+    return (FINE if numbers.all() else HAS_ZEROS), 0
 
 
 def _refuse(what: int, name: str, row: int, item: int, value: float, most: float, n_items: int) -> NoReturn:
@@ -222,44 +262,11 @@ def _refuse(what: int, name: str, row: int, item: int, value: float, most: float
 
 
 @kernel
-def all_clean(starts: Ids, ids: NDArray[np.int32], values: Array, n_items: int, least: float, most: float) -> bool:
-    """Whether all is well, told by loops without exits, which run wide: true of nearly all data.
-
-    If the ids fall nowhere but from one row to the next, they rise within the rows: no item stands twice.
-    """
-    wrong, falls = 0, 0
-    for at in range(len(ids)):
-        wrong += not ((values[at] >= least) & (values[at] <= most) & (ids[at] >= 0) & (ids[at] < n_items))
-    for at in range(1, len(ids)):
-        falls += ids[at] <= ids[at - 1]
-    for row in range(1, len(starts) - 1):
-        at = starts[row]
-        if starts[row - 1] < at < len(ids):  # an empty row shares its start with the next
-            falls -= ids[at] <= ids[at - 1]
-    return wrong == 0 and falls == 0
-
-
-@kernel
-def check_entries(
-    starts: Ids, ids: NDArray[np.int32], values: Array, least: float, most: float, seen: Ids
-) -> tuple[int, int]:
-    """The first fault and the entry it stands at, row by row, entry by entry."""
-    zeros = False
+def first_repeat(starts: Ids, ids: NDArray[np.int32], seen: Ids) -> int:
+    """The first entry whose item stands in its row already, or -1. All ids are items, numbered as in `seen`."""
     for row in range(len(starts) - 1):
-        for at in range(starts[row], starts[row + 1]):
-            value, item = values[at], ids[at]
-            if item < 0 or item >= len(seen):
-                return NOT_AN_ITEM, at
-            if not np.isfinite(value):
-                return NOT_FINITE, at
-            if value < 0.0:
-                return NEGATIVE, at
-            if value > most:
-                return TOO_LARGE, at
-            if 0.0 < value < least:
-                return NOT_WHOLE, at
-            zeros |= value == 0.0
-            if seen[item] == row:
-                return TWICE, at
-            seen[item] = row
-    return (HAS_ZEROS if zeros else FINE), 0
+        for at in range(starts[row], min(starts[row + 1], len(ids))):
+            if seen[ids[at]] == row:
+                return at
+            seen[ids[at]] = row
+    return -1

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cached_property, lru_cache, update_wrapper
 from itertools import pairwise
 from threading import local
 from typing import Any, Generic, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -32,7 +31,27 @@ def kernel(function: Function) -> Function:
 
     Arithmetic stays strict (no fastmath): fixed-point terms must round alike in every kernel.
     """
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+    return cast(Function, update_wrapper(Kernel(function), function))
+
+
+class Kernel:
+    """A function that is looked for on disk, or compiled, when it is first called or first met by the compiler."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._compiled(*arguments)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        from folkmoot.compiled import compiled  # brings numba, which takes long and is not always needed
+
+        return compiled(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:  # how numba asks what a kernel that it meets within another one is
+        return self._compiled._numba_type_
 
 
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)

@@ -2,6 +2,7 @@
 
 from folkmoot import multilinear, rounding, secagg
 from folkmoot.algorithms import (
+    AdaptiveSequencing,
     Auto,
     ContinuousGreedy,
     DiscreteGreedy,
@@ -54,6 +55,7 @@ from folkmoot.version import __version__
 from folkmoot.welfare import welfare
 
 __all__ = [
+    "AdaptiveSequencing",
     "Auto",
     "ConcaveOverModular",
     "ContinuousGreedy",

@@ -34,7 +34,8 @@ class Estimate:
     popularity: float  # what the most popular items are worth, and a random choice
     random: float
     clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
-    range_from: str = "everyone"  # who said how large values are: "everyone", "jury" (no bound then), or "public"
+    # Who said how large values are: "public" knowledge, "everyone", everyone who was "present", the "jury" (no bound).
+    range_from: str = "everyone"
 
     @property
     def ratio(self) -> float:
@@ -158,11 +159,9 @@ class Result:
     def __str__(self) -> str:
         known = "" if self.value is None else f", value {self.value:.6g}"
         known += " (over every client: only a simulator can know)" if known and self.estimate else ""
-        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
         lines = [
             f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
-            f"at least {np.floor(self.ratio * 1e4) / 1e4:.4f} of the best possible{sure} "
-            f"(upper bound {self.upper_bound:.6g}); {self.seconds:.3g} s, seed {self.seed}",
+            f"{self._proof()}{self.seconds:.3g} s, seed {self.seed}",
             *([] if self.why is None else [self.why]),
             *self._told(),
         ]
@@ -181,6 +180,14 @@ class Result:
             lines.append(f"      … and {len(shown) - MOST_SHOWN} more")
         return "\n".join(lines)
 
+    def _proof(self) -> str:
+        """What is certain about the set beside the best possible; nothing where no bound holds."""
+        if not np.isfinite(self.upper_bound):
+            return ""
+        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
+        least = np.floor(self.ratio * 1e4) / 1e4
+        return f"at least {least:.4f} of the best possible{sure} (upper bound {self.upper_bound:.6g}); "
+
     def _told(self) -> list[str]:
         """What the sums of a federated run say."""
         lines = []
@@ -194,6 +201,8 @@ class Result:
                 lines.append(
                     f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
                 )
+            elif e.range_from == "jury":
+                lines.append("no bound: only the jury was asked how large values are; others may hold larger ones")
         if self.rounds:
             answers = sum(one.answered for one in self.rounds)
             smallest = min(one.answered for one in self.rounds if one.answered)

@@ -15,8 +15,8 @@ for nothing but best bases.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts are loaded when they are first used, and some take a while
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count
@@ -177,7 +177,7 @@ def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Arr
     """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
     kept = np.ones(len(shares), dtype=bool)
     while True:
-        best = lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
+        best = scipy.linalg.lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
         if (best > 0).all():
             shares = best
             break

@@ -79,6 +79,13 @@ class Population:
         return replace(Cohort.of(ids, times[ids]), everyone=True)
 
     @property
+    def alike(self) -> float:
+        """1/Σp_i²: as many clients of equal weight would make means as steady."""
+        if self.weights is None:
+            return float(self.n_clients)
+        return float(self.weights.sum()) ** 2 / float(self.weights @ self.weights)
+
+    @property
     def slack(self) -> float:
         """How much of the weight whole numbers may misplace, when everybody answers."""
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
@@ -152,9 +159,7 @@ class Sample:
         if self.complete:
             return mean, mean
         top, spent = grid.top, alpha / 50
-        p = self.population.weights
-        alike = 1 / self.population.n_clients if p is None else float(p @ p) / float(p.sum()) ** 2
-        off = grid.coarsest * sqrt(log(2 / spent) / 2 * alike)  # the coins of everybody together (Hoeffding)
+        off = grid.coarsest * sqrt(log(2 / spent) / (2 * self.population.alike))  # all coins together (Hoeffding)
         if self.missing:
             off, spent = off + top * self.shift(alpha / 4), spent + alpha / 4
         low = high = mean

@@ -9,7 +9,7 @@ IF_NEGATIVE = ("refuse", "drop", "zero")
 IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
 SIMILARITIES = ("gaussian", "cosine")
 METHODS = (
-    *("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "randgreedi"),
+    *("auto", "fedcg", "fedcg+", "discrete", "few-rounds", "frank-wolfe", "randgreedi"),
     *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
 )
 SECURE = ("ideal", "real", "plain")
@@ -43,6 +43,7 @@ class Data:
         "Kilometres (of distances: their unit) beyond which an item is of no use.", None, example="10.0"
     )
     least: float | None = setting("Memberships: values below this do not count.", None, example="4.0")
+    most: float | None = setting("Ratings: the largest that there can be, as everybody knows.", None, example="5.0")
     target: str | None = setting("Tables: column with what is to be predicted.", None, example='"diagnosis"')
     bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
     smoothing: float = setting("Tables: added to every count, so that small sites do not believe in chance.", 1.0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot import (
+    AdaptiveSequencing,
     Auto,
     DiscreteGreedy,
     Exhaustive,
@@ -49,6 +50,9 @@ METHODS: list[Federated] = [
     DiscreteGreedy(expected_answers=10, importance="shortlist"),
     DiscreteGreedy(expected_answers=10, importance="paper", sample="fixed"),
     DiscreteGreedy(epsilon=0.5, batch=2),
+    AdaptiveSequencing(2, cohort=8),
+    AdaptiveSequencing(),
+    AdaptiveSequencing(2, cohort=8, shortlist=6),
     FederatedFrankWolfe(4, cohort=8),
     RandGreeDi(3),
     FedCG(4, cohort=8, shortlist=6),

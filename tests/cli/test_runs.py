@@ -84,7 +84,9 @@ def test_attributes_of_items_make_limits(tmp_path: Path, words: tuple[str, ...],
     assert len(said.json["result"]["selected"]) == most
 
 
-@pytest.mark.parametrize("method", ["fedcg+", "discrete", "frank-wolfe", "randgreedi", "continuous", "stochastic"])
+@pytest.mark.parametrize(
+    "method", ["fedcg+", "discrete", "few-rounds", "frank-wolfe", "randgreedi", "continuous", "stochastic"]
+)
 def test_every_method_has_a_name(tmp_path: Path, method: str) -> None:
     ratings(tmp_path)
     said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--method", method, "--json")

@@ -26,6 +26,7 @@ from folkmoot.queries import (
     Differences,
     Drift,
     Gains,
+    GainsAlong,
     Gradient,
     Importance,
     LocalBase,
@@ -222,6 +223,20 @@ def differences(takers: Takers | None = None) -> Maker:
     return make
 
 
+def along(objective: Objective) -> Query:
+    """A sequence of which not every prefix is asked about, and items that are asked about at one prefix alone."""
+    most, n = limits(objective), objective.n_items
+    return GainsAlong(
+        order=np.arange(n)[::-1][:3].copy(),
+        marks=np.array([0, 1, 3]),
+        items=ITEMS,
+        others=np.setdiff1d(np.arange(n), ITEMS),
+        wide=1,
+        single=most.single,
+        whole=most.whole,
+    )
+
+
 def singletons(objective: Objective) -> Query:
     n = objective.n_items
     return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, key=KEY)
@@ -291,6 +306,7 @@ KINDS: dict[str, Maker] = {
     "drift, by scale": drift(0.6, by_scale),
     "differences": differences(),
     "differences, by scale": differences(by_scale),
+    "gains along a sequence": along,
     "singletons": singletons,
     "importance": importance,
     "magnitude": magnitude,

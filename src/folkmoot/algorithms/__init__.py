@@ -1,5 +1,6 @@
 """Ways to choose: central ones that see every function, federated ones that see sums."""
 
+from folkmoot.algorithms.adaptive import AdaptiveSequencing
 from folkmoot.algorithms.auto import Auto, Plan
 from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
 from folkmoot.algorithms.central import (
@@ -17,6 +18,7 @@ from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
 from folkmoot.algorithms.federated import Federated
 
 __all__ = [
+    "AdaptiveSequencing",
     "Auto",
     "Choice",
     "ContinuousGreedy",

@@ -19,6 +19,7 @@ from folkmoot.sets import Array, Ids, Mask, indicator
 MOST_LOOKS = 3  # points from which the bound is looked at
 WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
+SPENT = (0.8, 0.1, 0.1)  # of what confidence leaves, by the first appraisal and those after it
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
 
@@ -38,11 +39,14 @@ class Appraised(NamedTuple):
     gains: Array
 
 
-def appraised(problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float) -> Run[Appraised]:
+def appraised(
+    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, times: int = 0
+) -> Run[Appraised]:
     """How good the answer is, from a last cohort that scores nothing but it: its score is not the best of many.
 
-    `order`: all items, in which what each adds to those before it is told. Half of what confidence leaves is spent on
-    each end of the interval; the bound's half is shared by the ways that lead to one.
+    `order`: all items, in which what each adds to those before it is told. `times`: how often it was appraised before;
+    each time a part of what confidence leaves is spent. Half of that goes to each end of the interval; the bound's half
+    is shared by the ways that lead to one.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
     rng = np.random.default_rng(key_of(talk.seed, -5))
@@ -60,7 +64,7 @@ def appraised(problem: Problem, chosen: Mask, order: Ids, looks: list[Look], con
     answer = yield from talk.ask(question, problem.jury, "appraisal")
     sample, means = talk.sample(answer), last.mean(answer.total, answer.count)
     worth, everything = last.histograms(answer.total)
-    value, alpha = float(means[0]), 1 - confidence
+    value, alpha = float(means[0]), (1 - confidence) * SPENT[times]
     low, high = sample.interval(value, last.grid, worth, alpha, key)
     mean = float(last.grid.points @ everything) / answer.count
     _, most = sample.interval(mean, last.grid, everything, alpha / WAYS, key)
@@ -85,7 +89,7 @@ def appraised(problem: Problem, chosen: Mask, order: Ids, looks: list[Look], con
         popularity=float(means[1]),
         random=float(means[2 : 2 + RANDOM_BASES].mean()),
         clipped=clipped,
-        range_from="public" if ranges.public else "everyone" if ranges.surveyed else "jury",
+        range_from=ranges.source,
     )
     return Appraised(estimate, order, np.diff(np.append(means[2 + RANDOM_BASES :], value)))
 

@@ -125,9 +125,8 @@ class Auto(Federated):
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
         heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
-        mean = Running(
-            problem, cohort, who, heard if who is None else 0
-        )  # a jury that was drawn missed the heavy clients
+        start = heard if who is None else 0  # a jury that was drawn may have missed the heavy clients
+        mean = Running(problem, cohort, who, start)
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):

@@ -142,10 +142,10 @@ class Federated(ABC):
         for y in further:
             looks.append((yield from look_from(problem, y)))
         worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
-        for doubtful in (chosen, popular) if self.polish else ():  # no answer is knowingly worse; one jury may err
-            if worth.estimate.popularity > worth.estimate.value:
-                chosen = doubtful
-                worth = yield from appraised(problem, chosen, self._order(problem, found), looks, self.confidence)
+        for times, doubtful in enumerate((chosen, popular) if self.polish else (), 1):
+            if worth.estimate.popularity > worth.estimate.value:  # no answer is knowingly worse; one jury may err
+                chosen, order = doubtful, self._order(problem, found)
+                worth = yield from appraised(problem, chosen, order, looks, self.confidence, times)
         covered = self.shortlist is None and talk.population.closed_form
         return Outcome(chosen, x, worth, ranges, found.promise, covered, self.reason(talk))
 

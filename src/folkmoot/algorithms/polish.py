@@ -119,12 +119,8 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
         fresh = yield from compared(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
         so_far = fresh if so_far is None else so_far.pooled(fresh)
         few = np.arange(len(others)) < whole
-        sure = np.maximum(
-            so_far.least(np.where(few, FEW_RIVALS, doubt(tests))),
-            fresh.least(
-                np.where(few, FEW_RIVALS, doubt(len(others)))
-            ),  # who is left was chosen before this jury was asked
-        )
+        at_first, now = (np.where(few, FEW_RIVALS, doubt(count)) for count in (tests, len(others)))
+        sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury had no part in choosing who is left
         best = int(sure.argmax())
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)

@@ -35,7 +35,7 @@ class Problem:
         population = self.talk.population
         sampled = None if population.asks_everyone(cohort) else cohort
         rank, n_items = self.matroid.rank, self.matroid.n_items
-        return Continuous(rank, n_items, rounds, sampled, population.n_clients, bases, **told)
+        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **told)
 
 
 @dataclass(frozen=True)

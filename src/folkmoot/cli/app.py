@@ -19,7 +19,7 @@ app = typer.Typer(
 for command, example in (
     (demo.demo, "folkmoot demo"),
     (runs.run, "folkmoot run ratings.csv --items movies.csv --choose 20 --at-most 2 --per genres"),
-    (compare.compare, "folkmoot compare ratings.csv --choose 20 --methods fedcg,greedy,popularity"),
+    (compare.compare, "folkmoot compare ratings.csv --choose 20 --methods auto,greedy,popularity"),
     (inspect.inspect, "folkmoot inspect ratings.csv"),
     (init.init, "folkmoot init films.toml --file ratings.csv"),
     (runs.report, "folkmoot report ratings-run --png --markdown"),

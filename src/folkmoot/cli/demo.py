@@ -45,7 +45,7 @@ def demo(
     write(problem, PROBLEM.format(title=title, clinics=clinics, seed=seed, credit=CREDIT))
     if not as_json:
         console().print(
-            f"{people:,} people, {len(places())} towns of Italy. About 100 people are asked at a time, and only "
+            f"{people:,} people, {len(places())} towns of Italy. 100 or 200 people are asked at a time, and only "
             "their sum is learned: every byte of secure aggregation, against a malicious server."
         )
     asked = read(problem, {"output": {"folder": str(place / "run")}})
@@ -69,11 +69,11 @@ reach = 100.0              # km: a clinic further away is of no use
 count = {clinics}
 
 [method]
-name = "discrete"          # one clinic after the other, each where it helps most
-expected_answers = 100     # people who answer in a round, each by a coin of its own
-importance = "uniform"
-jury = 100                 # people who score what was found
-polish = 2
+name = "auto"              # one clinic after the other, each where it helps most
+cohort = 100               # people who are asked in a round
+rounds = 12                # one for each clinic
+jury = 200                 # people who score what was found
+polish = 3                 # rounds in which they may swap one clinic for another
 
 [privacy]
 secure = "real"            # every byte of secure aggregation, against a malicious server

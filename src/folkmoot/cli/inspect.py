@@ -35,12 +35,13 @@ def inspect(
 
     from folkmoot.cli.show import bar, console, print_json, working
     from folkmoot.data import look
-    from folkmoot.expectation import expected, spread_of
+    from folkmoot.expectation import expected, planned, spread_of
+    from folkmoot.job import COHORT
 
     problem = problem_of(path, given, at_most, per, within)
     with problem.telling("data"), working(f"reading {Path(problem.data.file).name} …", quiet=as_json):
         seen = look(problem.data)
-    spread, matroid, tried = None, None, 0
+    spread, matroid, tried, plan = None, None, 0, None
     methods: list[Expected] = []
     if seen.loaded is not None:
         matroid = _constraint(problem, seen)
@@ -48,6 +49,7 @@ def inspect(
             spread = spread_of(seen.loaded.objective)
         with bar(quiet=as_json) as watch:
             methods, tried = expected(seen.loaded.objective, matroid, problem.seed, watch)
+        plan = planned(seen.loaded.objective, matroid, COHORT)
     if as_json:
         print_json(
             {
@@ -64,6 +66,7 @@ def inspect(
                 "spread": asdict(spread) if spread else None,
                 "tried_on": tried,
                 "methods": [asdict(one) for one in methods],
+                "plan": plan,
             }
         )
         return
@@ -72,6 +75,7 @@ def inspect(
     if spread is not None and matroid is not None:
         _show_spread(out, seen, spread)
         _show_methods(out, methods, tried, matroid, seen)
+        out.print(f"Without --method, folkmoot run would use {plan}.", soft_wrap=True)
         _show_next(out, methods, matroid, path, seen, given)
 
 
@@ -184,5 +188,5 @@ def _show_next(
         words += [f"--{name.replace('_', '-')}", str(value)]
     if path.suffix != ".toml":
         words += ["--choose", str(matroid.rank)]
-    words += ["--method", best.method] if best is not None and best.method != "fedcg" else []
+    words += ["--method", best.method] if best is not None and best.method != "auto" else []
     out.print(f"Next: {shlex.join(words)}", soft_wrap=True)

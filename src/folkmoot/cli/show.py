@@ -110,7 +110,11 @@ def told(story: "Story") -> list[str]:
     if known.ratio is not None:
         lines.append(f"At least {fraction(known.ratio)} of the best possible ({confidence_of(result)}).")
     else:
-        lines.append("How far it is from the best is not known: no bound holds.")
+        jury = estimate is not None and estimate.range_from == "jury"
+        why = " (only the jury was asked how large values are: --most says what everybody knows)" if jury else ""
+        lines.append(f"How far it is from the best is not known: no bound holds{why}.")
+    if result.why is not None:
+        lines.append(f"Found by {result.why}.")
     share = beside_central(story)
     if share is not None:
         lines.append(f"{percent(share)} of what central greedy reaches, which sees everything.")

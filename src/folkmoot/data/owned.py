@@ -25,14 +25,14 @@ class Owned:
     weights: Array | None
 
     def options(self, item_names: tuple[str, ...]) -> RowOptions:
-        """F is the weighted mean over all rows, whoever owns them."""
-        options: RowOptions = {"weights": self.weights, "keep_empty": True, "item_names": item_names}
+        """F is the weighted mean over all rows, whoever owns them; each lies between 0 and 1, as everybody knows."""
+        options: RowOptions = {"weights": self.weights, "keep_empty": True, "item_names": item_names, "most": 1.0}
         if self.owners is None:
             return options
         weights = np.ones(len(self.owners)) if self.weights is None else self.weights
         totals = np.bincount(self.owners, weights)
         mine = totals[self.owners]
-        rows = np.divide(weights, mine, out=np.ones(len(weights)), where=mine > 0)
+        rows = np.divide(weights, mine, out=1 / np.bincount(self.owners)[self.owners], where=mine > 0)
         names = self.names if self.names is not None and len(self.names) <= MOST_CLIENT_NAMES else None
         return {**options, "weights": totals, "owners": self.owners, "row_weights": rows, "client_names": names}
 

@@ -25,7 +25,8 @@ def ratings(request: Request) -> Loaded:
     over = called(columns.client if columns else None, "clients")
     if request.kind == "similarity":
         value = "similarity"
-    return _facility(request, pairs, columns, f"the {value} of the best chosen {best}, averaged over {over}")
+    meaning = f"the {value} of the best chosen {best}, averaged over {over}"
+    return _facility(request, pairs, columns, meaning, request.settings.most)
 
 
 def memberships(request: Request) -> Loaded:
@@ -72,7 +73,7 @@ def distances(request: Request) -> Loaded:
     value = columns.value if columns else "distance"
     by = f", weighted by {columns.weight}" if columns and pairs.weights is not None else ""
     meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}{by}"
-    return _facility(request, pairs, columns, meaning, f"is within {reach:g}")
+    return _facility(request, pairs, columns, meaning, 1.0, f"is within {reach:g}")
 
 
 def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
@@ -103,13 +104,18 @@ def _pairs(request: Request, *, valued: bool, weighted: bool = False) -> tuple[P
 
 
 def _facility(
-    request: Request, pairs: Pairs, columns: Columns | None, meaning: str, something: str = "is above 0"
+    request: Request,
+    pairs: Pairs,
+    columns: Columns | None,
+    meaning: str,
+    most: float | None,
+    something: str = "is above 0",
 ) -> Loaded:
     pairs.entries.drop_nothing()
     _refuse_nothing(request, pairs, something)
     items = _items(request, pairs, columns)
     clients = called(columns.client if columns else None, "clients")
-    objective = FacilityLocation(pairs.entries.matrix(), **_options(request, pairs, items, clients))
+    objective = FacilityLocation(pairs.entries.matrix(), **_options(request, pairs, items, clients, most))
     return _loaded(request, objective, items, columns, meaning)
 
 
@@ -136,14 +142,15 @@ def _items(request: Request, pairs: Pairs, columns: Columns | None) -> Items:
     return Items(tuple(ids))
 
 
-def _options(request: Request, pairs: Pairs, items: Items, clients: str) -> RowOptions:
+def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: float | None = None) -> RowOptions:
     empty = int((np.diff(pairs.entries.starts) == 0).sum())
     if empty:
         request.findings.note(
             f"Of {pairs.n_clients:,} {clients}, {empty:,} with nothing that counts stay in, and gain nothing."
         )
     names = pairs.clients.texts() if pairs.clients is not None and pairs.n_clients <= MOST_CLIENT_NAMES else None
-    return {"weights": pairs.weights, "keep_empty": True, "item_names": items.names, "client_names": names}
+    options: RowOptions = {"weights": pairs.weights, "keep_empty": True, "most": most}
+    return {**options, "item_names": items.names, "client_names": names}
 
 
 def _loaded(

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csgraph
+from scipy.sparse import coo_array
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_list
@@ -34,6 +34,8 @@ class Graphic(Matroid):
 
     def _trees(self, members: Mask) -> Ids:
         """The connected component of each vertex."""
+        from scipy.sparse import csgraph  # looked up when there is a graph: importing takes a while
+
         one, two = self.ends[members].T
         graph = coo_array((np.ones(len(one)), (one, two)), shape=(self.n_vertices, self.n_vertices))
         return np.asarray(csgraph.connected_components(graph, directed=False)[1])
@@ -57,6 +59,8 @@ class Graphic(Matroid):
 
     def _first_base(self, order: Ids) -> Ids:
         """Kruskal: a minimum spanning forest with the place in the order for a weight."""
+        from scipy.sparse import csgraph
+
         place = np.empty(self.n_items)
         place[order] = np.arange(1, self.n_items + 1)
         low, high = self.ends.min(axis=1), self.ends.max(axis=1)

@@ -10,6 +10,7 @@ S, whose number is the product of the features' numbers of values. In bits.
 """
 
 from collections.abc import Sequence
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,24 @@ class Information(Objective):
                 self.arity[client, item], self.offset[client, item] = values, used
                 used += values * classes
         self.store = np.concatenate(store)
+        self._widest = np.log2(self.arity.max(axis=0))  # of all clients, and kept when some are left out
+        room = np.cumsum(np.sort(self._widest)[::-1]) <= log2(MOST_STATES)
+        self.largest_set = None if room.all() else int(room.argmin())
 
     def _keep(self, clients: Ids) -> None:
         self.arity, self.offset = self.arity[clients], self.offset[clients]
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
+
+    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+        """Items leave a set by chance until no client has too many joint states."""
+        wide = sets @ self._widest > log2(MOST_STATES)
+        if not wide.any():
+            return sets
+        rng, sets = np.random.default_rng(seed), sets.copy()
+        for at in np.flatnonzero(wide):
+            members = rng.permutation(np.flatnonzero(sets[at]))
+            sets[at, members[np.cumsum(self._widest[members]) > log2(MOST_STATES)]] = False
+        return sets
 
     def _ceilings(self) -> Array:
         """H(Y): nothing tells more about the label than the label itself."""
@@ -109,10 +124,12 @@ class Information(Objective):
                 f"states, more than {MOST_STATES}; choose fewer features or merge their rare values"
             )
         args = self.store, self.classes, self.prior_offset, self.arity, self.offset
+        sizes = self.arity[:, inside].prod(axis=1) * self.classes
 
         def some(lo: int, hi: int) -> None:
+            states = np.empty(sizes[lo:hi].max())
             for client in range(lo, hi):
-                work(*args, inside, client, *rest)
+                work(*args, inside, client, states, *rest)
 
         on_threads(some, blocks(ENTRIES_PER_BLOCK * np.arange(self.n_clients + 1)))
 
@@ -168,19 +185,26 @@ def _codes(column: NDArray[Any]) -> tuple[Ids, int]:
 
 
 @kernel
-def joint(store: Array, classes: Ids, prior_offset: Ids, arity: Ids, offset: Ids, inside: Ids, client: int) -> Array:
-    """P(x_S, y) over the joint states of S: states × classes."""
+def joint(
+    store: Array, classes: Ids, prior_offset: Ids, arity: Ids, offset: Ids, inside: Ids, client: int, states: Array
+) -> int:
+    """P(x_S, y) over the joint states of S, one after the other, a number a class; returns how many states.
+
+    Each feature multiplies the states where they lie, from the last to the first: none is overwritten unread.
+    """
     n_classes = classes[client]
-    now = store[prior_offset[client] : prior_offset[client] + n_classes].copy().reshape((1, n_classes))
-    for item in inside:
-        values, at = arity[client, item], offset[client, item]
-        then = np.empty((len(now) * values, n_classes))
-        for state in range(len(now)):
-            for value in range(values):
+    for y in range(n_classes):
+        states[y] = store[prior_offset[client] + y]
+    count = 1
+    for k in range(len(inside)):
+        values, at = arity[client, inside[k]], offset[client, inside[k]]
+        for state in range(count - 1, -1, -1):
+            for value in range(values - 1, -1, -1):
                 for y in range(n_classes):
-                    then[state * values + value, y] = now[state, y] * store[at + value * n_classes + y]
-        now = then
-    return now
+                    chance = store[at + value * n_classes + y]
+                    states[(state * values + value) * n_classes + y] = states[state * n_classes + y] * chance
+        count *= values
+    return count
 
 
 @kernel
@@ -192,18 +216,19 @@ def information(
     offset: Ids,
     inside: Ids,
     client: int,
+    states: Array,
     out: Array,
 ) -> None:
     """I(X_S; Y) = Σ P(s, y) log2 P(s, y) / (P(s) P(y))."""
-    states = joint(store, classes, prior_offset, arity, offset, inside, client)
-    prior = prior_offset[client]
+    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    n_classes, prior = classes[client], prior_offset[client]
     total = 0.0
-    for state in range(len(states)):
+    for state in range(count):
         p = 0.0
-        for y in range(states.shape[1]):
-            p += states[state, y]
-        for y in range(states.shape[1]):
-            both = states[state, y]
+        for y in range(n_classes):
+            p += states[state * n_classes + y]
+        for y in range(n_classes):
+            both = states[state * n_classes + y]
             if both > 0.0:
                 total += both * np.log2(both / (p * store[prior + y]))
     out[client] = max(total, 0.0)
@@ -218,27 +243,28 @@ def information_gains(
     offset: Ids,
     inside: Ids,
     client: int,
+    states: Array,
     items: Ids,
     out: Array,
 ) -> None:
     """I(X_e; Y | X_S) = Σ P(s, v, y) log2 P(v | y) / P(v | s)."""
-    states = joint(store, classes, prior_offset, arity, offset, inside, client)
-    n_classes = states.shape[1]
+    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    n_classes = classes[client]
     for k in range(len(items)):
         values, at = arity[client, items[k]], offset[client, items[k]]
         total = 0.0
-        for state in range(len(states)):
+        for state in range(count):
             p = 0.0
             for y in range(n_classes):
-                p += states[state, y]
+                p += states[state * n_classes + y]
             if p == 0.0:
                 continue
             for value in range(values):
                 both = 0.0
                 for y in range(n_classes):
-                    both += states[state, y] * store[at + value * n_classes + y]
+                    both += states[state * n_classes + y] * store[at + value * n_classes + y]
                 for y in range(n_classes):
-                    chance = store[at + value * n_classes + y]
-                    if chance > 0.0 and states[state, y] > 0.0:
-                        total += states[state, y] * chance * np.log2(chance * p / both)
+                    chance, before = store[at + value * n_classes + y], states[state * n_classes + y]
+                    if chance > 0.0 and before > 0.0:
+                        total += before * chance * np.log2(chance * p / both)
         out[client, k] = max(total, 0.0)

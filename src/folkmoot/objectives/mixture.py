@@ -48,6 +48,8 @@ class Mixture(Objective):
         )
         self.parts = tuple(part.reweighted(self.client_weights) for part in self.parts)
         self.closed_form = all(part.closed_form for part in self.parts)
+        limits = [part.largest_set for part in self.parts if part.largest_set is not None]
+        self.largest_set = min(limits, default=None)
 
     def reweighted(self, weights: ArrayLike) -> "Mixture":
         other = super().reweighted(weights)
@@ -77,6 +79,11 @@ class Mixture(Objective):
 
     def _mean_gradient(self, x: Array) -> Array:
         return cast(Array, sum(a * part._mean_gradient(x) for a, part in self._terms()))
+
+    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+        for part in self.parts:
+            sets = part._narrowed(sets, seed)
+        return sets
 
     def _ceilings(self) -> Array:
         return cast(Array, sum(a * part._ceilings() for a, part in self._terms()))

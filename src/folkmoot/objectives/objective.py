@@ -51,6 +51,7 @@ class Objective(ABC):
     """A batch of clients with their private functions over the same public items."""
 
     closed_form: bool = False  # is the gradient of the multilinear extension exact?
+    largest_set: int | None = None  # sets of more items may be too large to be looked at; None: none is
     most: float | None = None  # no set is worth more to a client, as everybody knows beforehand; None: nobody knows
 
     n_items: int
@@ -194,6 +195,10 @@ class Objective(ABC):
     def _add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         """Σ of everybody's f_i(S) in whole numbers, `times` over, for each of a few sets."""
         return times @ whole_numbers(self._values(sets), how)
+
+    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+        """Sampled sets, made small enough to be looked at: the same ones whoever is in the batch."""
+        return sets
 
     def _ceilings(self) -> Array:
         """For each client, what no set is worth more than to it."""

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 DEFAULT_SAMPLES = 64
 
 
+def sets_to_look_at(objective: "Objective", x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
+    """Sets R ~ x and the weight of each; items leave those that are too large to be looked at."""
+    sets, chances = lottery(x, samples, seed)
+    return objective._narrowed(sets, seed), chances
+
+
 def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
     """Sets R ~ x and the weight of each: every possible set if there are no more than `samples`."""
     count = DEFAULT_SAMPLES if samples is None else as_count(samples, "samples")
@@ -34,7 +40,7 @@ def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
 
 
 def extension(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
-    sets, chances = lottery(x, samples, seed)
+    sets, chances = sets_to_look_at(objective, x, samples, seed)
     values = objective._values(sets)
     total = np.zeros(len(values))
     for column, chance in zip(values.T, chances, strict=True):  # one by one: a matrix product adds in other orders
@@ -45,7 +51,7 @@ def extension(objective: "Objective", x: Array, samples: int | None, seed: int) 
 def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) -> Rows:
     """Mean over R of f(R + e) − f(R) outside R, and f(R) − f(R − e) inside."""
     total: Rows = sparse.csr_array((objective.n_clients, objective.n_items))
-    for members, chance in zip(*lottery(x, samples, seed), strict=True):
+    for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
         outside = objective._gains(members)
         inside = np.flatnonzero(members)
         values = objective._values(_without_each(members))
@@ -59,7 +65,7 @@ def mean_gradient(objective: "Objective", x: Array, samples: int | None, seed: i
     """The same for F, without a row a client."""
     total = np.zeros(objective.n_items)
     everything = np.arange(objective.n_items)
-    for members, chance in zip(*lottery(x, samples, seed), strict=True):
+    for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
         values = objective._mean_values(_without_each(members))
         gains = objective._mean_gains(members, everything)
         gains[members] = values[-1] - values[:-1]

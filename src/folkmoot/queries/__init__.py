@@ -1,5 +1,6 @@
 """Everything a client can be asked."""
 
+from folkmoot.queries.along import GainsAlong
 from folkmoot.queries.differences import Differences
 from folkmoot.queries.drift import Drift
 from folkmoot.queries.gains import Gains, Importance, Singletons
@@ -15,6 +16,7 @@ __all__ = [
     "Differences",
     "Drift",
     "Gains",
+    "GainsAlong",
     "Gradient",
     "Importance",
     "LocalBase",

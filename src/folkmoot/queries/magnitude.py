@@ -39,6 +39,13 @@ class Ranges:
     mean_whole: float = field(default=0.0, compare=False)  # about what all items together are
     uneven: float = field(default=1.0, compare=False)  # mean square over squared mean of the best items; 1: all alike
 
+    @property
+    def source(self) -> str:
+        """Who said so."""
+        if self.public or self.complete:
+            return "public" if self.public else "everyone"
+        return "present" if self.surveyed else "jury"
+
 
 @dataclass(frozen=True)
 class Magnitude(Query):

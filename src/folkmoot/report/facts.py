@@ -54,6 +54,11 @@ class Bar:
     field: str = ""
 
 
+def method_of(result: Result) -> list[tuple[str, str]]:
+    """By which method, and what it decided to do where it decides."""
+    return [("Method", result.method), *([] if result.why is None else [("It chose", result.why)])]
+
+
 def cost_of(result: Result) -> Cost | None:
     if not result.rounds:
         return None

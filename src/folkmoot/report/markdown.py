@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from folkmoot.report import sentences
-from folkmoot.report.facts import bars_of, cost_of, known_of, scored_of
+from folkmoot.report.facts import bars_of, cost_of, known_of, method_of, scored_of
 from folkmoot.report.numbers import NOTHING, column, count, fraction, number, percent, size, up
 from folkmoot.report.sections import detail_keys
 from folkmoot.report.story import Comparison, Story
@@ -30,7 +30,7 @@ def markdown(story: Story) -> str:
             "## How to reproduce it",
             *_again(
                 story.command,
-                [("Method", story.result.method), ("Seed", str(story.result.seed)), *story.versions],
+                [*method_of(story.result), ("Seed", str(story.result.seed)), *story.versions],
                 story.notes,
                 story.credits,
             ),

@@ -15,6 +15,7 @@ from typing import Any
 
 from folkmoot.report import sections
 from folkmoot.report.charts import charts_of
+from folkmoot.report.facts import method_of
 from folkmoot.report.maps import map_of
 from folkmoot.report.markup import Markup, element, joined
 from folkmoot.report.story import Story
@@ -34,7 +35,7 @@ def page(story: Story) -> str:
         charts["map"] = {"wide": drawn.wide, "narrow": drawn.narrow, "datasets": drawn.datasets}
     names = set(charts)
     result = story.result
-    facts = [("Method", result.method), ("Seed", str(result.seed)), *story.versions]
+    facts = [*method_of(result), ("Seed", str(result.seed)), *story.versions]
     body = joined(
         [
             sections.head(story),

@@ -9,6 +9,14 @@ NO_BOUND = "no bound holds"
 LOOSE = 0.8  # a ratio below this is worth a word about why
 
 
+LARGEST = {  # who said how large values are
+    "public": "everybody knows how large they can be",
+    "everyone": "everyone was asked how large theirs are",
+    "present": "everyone was asked how large theirs are; whoever did not answer is taken to hold none larger",
+    "jury": "but only the jury was asked how large theirs are",
+}
+
+
 def confidence_of(result: Result) -> str:
     """What stands behind the ratio, in brackets."""
     e = result.estimate
@@ -47,7 +55,13 @@ def certified(story: Story) -> list[str]:
             "set may be worth more than its estimate, and how far it is from the best is not known."
         )
     elif known.bound is None or known.ratio is None:
-        told.append(f"For this answer {NO_BOUND}: how far it is from the best is not known.")
+        asked = e is not None and e.range_from == "jury"
+        why = (
+            f" Only {count(e.clients)} {who} were asked how large values are: say what the most is, or ask everyone."
+            if asked and e is not None
+            else ""
+        )
+        told.append(f"For this answer {NO_BOUND}: how far it is from the best is not known.{why}")
     elif known.ratio >= 1:
         sure = confidence_of(result)
         told.append(
@@ -81,17 +95,14 @@ def measured_and_proved(story: Story) -> list[str]:
     )
     if known.ratio is None:
         return [measured, "Proved: nothing about the distance to the best."]
-    sampled = e is not None and not e.everyone
     proof = (
-        f"{'Estimated' if sampled else 'Proved'}: the bound. It follows from diminishing returns alone (no set can add "
+        "Proved: the bound. It follows from diminishing returns alone (no set can add "
         "more to a point than its items add one by one), for this population and this constraint; it assumes no "
         "theorem about the method"
     )
-    if sampled:
-        proof += (
-            f". As it was read off a sample it holds {confidence_of(result)}, by a normal approximation: a few clients "
-            "with far larger values than the rest, none of them asked, would escape it"
-        )
+    if e is not None and not e.everyone:
+        proof += f". As it was read off a sample it holds {confidence_of(result)}, whatever the values are"
+        proof += f" ({LARGEST[e.range_from]})"
     return [measured, proof + "."]
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from math import ceil, floor, lgamma, log, log2
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_share
@@ -146,6 +147,11 @@ def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: i
     return int(sizes[np.argmax(likely)] if likely.any() else sizes[-1])
 
 
+def gammaln(n: Any) -> NDArray[np.float64]:
+    """log Γ of each. (A part of scipy is loaded when it is first used, and this one takes a while.)"""
+    return np.asarray(scipy.special.gammaln(n))
+
+
 def _log2_mass(n: int, special: NDArray[np.int64], drawn: int, hits: NDArray[np.int64]) -> NDArray[np.float64]:
     """log2 of the chance that so many of the special ones are among `drawn` of n; −∞ where that cannot be."""
 
@@ -173,7 +179,7 @@ def _log2_at_least(n: int, special: NDArray[np.int64], drawn: int, hits: int) ->
 def _divergence(share: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """In bits, between coins of two biases; 0 where the mean is not below the share (Hoeffding's exponent)."""
     q = np.clip(mean, 1e-300, share)
-    return np.asarray(share * np.log2(share / q) + (xlogy(1 - share, (1 - share) / (1 - q)) / log(2)))
+    return np.asarray(share * np.log2(share / q) + (scipy.special.xlogy(1 - share, (1 - share) / (1 - q)) / log(2)))
 
 
 def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:

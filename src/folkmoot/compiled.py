@@ -1,0 +1,29 @@
+"""Machine code for kernels: from disk where it is kept, else by numba."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
+
+
+class Kept(FunctionCache):
+    """Machine code on disk, loaded without setting up the compiler.
+
+    Numba would first import and register all that it can compile, which takes ten times as long as loading what
+    a run needs. It does so anyway before it compiles; code that is complete needs the runtime alone.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A function that compiles itself for the types it is called with."""
+    compiler: Any = numba.njit  # a wrapper for C, which nobody calls, is left out; the option is not in its types
+    dispatcher = compiler(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
+    return dispatcher
