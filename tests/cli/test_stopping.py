@@ -11,7 +11,7 @@ import pytest
 from folkmoot import Result, Simulation
 from tests.cli.calling import folkmoot, ratings
 
-WORDS = ("run", "ratings.csv", "--choose", "3", "--cohort", "15", "--rounds", "4", "--seed", "2")
+WORDS = ("run", "ratings.csv", "--method", "fedcg", "--choose", "3", "--cohort", "15", "--rounds", "4", "--seed", "2")
 
 
 def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
