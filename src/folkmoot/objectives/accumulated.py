@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel, summed
+from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.sparse import Scored, SparseRows, fixed
 from folkmoot.sets import Array, Ids, Mask, Rows
 
@@ -34,8 +35,10 @@ class Accumulated(SparseRows):
         return out
 
     def _row_gains(self, members: Mask) -> Array:
-        out = np.empty(len(self.layout.items))
-        gains_of_entries(self.layout, self._kind, self._cap, members, out)
+        out, rows = np.zeros(len(self.layout.items)), len(self.row_weight)
+        state, sums = np.empty(rows), np.empty(0, dtype=np.int64)
+        if len(out):
+            survey(self.layout, self._kind, self._cap, members, out, 0.0, 0, rows, state, out, sums)
         return out
 
     @cached_property
@@ -45,13 +48,21 @@ class Accumulated(SparseRows):
         some = start[:-1] < start[1:]
         if some.any():
             out[some] = np.maximum.reduceat(scores, start[:-1][some])
-        return singletons(self._kind, self._cap, out)
+        return self._singletons(out)
+
+    def _singletons(self, scores: Array) -> Array:
+        """What items of these scores are worth alone."""
+        if self._kind == SQRT:
+            return np.sqrt(scores)
+        if self._kind == LOG1P:
+            return np.log1p(scores)
+        return scores if self._kind == MISSES else np.minimum(scores, self._cap)
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
-        state = np.empty(len(weight))
+        state, nowhere = np.empty(len(weight)), np.empty(0)
         sums: Ids = summed(
-            lambda lo, hi, into: start_walk(
-                self.layout, self._kind, self._cap, members, weight, scale, lo, hi, state, into
+            lambda lo, hi, into: survey(
+                self.layout, self._kind, self._cap, members, weight, scale, lo, hi, state, nowhere, into
             ),
             self.layout.row_start,
             self.n_items,
@@ -59,13 +70,8 @@ class Accumulated(SparseRows):
         )
         return state, sums
 
-    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
-        grow_walk(self.layout, self._kind, self._cap, entries, rows, weight, scale, state, sums)
-
-
-@kernel
-def start_of(kind: int) -> float:
-    return 1.0 if kind == MISSES else 0.0
+    def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        grow_walk(self.layout, self._kind, self._cap, entries, weight, scale, state, sums)
 
 
 @kernel
@@ -98,24 +104,6 @@ def gain_of(kind: int, cap: float, state: float, score: float) -> float:
 
 
 @kernel
-def singletons(kind: int, cap: float, scores: Array) -> Array:
-    out = np.zeros(len(scores))
-    for at in range(len(scores)):
-        if scores[at] > 0.0:
-            out[at] = gain_of(kind, cap, start_of(kind), scores[at])
-    return out
-
-
-@kernel
-def state_at(rows: Scored, kind: int, members: Mask, row: int) -> float:
-    state = start_of(kind)
-    for at in range(rows.row_start[row], rows.row_start[row + 1]):
-        if members[rows.items[at]]:
-            state = moved(kind, state, rows.scores[at])
-    return state
-
-
-@kernel
 def values_of_sets(
     rows: Scored,
     kind: int,
@@ -128,28 +116,20 @@ def values_of_sets(
     """The value of each row for up to 64 sets, one bit a set."""
     count = out.shape[1]
     for row in range(lo, hi):
-        mine = out[row - lo]
-        mine[:] = start_of(kind)
+        for s in range(count):
+            out[row - lo, s] = 1.0 if kind == MISSES else 0.0
         for at in range(rows.row_start[row], rows.row_start[row + 1]):
             word = words[rows.items[at]]
             if word != 0:
                 for s in range(count):
                     if (word >> np.uint64(s)) & np.uint64(1):
-                        mine[s] = moved(kind, mine[s], rows.scores[at])
+                        out[row - lo, s] = moved(kind, out[row - lo, s], rows.scores[at])
         for s in range(count):
-            mine[s] = value_of(kind, cap, mine[s])
+            out[row - lo, s] = value_of(kind, cap, out[row - lo, s])
 
 
 @kernel
-def gains_of_entries(rows: Scored, kind: int, cap: float, members: Mask, out: Array) -> None:
-    for row in range(len(rows.row_start) - 1):
-        state = state_at(rows, kind, members, row)
-        for at in range(rows.row_start[row], rows.row_start[row + 1]):
-            out[at] = 0.0 if members[rows.items[at]] else gain_of(kind, cap, state, rows.scores[at])
-
-
-@kernel
-def start_walk(
+def survey(
     rows: Scored,
     kind: int,
     cap: float,
@@ -159,12 +139,24 @@ def start_walk(
     lo: int,
     hi: int,
     state: Array,
+    gains: Array,
     sums: Ids,
 ) -> None:
+    """The state of each row at S, and what other items gain there: entry by entry, or, where no room is given for
+    that, added up item by item in fixed point (there with the members, which the walk leaves out).
+    """
     for row in range(lo, hi):
-        state[row] = state_at(rows, kind, members, row)
+        now = 1.0 if kind == MISSES else 0.0
         for at in range(rows.row_start[row], rows.row_start[row + 1]):
-            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, state[row], rows.scores[at]), scale)
+            if members[rows.items[at]]:
+                now = moved(kind, now, rows.scores[at])
+        state[row] = now
+        for at in range(rows.row_start[row], rows.row_start[row + 1]):
+            gain = gain_of(kind, cap, now, rows.scores[at])
+            if len(gains) == 0:
+                sums[rows.items[at]] += fixed(weight[row] * gain, scale)
+            elif not members[rows.items[at]]:
+                gains[at] = gain
 
 
 @kernel
@@ -173,20 +165,20 @@ def grow_walk(
     kind: int,
     cap: float,
     entries: Ids,
-    holding: Ids,
     weight: Array,
     scale: float,
     state: Array,
     sums: Ids,
 ) -> None:
     """Add an item: each row that holds it takes its old terms out of the sums and puts the new ones in."""
-    for k in range(len(holding)):
-        row = holding[k]
+    for k in range(len(entries)):
+        row, place = entries[k] >> ROW, entries[k] & PLACE
         first, last = rows.row_start[row], rows.row_start[row + 1]
         before = state[row]
-        after = moved(kind, before, rows.scores[entries[k]])
+        after = moved(kind, before, rows.scores[first + place])
         state[row] = after
         for at in range(first, last):
-            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, after, rows.scores[at]), scale) - fixed(
-                weight[row] * gain_of(kind, cap, before, rows.scores[at]), scale
+            score = rows.scores[at]
+            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, after, score), scale) - fixed(
+                weight[row] * gain_of(kind, cap, before, score), scale
             )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import kernel
+from folkmoot.objectives.columns import ROW
 from folkmoot.objectives.facility import FacilityLocation
 from folkmoot.objectives.runs import Runs, item_type
 from folkmoot.objectives.sparse import RowOptions, fixed
@@ -46,21 +47,30 @@ class Coverage(FacilityLocation):
         if members.any() or (weight != weight[0]).any():
             return super()._start(members, weight, scale)
         better = np.diff(self.layout.row_runs).astype(np.int32)
-        return better, self._columns.counts.sum(axis=0) * fixed(weight[0], scale)
+        return better, self._entries.counts.sum(axis=0) * fixed(weight[0], scale)
 
-    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
-        cover(self.layout.items, self.layout.row_start, rows, weight, scale, state, sums)
+    def _reach(self, state: Any) -> Ids | None:
+        """The rows that nobody serves yet."""
+        return np.where(state > 0, self.layout.row_start[1:], self.layout.row_start[:-1])
+
+    def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        room = np.empty((4, len(entries)), dtype=np.int64)
+        cover(self.layout.items, self.layout.row_start, entries, weight, scale, state, sums, *room)
 
 
 @kernel
 def cover(
     items: NDArray[Any],
     row_start: Ids,
-    rows: Ids,
+    entries: Ids,
     weight: Array,
     scale: float,
     better: NDArray[np.int32],
     sums: Ids,
+    served: Ids,
+    start: Ids,
+    end: Ids,
+    term: Ids,
 ) -> int:
     """Rows that are served for the first time take their term out of the sums of all their items.
 
@@ -68,18 +78,18 @@ def cover(
     many rows overlap; one loop doing all the work waits for each in turn, and takes three times as long.
     """
     count, touched = 0, 0
-    served = np.empty(len(rows), np.int64)
-    for at in range(len(rows)):
-        served[count] = rows[at]
-        count += better[rows[at]] > 0
-    start, end, term = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    for at in range(len(entries)):
+        row = entries[at] >> ROW
+        served[count] = row
+        count += better[row] > 0
     for k in range(count):
-        start[k], end[k] = row_start[served[k]], row_start[served[k] + 1]
-        term[k] = fixed(weight[served[k]], scale)
+        row = served[k]
+        better[row] = 0
+        start[k], end[k] = row_start[row], row_start[row + 1]
+        term[k] = fixed(weight[row], scale)
     for k in range(count):
         touched += items[start[k]] + items[end[k] - 1]
     for k in range(count):
-        better[served[k]] = 0
         for at in range(start[k], end[k]):
             sums[items[at]] -= term[k]
     return touched

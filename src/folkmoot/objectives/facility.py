@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from folkmoot.coding import Coded, Coding, coded
 from folkmoot.kernels import kernel, summed
+from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
-    add_gradient,
+    gradient,
     gradient_at_own_points,
-    gradient_by_entry,
+    room_for,
     sampled_gradient,
 )
 from folkmoot.objectives.runs import Runs, sorted_runs
@@ -47,8 +48,10 @@ class FacilityLocation(SparseRows):
         return out
 
     def _row_gains(self, members: Mask) -> Array:
-        out = np.zeros(len(self.layout.items))
-        gains_of_entries(self.layout, members, out)
+        out, rows = np.zeros(len(self.layout.items)), len(self.row_weight)
+        better, sums = np.empty(rows, dtype=np.int32), np.empty(0, dtype=np.int64)
+        if len(out):
+            survey(self.layout, members, out, 0.0, 0, rows, better, out, sums)
         return out
 
     @cached_property
@@ -64,20 +67,29 @@ class FacilityLocation(SparseRows):
 
     @property
     def ceiling(self) -> float:
-        return float(self._mean_weight @ self._largest_terms / self.client_weights.sum())
+        return float((self._mean_weight * self._largest_terms).sum() / self.client_weights.sum())
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
         better = np.zeros(len(weight), dtype=np.int32)
+        inside, nowhere = members if members.any() else members[:0], np.empty(0)
         sums: Ids = summed(
-            lambda lo, hi, into: start_walk(self.layout, members, weight, scale, lo, hi, better, into),
+            lambda lo, hi, into: survey(self.layout, inside, weight, scale, lo, hi, better, nowhere, into),
             self.layout.row_start,
             self.n_items,
             np.int64,
         )
         return better, sums
 
-    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
-        grow_walk(self.layout, entries, rows, weight, scale, state, sums)
+    def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        grow_walk(self.layout, entries, weight, scale, state, sums, np.empty(len(entries), dtype=np.int64))
+
+    def _reach(self, state: Any) -> Ids | None:
+        """The runs better than S."""
+        start, first = self.layout.row_start[:-1], self.layout.row_runs[:-1]
+        some = np.flatnonzero(state)
+        reach = start.copy()
+        reach[some] += self.layout.run_end[first[some] + state[some] - 1]
+        return reach
 
     def _extension(self, x: Array) -> Array:
         return self._gradients_and_values(x)[1]
@@ -87,13 +99,14 @@ class FacilityLocation(SparseRows):
 
     def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
         out, expected = self._room()
-        gradient_by_entry(self.layout, 0, len(expected), self._miss(x), out, expected)
+        rows = len(expected)
+        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
         return self._entries_by_client(out), self._by_client(expected)
 
     def _mean_gradient(self, x: Array) -> Array:
-        layout, weight, miss = self.layout, self._mean_weight, self._miss(x)
+        layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss(x), np.empty(0)
         total: Array = summed(
-            lambda lo, hi, into: add_gradient(layout, weight, lo, hi, miss, into),
+            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *room_for(layout, lo, hi), nowhere, into),
             layout.row_start,
             self.n_items,
         )
@@ -102,9 +115,10 @@ class FacilityLocation(SparseRows):
 
     def _gradients_each(self, points: Rows) -> Rows:
         out, expected = self._room()
-        gradient_at_own_points(
-            self.layout, self._client_rows, points.indptr, points.indices, points.data, self.n_items, out, expected
-        )
+        where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
+        room = room_for(self.layout, 0, len(expected))
+        once = np.ones(len(expected))
+        gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
         return self._entries_by_client(out)
 
     def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
@@ -141,6 +155,7 @@ class FacilityLocation(SparseRows):
                 how.scalars,
                 nobody if ids is None else ids,
                 nobody if times is None else times,
+                *room_for(self.layout, lo, hi),
                 expected,
                 part,
             ),
@@ -217,43 +232,7 @@ def add_coded_values(
 
 
 @kernel
-def better_runs(
-    rows: Runs,
-    members: Mask,
-    row: int,
-) -> int:
-    """How many runs of the row are better than all of its members."""
-    entry = rows.row_start[row]
-    first, last = rows.row_runs[row], rows.row_runs[row + 1]
-    for run in range(first, last):
-        end = rows.row_start[row] + rows.run_end[run]
-        while entry < end:
-            if members[rows.items[entry]]:
-                return int(run - first)
-            entry += 1
-    return int(last - first)
-
-
-@kernel
-def gains_of_entries(
-    rows: Runs,
-    members: Mask,
-    out: Array,
-) -> None:
-    """c − best for the entries in runs better than the best member; out is zero elsewhere."""
-    for row in range(len(rows.row_start) - 1):
-        first = rows.row_runs[row]
-        last = first + better_runs(rows, members, row)
-        best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
-        entry = rows.row_start[row]
-        for run in range(first, last):
-            end = rows.row_start[row] + rows.run_end[run]
-            out[entry:end] = rows.run_value[run] - best
-            entry = end
-
-
-@kernel
-def start_walk(
+def survey(
     rows: Runs,
     members: Mask,
     weight: Array,
@@ -261,66 +240,80 @@ def start_walk(
     lo: int,
     hi: int,
     better: NDArray[np.int32],
+    gains: Array,
     sums: Ids,
 ) -> None:
-    """The number of runs better than S in each row, and the sums of w·(c − best) over the rows."""
-    somebody = members.any()
+    """How many runs of each row are better than all of its members, and what their items gain: c − best.
+
+    Gains are written down entry by entry (zeros stay where there are none), or, where no room is given for
+    that, w·(c − best) is added up item by item. No members at all (an empty mask) spare the search for them.
+    """
     for row in range(lo, hi):
-        first, last = rows.row_runs[row], rows.row_runs[row + 1]
-        if somebody:
-            last = first + better_runs(rows, members, row)
+        start, first, last = rows.row_start[row], rows.row_runs[row], rows.row_runs[row + 1]
+        best, run, entry = 0.0, first, start
+        while len(members) and run < last:
+            if entry == start + rows.run_end[run]:
+                run += 1
+            elif members[rows.items[entry]]:
+                last = run
+                best = rows.run_value[run]
+            else:
+                entry += 1
         better[row] = last - first
-        best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
-        entry = rows.row_start[row]
+        entry = start
         for run in range(first, last):
-            end = rows.row_start[row] + rows.run_end[run]
-            term = fixed(weight[row] * (rows.run_value[run] - best), scale)
-            for at in range(entry, end):
-                sums[rows.items[at]] += term
-            entry = end
+            gain = rows.run_value[run] - best
+            end = start + rows.run_end[run]
+            if len(gains):
+                while entry < end:
+                    gains[entry] = gain
+                    entry += 1
+            else:
+                term = fixed(weight[row] * gain, scale)
+                while entry < end:
+                    sums[rows.items[entry]] += term
+                    entry += 1
 
 
 @kernel
 def grow_walk(
     rows: Runs,
     entries: Ids,
-    holding: Ids,
     weight: Array,
     scale: float,
     better: NDArray[np.int32],
     sums: Ids,
+    which: Ids,
 ) -> float:
     """Add an item: each row it improves takes its old terms out of the sums and puts the new ones in.
 
-    Which rows, and where they lie, is looked up in short loops first, whose cache misses overlap.
+    Which rows, and where they lie, is looked up in short loops first, whose cache misses overlap; `which` is
+    room for that.
     """
     improved, touched = 0, 0.0
-    which = np.empty(len(holding), np.int64)
-    for k in range(len(holding)):
-        which[improved] = k
-        row = holding[k]
-        last = rows.row_runs[row] + better[row]
-        improved += better[row] > 0 and entries[k] < rows.row_start[row] + rows.run_end[last - 1]
-    for k in which[:improved]:
-        touched += (
-            rows.items[rows.row_start[holding[k]]] + rows.run_value[rows.row_runs[holding[k]]] + weight[holding[k]]
-        )
-    for k in which[:improved]:
-        row = holding[k]
+    for k in range(len(entries)):
+        which[improved] = entries[k]
+        row, place = entries[k] >> ROW, entries[k] & PLACE
+        improved += better[row] > 0 and place < rows.run_end[rows.row_runs[row] + better[row] - 1]
+    for k in range(improved):
+        row = which[k] >> ROW
+        touched += rows.items[rows.row_start[row]] + rows.run_value[rows.row_runs[row]] + weight[row]
+    for k in range(improved):
+        row, place = which[k] >> ROW, which[k] & PLACE
         first, start = rows.row_runs[row], rows.row_start[row]
         last = first + better[row]
         best = rows.run_value[last] if last < rows.row_runs[row + 1] else 0.0
         run = first
-        while start + rows.run_end[run] <= entries[k]:
+        while rows.run_end[run] <= place:
             run += 1
         better[row] = run - first
         entry = start
         for other in range(first, last):
-            end = start + rows.run_end[other]
             lost = fixed(weight[row] * (rows.run_value[other] - best), scale)
             if other < run:
                 lost -= fixed(weight[row] * (rows.run_value[other] - rows.run_value[run]), scale)
-            for at in range(entry, end):
-                sums[rows.items[at]] -= lost
-            entry = end
+            end = start + rows.run_end[other]
+            while entry < end:
+                sums[rows.items[entry]] -= lost
+                entry += 1
     return touched

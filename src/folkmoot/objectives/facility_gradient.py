@@ -20,7 +20,6 @@ from folkmoot.objectives.sparse import LEAST_MISS
 from folkmoot.sets import Array, Ids
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
-ROOM = 64  # runs that a row has room for at first
 
 
 @kernel
@@ -56,65 +55,71 @@ def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, uns
     return tail
 
 
-@kernel
-def most_runs(rows: Runs, lo: int, hi: int) -> int:
-    most = ROOM
-    for row in range(lo, hi):
-        most = max(most, rows.row_runs[row + 1] - rows.row_runs[row])
-    return most
+def room_for(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
+    """Room for what `row_terms` works out about the runs of a row, whichever of these rows it is."""
+    most = int((rows.row_runs[lo + 1 : hi + 1] - rows.row_runs[lo:hi]).max())
+    return np.empty(most), np.empty(most), np.empty(most)
 
 
 @kernel
-def add_gradient(rows: Runs, weight: Array, lo: int, hi: int, miss: Array, out: Array) -> None:
-    """(1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item."""
+def gradient(
+    rows: Runs,
+    weight: Array,
+    lo: int,
+    hi: int,
+    miss: Array,
+    none: Array,
+    unseen: Array,
+    terms: Array,
+    expected: Array,
+    out: Array,
+) -> None:
+    """Weighted (1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item. Or, where there is room for what each row
+    expects: f̂(x) for each row, and weighted ∂f̂/∂x_e for each entry.
+    """
     items = rows.items
-    room = most_runs(rows, lo, hi)
-    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
+    by_entry = len(expected) > 0
     for row in range(lo, hi):
+        tail = row_terms(rows, row, weight[row], miss, none, unseen, terms)
         first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
-        row_terms(rows, row, weight[row], miss, none, unseen, terms)
         at = row_start = np.uint64(rows.row_start[row])
-        for run in range(runs):
-            end = row_start + np.uint64(rows.run_end[first + run])
-            term = terms[run]
-            while at < end:
-                out[items[at]] += term
-                at += ONE
-
-
-@kernel
-def gradient_by_entry(rows: Runs, lo: int, hi: int, miss: Array, out: Array, expected: Array) -> None:
-    """∂f̂/∂x_e for each entry of the rows, and f̂(x) for each row."""
-    room = most_runs(rows, lo, hi)
-    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
-    for row in range(lo, hi):
-        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
-        expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms)
-        at = rows.row_start[row]
-        for run in range(runs):
-            end = rows.row_start[row] + rows.run_end[first + run]
-            for entry in range(at, end):
-                out[entry] = terms[run] / miss[rows.items[entry]]
-            at = end
+        if by_entry:
+            expected[row] = tail
+            for run in range(runs):
+                end = row_start + np.uint64(rows.run_end[first + run])
+                while at < end:
+                    out[at] = terms[run] / miss[items[at]]
+                    at += ONE
+        else:
+            for run in range(runs):
+                end = row_start + np.uint64(rows.run_end[first + run])
+                term = terms[run]
+                while at < end:
+                    out[items[at]] += term
+                    at += ONE
 
 
 @kernel
 def gradient_at_own_points(
     rows: Runs,
+    weight: Array,
     client_rows: Ids,
     start: NDArray[Any],
     items: NDArray[Any],
     x: Array,
-    n_items: int,
-    out: Array,
+    miss: Array,
+    none: Array,
+    unseen: Array,
+    terms: Array,
     expected: Array,
+    out: Array,
 ) -> None:
-    """The same where every client stands at a point of its own (sparse rows: start, items, x)."""
-    miss = np.ones(n_items)
+    """By entry, where every client stands at a point of its own (sparse rows: start, items, x). `miss` is all ones."""
     for client in range(len(client_rows) - 1):
         for at in range(start[client], start[client + 1]):
             miss[items[at]] = max(1.0 - x[at], LEAST_MISS)
-        gradient_by_entry(rows, client_rows[client], client_rows[client + 1], miss, out, expected)
+        lo, hi = client_rows[client], client_rows[client + 1]
+        gradient(rows, weight, lo, hi, miss, none, unseen, terms, expected, out)
         for at in range(start[client], start[client + 1]):
             miss[items[at]] = 1.0
 
@@ -130,10 +135,13 @@ def add_coded_gradient(
     how: Coded,
     ids: Ids,
     times: Ids,
+    none: Array,
+    unseen: Array,
+    terms: Array,
     expected: Array,
     into: Ids,
 ) -> None:
-    """What `gradient_by_entry` and `coded` say entry by entry, added up without ever being written down.
+    """What `gradient` by entry and `coded` say entry by entry, added up without ever being written down.
 
     Items that x leaves out (`touched` is 0, a byte an item that stays in the nearest cache) have all of a run's
     term: that is rounded once a run, or tossed for from one quotient and one half of the hash. Most runs hold no
@@ -141,8 +149,6 @@ def add_coded_gradient(
     number is its row), `times` too (once each).
     """
     items = rows.items
-    room = most_runs(rows, lo, hi)
-    none, unseen, terms = np.empty(room), np.empty(room), np.empty(room)
     for row in range(lo, hi):
         first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
         expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]

@@ -68,18 +68,22 @@ def sorted_runs(rows: Rows) -> Runs:
     row_runs = np.zeros(len(starts), dtype=np.int64)
 
     def one(lo: int, hi: int) -> None:
-        first, last = starts[lo], starts[hi]
-        ids = rows.indices[first:last].astype(np.int32, copy=False)
-        values = rows.data[first:last].astype(np.float64, copy=False)
-        out = items[first:last], run_end[first:last], run_value[first:last]
-        code = np.empty(len(values), dtype=np.uint8)
-        if not len(values):
+        first, last = int(starts[lo]), int(starts[hi])
+        if first == last:
             return
-        levels = np.empty(MOST_LEVELS)
-        found = coded(values, values.view(np.int64), code, levels)
+        out = items[first:last], run_end[first:last], run_value[first:last]
+        here = starts[lo : hi + 1] - first
+        ids = np.require(rows.indices[first:last], np.int32, ["C", "W"])  # one kind of array: compiled once
+        values = np.require(rows.data[first:last], np.float64, ["C", "W"])
+        code, levels = np.empty(len(values), dtype=np.uint8), np.empty(MOST_LEVELS)
+        table = np.zeros(SLOTS, dtype=np.int64), np.zeros(SLOTS, dtype=np.uint8)
+        found = number_levels(values.view(np.int64), code, levels.view(np.int64), *table)
         if found > 0:
             best_first = np.argsort(-levels[:found])
-            sort_by_level(starts, ids, code, levels, best_first, lo, hi, *out, row_runs)
+            (near, far), best = np.empty((2, found), dtype=np.uint64), np.empty(len(ids), dtype=np.int32)
+            runs = row_runs[lo + 1 : hi + 1]
+            sort_by_level(here, ids, code, levels, best_first, near, far, best, out[1], out[2], runs)
+            out[0][:] = best
             return
         owner = np.repeat(np.arange(lo, hi), np.diff(starts[lo : hi + 1]))
         order = np.lexsort((-values, owner))
@@ -105,10 +109,11 @@ def sorted_runs(rows: Rows) -> Runs:
 
 
 @kernel
-def coded(values: Array, bits: Ids, code: NDArray[np.uint8], levels: Array) -> int:
-    """Number the different values as they come (positive floats, told by their bits); 0 if there are too many."""
-    key = np.zeros(SLOTS, np.int64)  # no positive float is all zeros
-    number = np.zeros(SLOTS, np.uint8)
+def number_levels(bits: Ids, code: NDArray[np.uint8], levels: Ids, key: Ids, number: NDArray[np.uint8]) -> int:
+    """Number the different values as they come (positive floats, told by their bits); 0 if there are too many.
+
+    `key` and `number` are a table of SLOTS, all zeros: no positive float is all zeros.
+    """
     found = 0
     for at in range(len(bits)):
         slot = np.uint64(bits[at]) * SPREAD >> SHIFT
@@ -117,8 +122,8 @@ def coded(values: Array, bits: Ids, code: NDArray[np.uint8], levels: Array) -> i
                 if found == len(levels):
                     return 0
                 key[slot] = bits[at]
+                levels[found] = bits[at]
                 number[slot] = found
-                levels[found] = values[at]
                 found += 1
             else:
                 slot = (slot + ONE) % np.uint64(SLOTS)
@@ -133,32 +138,46 @@ def sort_by_level(
     code: NDArray[np.uint8],
     levels: Array,
     best_first: Ids,
-    lo: int,
-    hi: int,
-    items: NDArray[Any],
+    near: NDArray[np.uint64],
+    far: NDArray[np.uint64],
+    items: NDArray[np.int32],
     run_end: NDArray[np.int32],
     run_value: Array,
     row_runs: Ids,
 ) -> None:
-    """Counting sort of each row, its levels best first."""
-    place = np.zeros(len(best_first), np.int64)
+    """Counting sort of each row, its levels best first.
+
+    Both halves of a row are counted and moved side by side, each with places of its own (`near`, `far`): one
+    alone waits for the place that it has just moved on. Unsigned, as a signed place is tested for its sign.
+    """
     runs = 0
-    base = starts[lo]
-    for row in range(lo, hi):
-        first, last = starts[row] - base, starts[row + 1] - base
-        place[:] = 0
-        for at in range(first, last):
-            place[code[at]] += 1
-        end = 0
-        for k in best_first:
-            if place[k] > 0:
-                count = place[k]
-                place[k] = first + end
-                end += count
-                run_end[runs] = end
-                run_value[runs] = levels[k]
+    for row in range(len(starts) - 1):
+        first, last = np.uint64(starts[row]), np.uint64(starts[row + 1])
+        half = (last - first) >> ONE
+        odd = first + half + half < last
+        for k in range(len(near)):
+            near[k] = far[k] = 0
+        for at in range(first, first + half):
+            near[code[at]] += ONE
+            far[code[at + half]] += ONE
+        if odd:
+            far[code[last - ONE]] += ONE
+        end = first
+        for k in range(len(best_first)):
+            level = best_first[k]
+            here, there = near[level], far[level]
+            near[level], far[level] = end, end + here
+            end += here + there
+            if here + there > 0:
+                run_end[runs] = end - first
+                run_value[runs] = levels[level]
                 runs += 1
-                row_runs[row + 1] += 1
-        for at in range(first, last):
-            items[place[code[at]]] = ids[at]
-            place[code[at]] += 1
+                row_runs[row] += 1
+        for at in range(first, first + half):
+            here, there = near[code[at]], far[code[at + half]]
+            items[here] = ids[at]
+            items[there] = ids[at + half]
+            near[code[at]] = here + ONE
+            far[code[at + half]] = there + ONE
+        if odd:
+            items[far[code[last - ONE]]] = ids[last - ONE]

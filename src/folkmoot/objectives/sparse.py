@@ -21,13 +21,13 @@ from scipy import sparse
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_matrix, as_owners, as_weights
 from folkmoot.kernels import blocks, kernel, on_threads
-from folkmoot.objectives.columns import Columns
+from folkmoot.objectives.columns import Columns, Entries
 from folkmoot.objectives.objective import Objective
 from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 SETS_A_WORD = 64
 WORK_A_CLIENT = 32  # what a client costs beside its entries, in entries: keeps blocks of tiny clients small
-DERIVED = ("_mean_weight", "_largest_terms", "_columns")  # worked out when first needed, from the rest
+DERIVED = ("_mean_weight", "_largest_terms", "_entries")  # worked out when first needed, from the rest
 # 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
 # 2^-50 of a benefit.
 LEAST_MISS = 2.0**-50
@@ -123,8 +123,12 @@ class SparseRows(Objective):
         """The state of every row at S, and the fixed-point sums of the gains."""
 
     @abstractmethod
-    def _grow(self, entries: Ids, rows: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
-        """Put an item into S, given its entries and their rows: mend the rows' state, and the sums."""
+    def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
+        """Put an item into S, given its entries as `Columns` tells them: mend the state of their rows, and the sums."""
+
+    def _reach(self, state: Any) -> Ids | None:
+        """Where the entries of each row end that can still matter as S grows; None: nowhere before the row does."""
+        return None
 
     # Owning and weighing.
 
@@ -246,8 +250,8 @@ class SparseRows(Objective):
         return SparseWalk(self, members)
 
     @cached_property
-    def _columns(self) -> Columns:
-        return Columns(self.layout.items, self.layout.row_start, self.n_items)
+    def _entries(self) -> Entries:
+        return Entries(self.layout.items, self.layout.row_start, self.n_items)
 
     def _lifted(self) -> Self:
         """The same clients over (item, client) pairs: client i sees item e as pair e·N + i."""
@@ -257,7 +261,7 @@ class SparseRows(Objective):
         of_entry = np.repeat(owner, np.diff(self.layout.row_start))
         pairs = self.layout.items.astype(np.int64) * self.n_clients + of_entry
         lifted = self._copy()
-        lifted.__dict__.pop("_columns", None)
+        lifted.__dict__.pop("_entries", None)
         lifted.n_items = self.n_items * self.n_clients
         lifted.layout = sealed(self.layout.relabelled(pairs, lifted.n_items))
         return lifted
@@ -273,7 +277,7 @@ class SparseWalk:
         self.weight = objective._mean_weight
         # No item gains more than every row's largest term together: that must fit into 62 bits.
         with np.errstate(over="ignore"):
-            most = float(self.weight @ objective._largest_terms)
+            most = float((self.weight * objective._largest_terms).sum())
         if most > 0 and not 1e-200 < most < 1e200:
             raise InputError(
                 f"{objective._argument}: all values together come to {most:.3g}; "
@@ -282,18 +286,25 @@ class SparseWalk:
         self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
         self.unit = 1 / self.scale / float(objective.client_weights.sum())
         self.state, self.sums = objective._start(members, self.weight, self.scale)
+        self.grown = bool(members.any())  # at the empty set every entry matters
 
     def gains(self, items: Ids | None = None) -> Array:
         gains = self.sums * self.unit
         gains[self.members] = 0.0
         return gains if items is None else gains[items]
 
+    @cached_property
+    def columns(self) -> Columns:
+        return Columns(self.objective._entries)
+
     def add(self, item: int) -> None:
         if self.members[item]:
             return
         self.members[item] = True
-        entries, rows = self.objective._columns.entries_of(item, self.sums)
-        self.objective._grow(entries, rows, self.weight, self.scale, self.state, self.sums)
+        if not self.columns.knows(item):
+            self.columns.gather(item, self.sums, self.objective._reach(self.state) if self.grown else None)
+        self.grown = True
+        self.objective._grow(self.columns.of(item), self.weight, self.scale, self.state, self.sums)
 
 
 class Scored(NamedTuple):
