@@ -68,7 +68,7 @@ def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
     order: list[int] = []
     gains: list[float] = []
     bound, stride = inf, max(1, matroid.rank // LOOKS)
-    while (addable := np.flatnonzero(matroid._addable(members))).size:
+    while (addable := matroid._addable(members)).any():
         if walk.current and len(order) % stride == 0:
             bound = min(bound, bound_from_gains(sum(gains), bounds, matroid))
         # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
@@ -85,15 +85,16 @@ def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
     return Choice(members, tuple(order), tuple(gains), walk=walk, bound=bound)
 
 
-def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Ids, highest: bool, noise: float) -> int:
+def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, noise: float) -> int:
     """The addable item of the largest gain, looking again at stale bounds only where they matter.
 
     Gains equal to twelve digits, or apart by no more than noise, are equal: rounding errors decide no tie.
     """
     while True:
-        largest = bounds[addable].max()
-        equal = addable[bounds[addable] >= largest - max(abs(largest) * 2.0**-40, noise)]
-        item = int(equal[-1] if highest else equal[0])
+        possible = np.where(addable, bounds, -inf)
+        largest = possible.max()
+        equal = possible >= largest - max(abs(largest) * 2.0**-40, noise)
+        item = len(equal) - 1 - int(equal[::-1].argmax()) if highest else int(equal.argmax())
         if fresh[item]:
             return item
         bounds[item] = walk.gains(np.array([item]))[0]
