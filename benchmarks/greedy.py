@@ -75,7 +75,8 @@ def peer(instance: Instance, path: Path, name: str, optimizer: str, repeats: int
     command = [PEER_PYTHON, HERE / "benchmarks" / "peers.py", path, instance.kind, K, name, optimizer, repeats]
     run = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if run.returncode != 0:
-        print(f"{name} {optimizer} failed: {run.stderr.strip().splitlines()[-1]}")
+        said = run.stderr.strip().splitlines() or [f"return code {run.returncode}"]
+        print(f"{name} {optimizer} failed: {said[-1]}")
         return None
     answer = json.loads(run.stdout.splitlines()[-1])
     items = answer["answers"][-1]

@@ -100,7 +100,7 @@ class FacilityLocation(SparseRows):
     def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
         out, expected = self._room()
         rows = len(expected)
-        gradient(self.layout, expected, 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
+        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
         return self._entries_by_client(out), self._by_client(expected)
 
     def _mean_gradient(self, x: Array) -> Array:
@@ -117,7 +117,8 @@ class FacilityLocation(SparseRows):
         out, expected = self._room()
         where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
         room = room_for(self.layout, 0, len(expected))
-        gradient_at_own_points(self.layout, self._client_rows, *where, miss, *room, expected, out)
+        once = np.ones(len(expected))
+        gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
         return self._entries_by_client(out)
 
     def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:

@@ -75,24 +75,25 @@ def gradient(
     out: Array,
 ) -> None:
     """Weighted (1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item. Or, where there is room for what each row
-    expects: f̂(x) for each row, and ∂f̂/∂x_e for each entry.
+    expects: f̂(x) for each row, and weighted ∂f̂/∂x_e for each entry.
     """
     items = rows.items
     by_entry = len(expected) > 0
     for row in range(lo, hi):
-        tail = row_terms(rows, row, 1.0 if by_entry else weight[row], miss, none, unseen, terms)
+        tail = row_terms(rows, row, weight[row], miss, none, unseen, terms)
+        first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
+        at = row_start = np.uint64(rows.row_start[row])
         if by_entry:
             expected[row] = tail
-        first = rows.row_runs[row]
-        at = row_start = np.uint64(rows.row_start[row])
-        for run in range(first, rows.row_runs[row + 1]):
-            end = row_start + np.uint64(rows.run_end[run])
-            term = terms[run - first]
-            if by_entry:
+            for run in range(runs):
+                end = row_start + np.uint64(rows.run_end[first + run])
                 while at < end:
-                    out[at] = term / miss[items[at]]
+                    out[at] = terms[run] / miss[items[at]]
                     at += ONE
-            else:
+        else:
+            for run in range(runs):
+                end = row_start + np.uint64(rows.run_end[first + run])
+                term = terms[run]
                 while at < end:
                     out[items[at]] += term
                     at += ONE
@@ -101,6 +102,7 @@ def gradient(
 @kernel
 def gradient_at_own_points(
     rows: Runs,
+    weight: Array,
     client_rows: Ids,
     start: NDArray[Any],
     items: NDArray[Any],
@@ -117,7 +119,7 @@ def gradient_at_own_points(
         for at in range(start[client], start[client + 1]):
             miss[items[at]] = max(1.0 - x[at], LEAST_MISS)
         lo, hi = client_rows[client], client_rows[client + 1]
-        gradient(rows, expected, lo, hi, miss, none, unseen, terms, expected, out)
+        gradient(rows, weight, lo, hi, miss, none, unseen, terms, expected, out)
         for at in range(start[client], start[client + 1]):
             miss[items[at]] = 1.0
 
