@@ -71,7 +71,7 @@ count = {clinics}
 [method]
 name = "auto"              # one clinic after the other, each where it helps most
 cohort = 100               # people who are asked in a round
-rounds = 12                # one for each clinic
+rounds = 24                # two for each clinic
 jury = 200                 # people who score what was found
 polish = 3                 # rounds in which they may swap one clinic for another
 
