@@ -11,6 +11,7 @@ from math import sqrt
 import numpy as np
 
 import folkmoot as fm
+from benchmarks.instances import crowd
 from benchmarks.table import Floor, show
 from folkmoot.sets import Array
 
@@ -81,10 +82,12 @@ def covered(case: Case, jury: int) -> tuple[list[str], list[Floor]]:
 
 
 def light_widths() -> list[Floor]:
-    """Beside the normal interval of the same sample, at a jury of 4,000 of 20,000 clients."""
-    rng = np.random.default_rng(0)
-    stars = rng.integers(1, 6, (20_000, 50)) * (rng.random((20_000, 50)) < 0.2)
-    objective = fm.FacilityLocation(stars, keep_empty=True)
+    """Beside the normal interval of the same sample, at a jury of 4,000 of 20,000 clients.
+
+    In circles of taste, where the search beats popularity: an answer that the last jury changed for popularity has
+    the smaller share of the confidence, and an interval of about 1.8 times the normal one.
+    """
+    objective = fm.FacilityLocation(crowd(20_000, 1_000, 20))
     ratios = []
     for seed in range(12):
         result = fm.solve(objective, 5, fm.FedCG(3, cohort=100), seed=seed, progress=False)

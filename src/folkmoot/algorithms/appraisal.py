@@ -19,7 +19,7 @@ from folkmoot.sets import Array, Ids, Mask, indicator
 MOST_LOOKS = 3  # points from which the bound is looked at
 WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
-SPENT = (0.8, 0.2)  # of what confidence leaves, by the answer and by popularity, which may take its place
+SPENT = (0.9, 0.1)  # of what confidence leaves, by the answer and by popularity, which may take its place
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
 
@@ -54,6 +54,7 @@ def appraised(
     n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
     randoms = [indicator(n, matroid._first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
     popular = popular_base(problem)
+    doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]
     firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
     items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
