@@ -51,7 +51,6 @@ def told(job: Job, result: Result, command: str) -> Story:
         others=tuple(shown(item) for item in others),
         baselines=tuple(_baselines(job)),
         secure=problem.privacy.secure if federated else "none",
-        curious=problem.privacy.curious,
         protection=protection,
         view=_view(job) if protection else None,
         notes=job.notes,

@@ -96,7 +96,8 @@ def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
     clients = ask.cohort.size if query.all_speak else said.clients
     weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
     value = query.value(said.total, weight) if said.count else None
-    down, up = carried(clients, query.length, ask.span, query.hit(clients), terms)
+    hit = query.hit(clients) if ask.can_be_repeated else query.length
+    down, up = carried(clients, query.length, ask.span, hit, terms)
     return Round(
         label=ask.label,
         asked=ask.cohort.size if query.all_speak or query.voluntary else said.clients,

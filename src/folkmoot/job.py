@@ -75,7 +75,7 @@ class Job:
     def policy(self) -> Policy:
         """The terms of secure aggregation."""
         privacy = self.problem.privacy
-        return Policy(corrupt=privacy.corrupt, dropout=borne(privacy.dropout), malicious=not privacy.curious)
+        return Policy(corrupt=privacy.corrupt, dropout=borne(privacy.dropout), security=privacy.security)
 
     def engine(self) -> Simulation:
         privacy = self.problem.privacy

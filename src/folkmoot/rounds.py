@@ -193,6 +193,11 @@ class Ask:
         return {"query": self.query, "cohort": self.cohort, "label": self.label, "number": self.number}
 
     @property
+    def can_be_repeated(self) -> bool:
+        """Whether others can be asked if the round is lost: not if all are asked, or some count more than others."""
+        return not self.cohort.everyone and self.cohort.times is None
+
+    @property
     def span(self) -> int:
         """How far the largest sum of these answers lies above the smallest."""
         return (self.query.bound - self.query.lowest) * self.cohort.weight

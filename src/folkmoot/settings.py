@@ -93,7 +93,7 @@ class Privacy:
     )
     dropout: float = setting("Share of the clients that does not answer.", 0.0)
     corrupt: float = setting("Share of the clients that may work for the server.", 0.1)
-    curious: bool = setting("Trust the server to keep to the protocol.", False)
+    security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", 64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,4 +39,4 @@ def test_too_few_or_too_many_for_a_round_are_the_vector_alone() -> None:
     assert carried(2**40, 10, 255, 10, Policy()) == (0, 10)
     assert carried(30, 10, 255, 10, Policy(corrupt=0.4, dropout=0.4)) == (0, 10)
     assert carried(3, 10, 255, 10, Policy())[1] > 10
-    assert carried(1000, 10, 255, 10, Policy(malicious=False)) < carried(1000, 10, 255, 10, Policy())
+    assert carried(1000, 10, 255, 10, Policy(security=20)) < carried(1000, 10, 255, 10, Policy())

@@ -18,7 +18,7 @@ app = typer.Typer(
 
 Corrupt = Annotated[float, typer.Option(help="Share of the clients that may work for the server.")]
 Dropout = Annotated[float, typer.Option(help="Share of the clients that may fall silent.")]
-Curious = Annotated[bool, typer.Option("--curious", help="The server follows the protocol; it only looks.")]
+Security = Annotated[int, typer.Option(help="Bits: the promises fail with probability 2^-security at most.")]
 
 
 @app.command(epilog="Example: folkmoot secagg demo --clients 200 --gone 0.05")
@@ -48,7 +48,7 @@ def parameters(
     clients: Annotated[int, typer.Argument(help="How many clients are in a round.")],
     corrupt: Corrupt = 0.1,
     dropout: Dropout = 0.1,
-    curious: Curious = False,
+    security: Security = 64,
     as_json: Json = False,
 ) -> None:
     """How many neighbours a client needs, how many of them must answer, and what that protects against."""
@@ -57,9 +57,9 @@ def parameters(
     from folkmoot.secagg import choose
 
     if as_json:
-        print_json(asdict(choose(clients, corrupt=corrupt, dropout=dropout, malicious=not curious)))
+        print_json(asdict(choose(clients, corrupt=corrupt, dropout=dropout, security=security)))
         return
-    Console().print(_table(choose(clients, corrupt=corrupt, dropout=dropout, malicious=not curious)))
+    Console().print(_table(choose(clients, corrupt=corrupt, dropout=dropout, security=security)))
 
 
 def _table(chosen: "Parameters") -> "Table":
@@ -68,16 +68,15 @@ def _table(chosen: "Parameters") -> "Table":
     from folkmoot.secagg.parameters import part_of
 
     table = Table(show_header=False, title=f"A round of {chosen.clients:,} clients", title_justify="left")
-    server = "malicious: may say anything to anyone" if chosen.malicious else "curious: keeps to the protocol"
     for what, value in (
-        ("the server is", server),
+        ("the server is", "malicious: may say anything to anyone"),
         ("clients that may work for it", f"{chosen.bad:,} ({chosen.corrupt:.0%}, rounded down)"),
         (
             "clients that may drop out",
             f"{part_of(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
         ),
         ("neighbours that a client draws", f"{chosen.degree:,}"),
-        ("of whom so many bring its secret back", f"{chosen.threshold:,}"),
+        ("any so many of whom can reconstruct its secret", f"{chosen.threshold:,}"),
         ("honest clients in any sum the server can learn", f"{chosen.honest:,} or more"),
         ("chance that it learns more", f"2^-{chosen.security}"),
         ("chance that the sum is lost to dropouts", f"2^-{chosen.correctness}"),

@@ -12,7 +12,7 @@ from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
 from folkmoot.secagg import Aggregate, Announcement, Policy, aggregate
 from folkmoot.secagg.masks import as_words
-from folkmoot.secagg.messages import Masked
+from folkmoot.secagg.messages import masked_vector
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.together import STAGES, members_of
 from folkmoot.sets import Array, Ids
@@ -53,7 +53,7 @@ class Shown:
         self.up[stage].append(len(sent))
         if stage == "vector":
             words = as_words(np.zeros(len(FILMS)), self.announcement.ring_bits)
-            add_packed(Masked.decode(sent, self.announcement.vector_size).vector, self.announcement.ring_bits, words)
+            add_packed(masked_vector(sent, self.announcement), self.announcement.ring_bits, words)
             self.seen[client] = words.astype(np.int64)
 
     def document(self) -> dict[str, object]:

@@ -46,6 +46,7 @@ class SecureRounds:
     def __init__(self, seed: int, policy: Policy, witness: Witness | None = None) -> None:
         self.seed, self.policy, self.witness = seed, policy, witness
         self.written_out = False  # after a sketch that did not decode, the next vector is
+        self.states: dict[int, bytes] = {}  # what clients have stored: with their ledgers, from round to round
 
     def check(self, clients: int) -> None:
         """Refuse what could never work, before anyone is asked."""
@@ -69,8 +70,11 @@ class SecureRounds:
 
         gone = there.vanishes(self.seed, ask.number)
         watch = None if self.witness is None else self.witness.watching(ask, announcement, speakers, rows)
+        states = {one: self.states.get(one, b"") for one in members}
         try:
-            result = aggregate(announcement, members, answers, lambda stage, client: gone.get(client) == stage, watch)
+            result = aggregate(
+                announcement, members, answers, lambda stage, client: gone.get(client) == stage, watch, states=states
+            )
             if self.witness is not None:
                 self.witness.learned(ask, announcement, result.total, len(result.survivors))
             return result
@@ -79,6 +83,8 @@ class SecureRounds:
         except SketchFailed:
             self.written_out = True
             return None
+        finally:
+            self.states |= states
 
     def _announcement(self, ask: Ask, members: dict[int, Member], answers: int) -> Announcement:
         query, most = ask.query, ask.span
@@ -90,7 +96,7 @@ class SecureRounds:
             clients=len(members),
             length=query.length,
             most=most,
-            room=0 if self.written_out else room_for(query.length, most, query.hit(answers)),
+            room=0 if self.written_out or not ask.can_be_repeated else room_for(query.length, most, query.hit(answers)),
             largest=(query.bound - query.lowest) * (1 if ask.cohort.times is None else int(ask.cohort.times.max())),
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from folkmoot.rounds import Ask
 from folkmoot.secagg import Announcement
 from folkmoot.secagg.masks import as_words
-from folkmoot.secagg.messages import Masked
+from folkmoot.secagg.messages import masked_vector
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.together import Watch
 from folkmoot.sets import Ids, Rows
@@ -50,7 +50,7 @@ class Witness:
             if stage == "vector" and one == client:
                 bits = announcement.ring_bits
                 words = as_words(np.zeros(announcement.length), bits)
-                add_packed(Masked.decode(sent, announcement.vector_size).vector, bits, words)
+                add_packed(masked_vector(sent, announcement), bits, words)
                 self._half = client, said, words.astype(np.int64)
 
         return watch

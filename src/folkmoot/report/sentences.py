@@ -158,11 +158,6 @@ def threat(story: Story) -> str:
     terms = f" {story.protection.rstrip('.')}." if story.protection else ""
     if story.secure == "real":
         here = "was run, every client, the server and every byte of it (all in one process here)"
-        if story.curious:
-            return (
-                f"Secure aggregation {here}, against a server that keeps to the protocol and looks at all it receives: "
-                "it learns sums only. A server that breaks the protocol could learn more." + terms
-            )
         return (
             f"Secure aggregation against a malicious server {here}: the server may break every rule and still learns "
             "sums only, never what one of them said." + terms

@@ -63,7 +63,6 @@ class Story:
     others: tuple[Item, ...] = ()  # items not chosen, for the map
     baselines: tuple[Baseline, ...] = ()
     secure: str = "ideal"  # "real", "ideal", "plain"; "none" where a central method saw everything
-    curious: bool = False  # whether the server was trusted to keep to the protocol
     protection: str = ""  # the terms of secure aggregation in one sentence
     view: View | None = None
     notes: tuple[str, ...] = ()  # what was read and what was done about it

@@ -4,10 +4,11 @@
 """
 
 from folkmoot.secagg.client import Refused, step
+from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.parameters import Parameters, choose
-from folkmoot.secagg.server import Aggregate, AggregationFailed, serve
+from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.sketch import SketchFailed
 from folkmoot.secagg.together import aggregate
 from folkmoot.secagg.wire import Malformed
@@ -16,6 +17,7 @@ __all__ = [
     "Aggregate",
     "AggregationFailed",
     "Announcement",
+    "Fault",
     "Malformed",
     "Member",
     "Parameters",

@@ -3,58 +3,82 @@
 1. Announcement → Advertisement: fresh keys, signed.
 2. Roll → Choice: neighbours, drawn by the client's own coins.
 3. Neighbours → Boxes: a share of both secrets for each.
-4. Delivery → Masked: the vector under a mask of its own and one with every neighbour. The secrets are forgotten.
-5. Survivors → Consent: a signature under all that was said, and under who is in the sum.
-6. Consents → Unmasking: one share for everybody whose shares it holds.
+4. Delivery → Complaints: the shares of others, checked.
+   Accusations → Answers: what it dealt to those who complain of it; only if there are any.
+5. Sharers → Masked: the vector under a mask of its own and one with every neighbour. The secrets are forgotten.
+6. Survivors → Consent: its word for who is in the sum, to each neighbour whose shares it holds.
+7. Consents → Unmasking: one share for everybody whose shares it holds.
 
-Whoever runs this stores the state after a step before it sends the reply; then no key is ever used twice, not even
-after a crash. What a client refuses leaves its state as it was: refusals depend on what the server knows anyway.
+Whoever runs this stores the state after a step before it sends the reply. All coins of a round come from one seed in
+the state: a step that is run twice gives the same reply twice. What a client refuses leaves its state as it was:
+refusals depend on what the server knows anyway.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from hmac import compare_digest
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.errors import FolkmootError, InputError
-from folkmoot.secagg import shamir
+from folkmoot.secagg.dealing import (
+    SHARE,
+    Dealing,
+    are_on_lines,
+    case_of,
+    challenge_of,
+    coins_needed,
+    deal,
+    mark,
+    values_of,
+)
 from folkmoot.secagg.keys import (
+    EDGE,
+    MASK_KEY,
+    Edge,
     agreed_on,
-    box_key,
-    channel_pair,
+    channel_private,
     commitment,
-    fingerprint,
-    mask_pair,
+    edge_purpose,
+    mask_private,
+    mask_seed,
     own_mask_key,
-    pair_mask_key,
+    own_seed,
+    pair_purpose,
     said,
     sketch_seed,
 )
 from folkmoot.secagg.masks import Words, add_masks, as_words
 from folkmoot.secagg.member import Member
 from folkmoot.secagg.messages import (
+    Accusations,
     Advertisement,
     Announcement,
+    Answers,
     Boxes,
     Choice,
+    Complaints,
     Consent,
     Consents,
+    Dealt,
     Delivery,
     Masked,
     Neighbours,
     Roll,
+    Sharers,
     Survivors,
     Unmasking,
-    is_announcement,
+    kind_of,
 )
 from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe, part_of
-from folkmoot.secagg.primitives import SEED, is_signed, opened, sealed, signed
+from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, opened, public_of, sealed, signed, spread, tag
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, U64, bitmap, marked
+from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, by_client, marked, written
+from folkmoot.secagg.work import Work
 
 Random = Callable[[int], bytes]
 Answer = Callable[[Announcement], NDArray[np.int64]]
@@ -77,25 +101,40 @@ class Turn:
     message: bytes
     answer: Answer = field(repr=False)
     random: Random = field(repr=False)
+    work: Work = field(repr=False)
+
+    def edge(self, secret: bytes, dealer: int, holder: int) -> Edge:
+        """The keys of a dealer and a holder, from what they agreed on."""
+        return Edge.read(self.work.keys(secret, edge_purpose(self.now.said, dealer, holder), EDGE))
 
 
 def step(
-    member: Member, state: bytes, message: bytes, answer: Answer, random: Random = os.urandom
+    member: Member,
+    state: bytes,
+    message: bytes,
+    answer: Answer,
+    random: Random = os.urandom,
+    work: Work | None = None,
 ) -> tuple[bytes, bytes]:
-    """One message. `answer` gives the client's vector, when it comes to that; `random` that many random bytes."""
-    turn = Turn(member, State.decode(state), message, answer, random)
-    if is_announcement(message):
+    """One message. `answer` gives the client's vector, when it comes to that; `random` that many random bytes.
+    `work` is for many clients in one process, who need not work out twice what two of them share.
+    """
+    turn = Turn(member, State.decode(state), message, answer, random, work or Work())
+    kind = kind_of(message)
+    if kind == Announcement.kind:
         after, reply = advertise(turn)
-    elif turn.now.stage in MOVES:
-        after, reply = MOVES[turn.now.stage](turn)
-    else:
+    elif turn.now.stage is Stage.IDLE:
         refuse("this client is in no round: its keys are spent, or not yet made")
+    elif (turn.now.stage, kind) in MOVES:
+        after, reply = MOVES[turn.now.stage, kind](turn)
+    else:
+        raise Malformed("a message is of another kind, protocol or version than expected")
     return after.encode(), reply
 
 
 def advertise(turn: Turn) -> tuple[State, bytes]:
     """Announcement → Advertisement. Whatever round the client was in is over; its keys are gone."""
-    member, announcement = turn.member, Announcement.decode(turn.message)
+    member, announcement, ledger = turn.member, Announcement.decode(turn.message), turn.now.record
     if turn.now.announced:
         last = turn.now.announcement
         if announcement.session == last.session and announcement.round <= last.round:
@@ -104,32 +143,40 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
         refuse("the server goes by another roster")
     if announcement.clients < member.policy.enough(0):
         refuse(f"{announcement.clients} clients are asked; this one hides among {member.policy.enough(0)} or more")
-    channel_seed, mask_seed, own_seed = turn.random(SEED), turn.random(SEED), turn.random(SEED)
+    if ledger.has_answered(announcement):
+        refuse("this client has answered this question; a second sum could show who is in only one of the two")
+    if ledger.unfinished >= member.policy.unfinished:
+        refuse(f"{ledger.begun - ledger.finished} rounds were broken off, and only {ledger.finished} were finished")
+    seed = turn.random(SEED)
     content = (
         U32.pack(member.id),
-        channel_pair(channel_seed)[1],
-        mask_pair(mask_seed)[1],
-        commitment(turn.message, member.id, own_seed),
+        public_of(channel_private(seed)),
+        public_of(mask_private(mask_seed(seed))),
+        commitment(turn.message, member.id, own_seed(seed)),
     )
     signature = signed(member.identity, "advertisement", turn.message, *content)
     reply = Advertisement(announcement.session, announcement.round, member.id, *content[1:], signature)
-    mark = fingerprint(member.id, reply.body())
-    return State(Stage.ADVERTISED, turn.message, channel_seed, mask_seed, own_seed, mark), reply.encode()
+    after = State(Stage.ADVERTISED, turn.now.ledger, turn.message, seed, reply.body())
+    return after, reply.encode()
 
 
 def choose(turn: Turn) -> tuple[State, bytes]:
     """Roll → Choice."""
-    now, announcement = turn.now, turn.now.announcement
+    member, now, announcement = turn.member, turn.now, turn.now.announcement
     roll = Roll.decode(turn.message).of(announcement)
-    check_roll(turn.member, announcement, roll)
+    check_roll(member, announcement, roll)
     now = replace(now, roll=roll.clients, prints=roll.prints)
-    if now.fingerprints[turn.member.id] != now.fingerprint:
+    mine = Advertisement.of_body(announcement.session, announcement.round, member.id, now.advert)
+    if mine.fingerprint() != now.fingerprint(*now.places([member.id])):
         refuse("the roll has other keys for this client")
-    chosen = bitmap(drawn(roll, turn.member.id, turn.random), roll.ids)
+    state = said(now.announced, turn.message)
+    coins = spread(now.seed, U64.size * roll.degree, "choice", state)
+    chosen = bitmap(drawn(roll, member.id, coins), roll.ids)
     after = replace(
         now,
         stage=Stage.CHOSE,
-        said=said(now.announced, turn.message),
+        ledger=now.record.begin().encode(),
+        said=state,
         threshold=U32.pack(roll.threshold),
         chosen=chosen,
     )
@@ -147,19 +194,19 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
     if member.id not in roll.ids:
         refuse("the roll lacks this client")
     bad = part_of(policy.corrupt, announcement.clients)
-    if not is_safe(count, roll.degree, roll.threshold, bad, policy.malicious):
+    if not is_safe(count, roll.degree, roll.threshold, bad, policy.security):
         refuse("degree and threshold are too small for what this client wants to withstand")
 
 
-def drawn(roll: Roll, client: int, random: Random) -> set[int]:
+def drawn(roll: Roll, client: int, coins: bytes) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
 
     A 64-bit number modulo at most 2^22 is uniform to 2^-42.
     """
     others = roll.ids[roll.ids != client]
-    coins = U64.iter_unpack(random(U64.size * roll.degree))
     places: set[int] = set()
-    for top, (coin,) in zip(range(len(others) - roll.degree, len(others)), coins, strict=True):
+    tops = range(len(others) - roll.degree, len(others))
+    for top, (coin,) in zip(tops, U64.iter_unpack(coins), strict=True):
         place = coin % (top + 1)
         places.add(top if place in places else place)
     return set(others[list(places)].tolist())
@@ -168,84 +215,179 @@ def drawn(roll: Roll, client: int, random: Random) -> set[int]:
 def share(turn: Turn) -> tuple[State, bytes]:
     """Neighbours → Boxes."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    chosen, threshold = marked(now.chosen, now.order), now.needed
+    chosen = sorted(marked(now.chosen, now.order))
     shown = Neighbours.decode(turn.message, len(chosen)).of(announcement)
-    if shown.adverts.keys() != chosen:
+    if list(shown.adverts) != chosen:
         refuse("these are not the neighbours that this client chose")
-    channel, _ = channel_pair(now.channel_seed)
-    coins = shamir.bytes_needed(SEED, threshold)
-    own = shamir.split(now.own_seed, len(chosen), threshold, turn.random(coins))
-    masking = shamir.split(now.mask_seed, len(chosen), threshold, turn.random(coins))
-    keys, boxes, check = b"", {}, Checked(member, now)
-    for one, own_share, mask_share in zip(shown.adverts, own, masking, strict=True):
-        entry = check(shown.entry(one))
-        key = known(box_key(channel, entry.channel_key, now.said, member.id, one))
-        boxes[one] = sealed(key, shamir.to_bytes(own_share) + shamir.to_bytes(mask_share), now.said)
-        keys += entry.mask_key
-    after = replace(now, stage=Stage.SHARED, mask_keys=keys)
-    return after, Boxes(announcement.session, announcement.round, boxes).encode()
-
-
-class Checked:
-    """Advertisements that may be believed: signed by whom they name for this announcement, the ones on the roll, with
-    keys of their own.
-    """
-
-    def __init__(self, member: Member, now: State) -> None:
-        self.member, self.now, self.prints = member, now, now.fingerprints
-        self.seen = {channel_pair(now.channel_seed)[1], mask_pair(now.mask_seed)[1]}
-
-    def __call__(self, entry: Advertisement) -> Advertisement:
-        if fingerprint(entry.id, entry.body()) != self.prints[entry.id]:
-            refuse("an advertisement is not the one on the roll")
-        key, announced = self.member.roster.keys[entry.id], self.now.announced
-        if not is_signed(key, entry.signature, "advertisement", announced, *entry.content()):
+    for (one, body), place in zip(shown.adverts.items(), now.places(chosen), strict=True):
+        found = turn.work.fingerprint(now.announced, member.roster.keys[one], one, body)
+        if found is None:
             refuse("an advertisement is not signed by the client it names, or is of another session or round")
-        keys = {entry.channel_key, entry.mask_key}
-        if len(keys - self.seen) < 2:
-            refuse("a key is this client's own, or stands there twice")
-        self.seen |= keys
-        return entry
+        if found != now.fingerprint(place):
+            refuse("an advertisement is not the one on the roll")
+    check_apart([now.advert, *shown.adverts.values()])
+    publics = [body[:KEY] for body in shown.adverts.values()]
+    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, publics)
+    dealing = dealt_by(now, len(chosen))
+    boxes, holders = dict[int, bytes](), dict[int, bytes]()
+    for one, secret, content in zip(chosen, secrets, dealing.contents, strict=True):
+        keys = turn.edge(secret, member.id, one)
+        boxes[one] = sealed(keys.box, content, now.said) + mark(now.said, member.id, one, content)
+        holders[one] = keys.word + keys.consent
+    challenge = challenge_of(now.said, member.id, by_client(boxes))
+    lines = dealing.lines(challenge)
+    values = zip(chosen, values_of(lines, len(chosen)) or (), strict=True)
+    after = replace(
+        now,
+        stage=Stage.SHARED,
+        cases=written({one: case_of(boxes[one], value, challenge) for one, value in values}),
+        mask_keys=written({one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}),
+        holders=written(holders),
+    )
+    return after, Boxes(announcement.session, announcement.round, lines, boxes).encode()
 
 
-def known(key: bytes | None) -> bytes:
-    return key if key is not None else refuse("a key is of low order, or not in its one form")
+def dealt_by(now: State, holders: int) -> Dealing:
+    """The client's own shares; the same every time."""
+    coins = spread(now.seed, coins_needed(now.needed), "shares", now.said)
+    return deal(own_seed(now.seed), mask_seed(now.seed), holders, now.needed, coins)
+
+
+def check_apart(bodies: Sequence[bytes]) -> None:
+    """Keys are everybody's own, and there is one of each."""
+    keys = {key for body in bodies for key in (body[:KEY], body[KEY : 2 * KEY])}
+    if len(keys) < 2 * len(bodies):
+        refuse("a key is this client's own, or stands there twice")
+
+
+def agreed_with(turn: Turn, private: bytes, mine: bytes, publics: Sequence[bytes]) -> list[bytes]:
+    """A secret with each; no two are the same."""
+    secrets = [turn.work.secret(private, mine, public) for public in publics]
+    found = [secret for secret in secrets if secret is not None]
+    if len(found) < len(secrets):
+        refuse("a key is of low order, or not in its one form")
+    if len(set(found)) < len(found):
+        refuse("two keys differ in a part of low order only, and are one")
+    return found
+
+
+def check(turn: Turn) -> tuple[State, bytes]:
+    """Delivery → Complaints.
+
+    Who chose this client is believed by the roll alone, without a look at its signature: whoever is honest has found
+    its own keys there, and whoever is not may deal this client what it likes (docs/secagg.md).
+    """
+    member, now, announcement = turn.member, turn.now, turn.now.announcement
+    delivery = Delivery.decode(turn.message, len(now.order)).of(announcement)
+    dealers = list(delivery.dealt)
+    if member.id in delivery.dealt or -1 in (places := now.places(dealers)):
+        refuse("a box comes from somebody who is not on the roll, or from this client itself")
+    items = [Dealt.read(dealer, body) for dealer, body in delivery.dealt.items()]
+    if any(item.keys.fingerprint() != now.fingerprint(place) for item, place in zip(items, places, strict=True)):
+        refuse("a key is not the one on the roll")
+    check_apart([now.advert, *delivery.dealt.values()])
+    mask_keys = now.neighbours | {item.keys.id: item.keys.mask_key for item in items}
+    if len(set(mask_keys.values())) < len(mask_keys):
+        refuse("two neighbours have the same key")
+    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, [one.keys.channel_key for one in items])
+    held, keyed = dict[int, bytes](), dict[int, bytes]()
+    for item, secret in zip(items, secrets, strict=True):
+        keys = turn.edge(secret, item.keys.id, member.id)
+        content = opened(keys.box, item.box, now.said)
+        if content is not None and mark(now.said, item.keys.id, member.id, content) == item.marks:
+            held[item.keys.id] = content
+            keyed[item.keys.id] = keys.word + keys.consent
+    for dealer, fits in zip(
+        list(held), on_their_lines([item for item in items if item.keys.id in held], held), strict=True
+    ):
+        if not fits:
+            del held[dealer], keyed[dealer]
+    complaints = {
+        item.keys.id: signed(member.identity, *complaint(now.said, item.keys.id, member.id, item.case()))
+        for item in items
+        if item.keys.id not in held
+    }
+    after = replace(
+        now,
+        stage=Stage.CHECKED,
+        mask_keys=written(mask_keys),
+        dealers=written(keyed),
+        held=written(held),
+        prints=b"",
+    )
+    return after, Complaints(announcement.session, announcement.round, complaints).encode()
+
+
+def on_their_lines(items: list[Dealt], held: dict[int, bytes]) -> list[bool]:
+    """Whether both shares of each lie where its dealer's lines say."""
+    halves = [half for content in held.values() for half in (content[:SHARE], content[SHARE:])]
+    challenges = [item.challenge for item in items for _ in range(2)]
+    fits = are_on_lines(halves, challenges, [item.values for item in items])
+    return list(fits.reshape(-1, 2).all(axis=1).tolist())
+
+
+def complaint(state: bytes, dealer: int, holder: int, case: bytes) -> tuple[str, bytes, bytes, bytes, bytes]:
+    """What a holder signs who complains: who deals, and what it was given."""
+    return ("complaint", state, U32.pack(dealer), U32.pack(holder), case)
+
+
+def answer_complaints(turn: Turn) -> tuple[State, bytes]:
+    """Accusations → Answers. Who was given what this client dealt, and complains all the same, works for the server:
+    its shares are no secret.
+    """
+    member, now, announcement = turn.member, turn.now, turn.now.announcement
+    cases = now.dealt
+    shown = Accusations.decode(turn.message, len(cases)).of(announcement)
+    if not cases.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
+        refuse("somebody complains who holds no share, or so many do that they could reconstruct a secret")
+    for one, signature in shown.signatures.items():
+        if not is_signed(member.roster.keys[one], signature, *complaint(now.said, member.id, one, cases[one])):
+            refuse("a complaint is not signed by whom it names, or is about something that this client did not deal")
+    contents = dict(zip(cases, dealt_by(now, len(cases)).contents, strict=True))
+    answers = {one: contents[one] for one in shown.signatures}
+    after = replace(now, stage=Stage.ANSWERED, cases=b"")
+    return after, Answers(announcement.session, announcement.round, answers).encode()
 
 
 def mask(turn: Turn) -> tuple[State, bytes]:
-    """Delivery → Masked."""
+    """Sharers → Masked."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    delivery = Delivery.decode(turn.message, len(now.order)).of(announcement)
-    sharing, chosen = marked(delivery.sharing, now.order), now.neighbours
+    shown = Sharers.decode(turn.message, len(now.order)).of(announcement)
+    sharing = marked(shown.bits, now.order)
     if member.id not in sharing:
         refuse("the server calls this client gone")
-    if not sharing - {member.id} >= delivery.boxes.keys():
-        refuse("a box comes from somebody who shares nothing, or from this client itself")
-    if len(chosen.keys() & sharing) < now.needed:
+    holders = {one: keys for one, keys in now.keyed("holders").items() if one in sharing}
+    if len(holders) < now.needed:
         refuse("too few of the neighbours that hold this client's shares are left")
-    mask_keys = {one: key for one, key in chosen.items() if one in sharing}
-    channel, _ = channel_pair(now.channel_seed)
-    held, check = b"", Checked(member, now)
-    for sender in delivery.boxes:
-        entry, box = delivery.opened_item(sender)
-        mask_keys[sender] = check(entry).mask_key  # the one on the roll, as for those it chose
-        content = opened(known(box_key(channel, entry.channel_key, now.said, sender, member.id)), box, now.said)
-        if content is not None:  # else there is nothing to give back; its mask is added all the same
-            held += U32.pack(sender) + content
-    if len(set(mask_keys.values())) < len(mask_keys):
-        refuse("two neighbours have the same key")
-    state = agreed_on(now.said, delivery.sharing)
+    neighbours = {one: key for one, key in now.neighbours.items() if one in sharing}
+    private = mask_private(mask_seed(now.seed))
+    secrets = agreed_with(turn, private, now.mask_key, list(neighbours.values()))
+    state = agreed_on(now.said, shown.bits)
     words = encoded(announcement, turn.answer(announcement), state)
-    masking, _ = mask_pair(now.mask_seed)
-    added, taken = [own_mask_key(now.own_seed, state)], list[bytes]()
-    for other, public in mask_keys.items():
-        key = known(pair_mask_key(masking, public, state, member.id, other))
+    added, taken = [own_mask_key(own_seed(now.seed), state)], list[bytes]()
+    for other, secret in zip(neighbours, secrets, strict=True):
+        key = turn.work.keys(secret, pair_purpose(state, member.id, other), MASK_KEY)
         (added if member.id < other else taken).append(key)
     add_masks(words, added, taken)
-    signature = signed(member.identity, "masked", state)
-    reply = Masked(announcement.session, announcement.round, signature, packed(words, announcement.ring_bits))
-    forgotten = dict.fromkeys(("channel_seed", "mask_seed", "own_seed", "fingerprint", "prints", "mask_keys"), b"")
-    return replace(now, stage=Stage.MASKED, sharing=delivery.sharing, held=held, **forgotten), reply.encode()
+    reply = Masked(
+        announcement.session,
+        announcement.round,
+        signed(member.identity, "masked", state),
+        {one: tag(word, state) for one, (word, _) in holders.items()},
+        packed(words, announcement.ring_bits),
+    )
+    dealers = {one: tag(word, state) + key for one, (word, key) in now.keyed("dealers").items() if one in sharing}
+    held = {one: own + masking for one, (own, masking) in now.shares.items() if one in sharing}
+    after = replace(
+        now,
+        stage=Stage.MASKED,
+        ledger=now.record.answer(announcement).encode(),
+        sharing=shown.bits,
+        dealers=written(dealers),
+        held=written(held),
+        **dict.fromkeys(("seed", "advert", "cases", "mask_keys"), b""),
+    )
+    return after, reply.encode()
 
 
 def encoded(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:
@@ -272,38 +414,50 @@ def consent(turn: Turn) -> tuple[State, bytes]:
         refuse("somebody is in the sum who was gone before")
     if len(alive) < member.policy.enough(0):
         refuse(f"{len(alive)} clients are in the sum, too few to hide among")
-    signature = signed(member.identity, "consent", agreed_on(now.said, now.sharing), shown.bits)
-    reply = Consent(announcement.session, announcement.round, signature)
+    said = consented(agreed_on(now.said, now.sharing), shown.bits)
+    words = {one: tag(key, said) for one, (_, key) in now.keyed("dealers").items() if one in alive}
+    reply = Consent(announcement.session, announcement.round, words)
     return replace(now, stage=Stage.CONSENTED, survivors=shown.bits), reply.encode()
+
+
+def consented(state: bytes, survivors: bytes) -> bytes:
+    """What neighbours vouch for to each other before anything is opened."""
+    return digest(b"consent", state, survivors)
 
 
 def unmask(turn: Turn) -> tuple[State, bytes]:
     """Consents → Unmasking. A share of one secret or of the other, and then nothing is left."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    chosen, threshold = marked(now.chosen, now.order), now.needed
-    shown = Consents.decode(turn.message, len(chosen), len(now.order)).of(announcement)
-    if not chosen >= shown.signatures.keys():
+    holders, threshold = now.keyed("holders"), now.needed
+    shown = Consents.decode(turn.message, len(holders), len(now.order)).of(announcement)
+    if not holders.keys() >= shown.words.keys():
         refuse("a consent is of somebody whom this client did not choose")
-    state, good = agreed_on(now.said, now.sharing), 0
-    for one, signature in shown.signatures.items():
-        good += is_signed(member.roster.keys[one], signature, "consent", state, now.survivors)
-        if good == threshold:
-            break
-    else:
-        refuse(f"{good} neighbours signed the same roll and survivors; {threshold} must")
-    alive, shares = marked(now.survivors, now.order), {}
+    state = agreed_on(now.said, now.sharing)
+    said = consented(state, now.survivors)
+    good = sum(compare_digest(tag(holders[one][1], said), word) for one, word in shown.words.items())
+    if good < threshold:
+        refuse(f"{good} neighbours vouch for the same roll and survivors; {threshold} must")
+    alive, shares, expected = marked(now.survivors, now.order), {}, now.keyed("dealers")
     for owner, (own, masking) in now.shares.items():
         if owner not in alive:
             shares[owner] = masking
-        elif is_signed(member.roster.keys[owner], shown.owners.get(owner, b""), "masked", state):
+            continue
+        vouched = shown.owners.get(owner, b"")
+        word, signature = vouched[:TAG], vouched[TAG:]
+        key = member.roster.keys[owner]
+        if compare_digest(expected[owner][0], word) or is_signed(key, signature, "masked", state):
             shares[owner] = own  # it was told the same, and so masked with this client too
-    return State(announced=now.announced), Unmasking(announcement.session, announcement.round, shares).encode()
+    after = State(ledger=now.record.finish().encode(), announced=now.announced)
+    return after, Unmasking(announcement.session, announcement.round, shares).encode()
 
 
-MOVES: dict[Stage, Callable[[Turn], tuple[State, bytes]]] = {
-    Stage.ADVERTISED: choose,
-    Stage.CHOSE: share,
-    Stage.SHARED: mask,
-    Stage.MASKED: consent,
-    Stage.CONSENTED: unmask,
+MOVES: dict[tuple[Stage, int], Callable[[Turn], tuple[State, bytes]]] = {
+    (Stage.ADVERTISED, Roll.kind): choose,
+    (Stage.CHOSE, Neighbours.kind): share,
+    (Stage.SHARED, Delivery.kind): check,
+    (Stage.CHECKED, Accusations.kind): answer_complaints,
+    (Stage.CHECKED, Sharers.kind): mask,
+    (Stage.ANSWERED, Sharers.kind): mask,
+    (Stage.MASKED, Survivors.kind): consent,
+    (Stage.CONSENTED, Consents.kind): unmask,
 }

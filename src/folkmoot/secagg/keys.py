@@ -5,32 +5,64 @@ adds who shares. A client that was shown anything else than its neighbours, or a
 than they do.
 """
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from hashlib import sha256
+from typing import NamedTuple
 
-from folkmoot.secagg.primitives import KEY, agreed, derived, digest, key_pair
+from folkmoot.secagg.primitives import KEY, derived, digest
 from folkmoot.secagg.wire import U32
 
 MASK_KEY, FINGERPRINT = 16, 16  # bytes
+CHECK = 16  # bytes of a key under which one of two neighbours vouches for something to the other
 
 
-def channel_pair(seed: bytes) -> tuple[X25519PrivateKey, bytes]:
-    """The pair that boxes are sealed with."""
-    return key_pair(seed, "channel")
+class Edge(NamedTuple):
+    """The keys of a dealer and a holder of its shares: one use each."""
+
+    box: bytes  # the dealer seals the shares
+    word: bytes  # the dealer vouches for who shares
+    consent: bytes  # the holder vouches for who is in the sum
+
+    @classmethod
+    def read(cls, keys: bytes) -> "Edge":
+        return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
 
 
-def mask_pair(seed: bytes) -> tuple[X25519PrivateKey, bytes]:
-    """The pair that masks between two clients come from; its seed is what is shared."""
-    return key_pair(seed, "mask")
+EDGE = KEY + 2 * CHECK  # bytes
 
 
-def commitment(announced: bytes, client: int, own_seed: bytes) -> bytes:
+def channel_private(seed: bytes) -> bytes:
+    """The private key for boxes, and for what neighbours vouch for to each other."""
+    return derived(seed, "channel")
+
+
+def own_seed(seed: bytes) -> bytes:
+    """What a client's own mask comes from; it is shared, so that the mask can be taken off if the vector arrived."""
+    return derived(seed, "own seed")
+
+
+def mask_seed(seed: bytes) -> bytes:
+    """What masks with others come from; it is shared, so that they can be taken off if the client drops out."""
+    return derived(seed, "mask seed")
+
+
+def mask_private(shared_seed: bytes) -> bytes:
+    """The private key of masks, from the seed that is shared. (Never the key itself: not all numbers are keys.)"""
+    return derived(shared_seed, "mask")
+
+
+def commitment(announced: bytes, client: int, seed: bytes) -> bytes:
     """To the seed of a client's own mask."""
-    return digest(b"commitment", announced, U32.pack(client), own_seed)
+    return digest(b"commitment", announced, U32.pack(client), seed)
 
 
-def fingerprint(client: int, advertisement: bytes) -> bytes:
-    """What stands on the roll for an advertisement."""
-    return digest(b"fingerprint", U32.pack(client), advertisement)[:FINGERPRINT]
+def remainder(commitment: bytes, signature: bytes) -> bytes:
+    """What stands for the rest of an advertisement where only its keys are shown."""
+    return digest(b"remainder", commitment, signature)
+
+
+def fingerprint(client: int, channel_key: bytes, mask_key: bytes, rest: bytes) -> bytes:
+    """What stands on the roll for an advertisement. (All parts have one length: no two lists of them look alike.)"""
+    return sha256(b"fingerprint" + U32.pack(client) + channel_key + mask_key + rest).digest()[:FINGERPRINT]
 
 
 def said(announced: bytes, roll: bytes) -> bytes:
@@ -41,15 +73,14 @@ def agreed_on(before: bytes, sharing: bytes) -> bytes:
     return digest(b"agreed on", before, sharing)
 
 
-def box_key(private: X25519PrivateKey, public: bytes, state: bytes, sender: int, receiver: int) -> bytes | None:
-    """One key a direction: each seals one box. None where the public key is of low order."""
-    return agreed(private, public, "box", state, U32.pack(sender), U32.pack(receiver), size=KEY)
+def edge_purpose(state: bytes, dealer: int, holder: int) -> bytes:
+    return b"edge" + state + U32.pack(dealer) + U32.pack(holder)
 
 
-def pair_mask_key(private: X25519PrivateKey, public: bytes, state: bytes, one: int, other: int) -> bytes | None:
-    """The same for both. None where the public key is of low order."""
-    low, high = sorted((one, other))
-    return agreed(private, public, "pair mask", state, U32.pack(low), U32.pack(high), size=MASK_KEY)
+def pair_purpose(state: bytes, one: int, other: int) -> bytes:
+    """The same for both."""
+    low, high = (one, other) if one < other else (other, one)
+    return b"pair" + state + U32.pack(low) + U32.pack(high)
 
 
 def own_mask_key(seed: bytes, state: bytes) -> bytes:
@@ -57,5 +88,5 @@ def own_mask_key(seed: bytes, state: bytes) -> bytes:
 
 
 def sketch_seed(state: bytes) -> bytes:
-    """Fixed once everybody's keys are: nobody can pick items that collide."""
+    """Fixed once everybody's keys are; whoever answers knows it by then."""
     return digest(b"sketch", state)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_share
-from folkmoot.secagg.parameters import FEWEST, Parameters, choose
+from folkmoot.secagg.parameters import FEWEST, SECURITY, Parameters, choose, part_of
 from folkmoot.secagg.primitives import KEY, digest
 from folkmoot.secagg.wire import U32
 from folkmoot.sets import Ids
@@ -48,27 +47,31 @@ class Policy:
 
     fewest: clients that must be in the sum. corrupt: the share of those asked that may work for the server.
     dropout: the share that may fall silent, and that a server may leave out of the roll. Shares are rounded down.
-    malicious: False trusts the server to keep to the protocol, and to tell who dropped out as it was.
+    security: a round breaks these promises with probability 2^-security at most. unfinished: rounds that may be broken
+    off, beyond those that were finished, before the client takes part in no more: each lets the server see other
+    neighbours of this client.
     """
 
     fewest: int = 10
     corrupt: float = 0.1
     dropout: float = 0.1
-    malicious: bool = True
+    security: int = SECURITY
+    unfinished: int = 16
 
     def __post_init__(self) -> None:
         as_count(self.fewest, "fewest", least=0)
         as_share(self.corrupt, "corrupt")
         as_share(self.dropout, "dropout")
+        as_count(self.security, "security")
+        as_count(self.unfinished, "unfinished")
 
     def enough(self, asked: int) -> int:
         """How many must be there, of so many asked."""
-        return max(self.fewest, FEWEST, ceil((1 - self.dropout) * asked))
+        return max(self.fewest, FEWEST, asked - part_of(self.dropout, asked))
 
     def protection(self, clients: int, asked: int | None = None) -> Parameters:
         """Degree and threshold for so many who are there, of so many asked."""
-        corrupt, dropout, malicious = self.corrupt, self.dropout, self.malicious
-        return choose(clients, asked=asked, corrupt=corrupt, dropout=dropout, malicious=malicious)
+        return choose(clients, asked=asked, corrupt=self.corrupt, dropout=self.dropout, security=self.security)
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,23 @@ another time or place is not taken for one of here and now. There is one way to 
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from folkmoot.errors import InputError
-from folkmoot.secagg.keys import FINGERPRINT
+from folkmoot.secagg.dealing import CHALLENGE, CONTENT, MARKS, SHARE, VALUES, case_of
+from folkmoot.secagg.keys import FINGERPRINT, remainder
+from folkmoot.secagg.keys import fingerprint as fingerprint_of
 from folkmoot.secagg.parameters import MOST
-from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
-from folkmoot.secagg.shamir import limbs_of
+from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
 from folkmoot.sets import Ids
 
-NAME, VERSION, SESSION = b"FMSA", 1, 16
+NAME, VERSION, SESSION = b"FMSA", 2, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
-SHARE = U64.size * limbs_of(SEED)  # one share of a seed
-BOX = 2 * SHARE + TAG
+BOX = CONTENT + TAG
 MOST_LENGTH, MOST_BITS = 1 << 31, 63
 SKETCH_BITS = 64
 
@@ -157,20 +157,49 @@ class Advertisement(Message):
         return self.head() + U32.pack(self.id) + self.body()
 
     @classmethod
-    def read(cls, reader: Reader, session: bytes, number: int) -> "Advertisement":
-        one, keys = reader.number(U32), (reader.take(KEY), reader.take(KEY))
-        return cls(session, number, one, *keys, reader.take(DIGEST), reader.take(SIGNATURE))
-
-    @classmethod
     def decode(cls, data: bytes) -> "Advertisement":
         reader, session, number = cls.opened(data)
-        advertisement = cls.read(reader, session, number)
+        one, body = reader.number(U32), reader.take(cls.SIZE)
         reader.end()
-        return advertisement
+        return cls.of_body(session, number, one, body)
+
+    @classmethod
+    def of_body(cls, session: bytes, number: int, one: int, body: bytes) -> "Advertisement":
+        keys, committed = (body[:KEY], body[KEY : 2 * KEY]), body[2 * KEY : -SIGNATURE]
+        return cls(session, number, one, *keys, committed, body[-SIGNATURE:])
 
     def content(self) -> tuple[bytes, ...]:
         """What is signed, after the announcement."""
         return (U32.pack(self.id), self.channel_key, self.mask_key, self.commitment)
+
+    def keys(self) -> "Keys":
+        """What is shown to those whom it did not choose."""
+        return Keys(self.id, self.channel_key, self.mask_key, remainder(self.commitment, self.signature))
+
+    def fingerprint(self) -> bytes:
+        return self.keys().fingerprint()
+
+
+class Keys(NamedTuple):
+    """An advertisement to somebody who needs no more than its keys, and a fingerprint to compare with the roll."""
+
+    id: int
+    channel_key: bytes
+    mask_key: bytes
+    rest: bytes
+
+    def body(self) -> bytes:
+        return self.channel_key + self.mask_key + self.rest
+
+    @classmethod
+    def read(cls, one: int, body: bytes) -> "Keys":
+        return cls(one, body[:KEY], body[KEY : 2 * KEY], body[2 * KEY :])
+
+    def fingerprint(self) -> bytes:
+        return fingerprint_of(*self)
+
+
+KEYS = 2 * KEY + DIGEST  # bytes of a body
 
 
 @dataclass(frozen=True)
@@ -231,126 +260,201 @@ class Neighbours(Message):
         reader.end()
         return cls(session, number, adverts)
 
-    def entry(self, one: int) -> Advertisement:
-        return Advertisement.read(Reader(U32.pack(one) + self.adverts[one]), self.session, self.round)
-
 
 @dataclass(frozen=True)
 class Boxes(Message):
-    """6. Client to server: for each neighbour it chose, a box with a share of each of its two secrets."""
+    """6. Client to server: for each neighbour it chose, a box with a share of each of its two secrets, and their marks;
+    and the lines that the shares lie on.
+    """
 
     kind = 6
-    boxes: dict[int, bytes]  # by receiver
+    lines: bytes
+    boxes: dict[int, bytes]  # by holder: the box and its marks
 
     def encode(self) -> bytes:
-        return self.head() + by_client(self.boxes)
+        return self.head() + self.lines + by_client(self.boxes)
 
     @classmethod
-    def decode(cls, data: bytes, degree: int) -> "Boxes":
+    def decode(cls, data: bytes, degree: int, threshold: int) -> "Boxes":
         reader, session, number = cls.opened(data)
-        boxes = reader.by_client(BOX, degree)
+        lines = reader.take(2 * U64.size * threshold)
+        boxes = reader.by_client(BOX + MARKS, degree)
         reader.end()
-        return cls(session, number, boxes)
+        return cls(session, number, lines, boxes)
+
+
+class Dealt(NamedTuple):
+    """What a holder is given of a dealer."""
+
+    keys: Keys
+    box: bytes
+    marks: bytes
+    values: bytes  # what the dealer's lines say of this holder
+    challenge: int
+
+    def body(self) -> bytes:
+        return self.keys.body() + self.box + self.marks + self.values + U64.pack(self.challenge)
+
+    def case(self) -> bytes:
+        """All that dealer and holder may fall out about, in a few bytes."""
+        return case_of(self.box + self.marks, self.values, self.challenge)
+
+    @classmethod
+    def read(cls, dealer: int, body: bytes) -> "Dealt":
+        keys, rest = Keys.read(dealer, body[:KEYS]), body[KEYS:]
+        box, marks, values = rest[:BOX], rest[BOX : BOX + MARKS], rest[BOX + MARKS : -CHALLENGE]
+        return cls(keys, box, marks, values, U64.unpack(rest[-CHALLENGE:])[0])
+
+
+DEALT = KEYS + BOX + MARKS + VALUES + CHALLENGE
 
 
 @dataclass(frozen=True)
 class Delivery(Message):
-    """7. Server to client: who sent boxes at all (a bit for each of the roll), and those that are for the client,
-    each with its sender's advertisement.
-    """
+    """7. Server to client: what others dealt to it."""
 
     kind = 7
-    sharing: bytes
-    boxes: dict[int, bytes]  # by sender: what its advertisement says after its number, and the box
+    dealt: dict[int, bytes]  # by dealer
 
     def encode(self) -> bytes:
-        return self.head() + self.sharing + by_client(self.boxes)
+        return self.head() + by_client(self.dealt)
 
     @classmethod
     def decode(cls, data: bytes, clients: int) -> "Delivery":
         reader, session, number = cls.opened(data)
-        sharing = reader.take(bitmap_size(clients))
-        boxes = reader.by_client(Advertisement.SIZE + BOX, clients)
+        dealt = reader.by_client(DEALT, clients)
         reader.end()
-        return cls(session, number, sharing, boxes)
-
-    def opened_item(self, sender: int) -> tuple[Advertisement, bytes]:
-        reader = Reader(U32.pack(sender) + self.boxes[sender])
-        return Advertisement.read(reader, self.session, self.round), reader.take(BOX)
+        return cls(session, number, dealt)
 
 
 @dataclass(frozen=True)
-class Masked(Message):
-    """8. Client to server: its vector, masked, packed into the ring; and a signature under what it was told."""
+class Signatures(Message):
+    """A signature for each of some clients."""
 
-    kind = 8
-    signature: bytes  # under who shares, as the client was told
-    vector: bytes | memoryview  # read in place: it may be long
+    signatures: dict[int, bytes]
 
     def encode(self) -> bytes:
-        return self.head() + self.signature + self.vector
+        return self.head() + by_client(self.signatures)
 
     @classmethod
-    def decode(cls, data: bytes, size: int) -> "Masked":
-        reader, session, number = cls.opened(data[: HEAD + SIGNATURE])
-        signature = reader.take(SIGNATURE)
-        if len(data) != HEAD + SIGNATURE + size:
-            raise Malformed("a masked vector is not as long as announced")
-        return cls(session, number, signature, memoryview(data)[HEAD + SIGNATURE :])
+    def decode(cls, data: bytes, clients: int) -> Self:
+        reader, session, number = cls.opened(data)
+        signatures = reader.by_client(SIGNATURE, clients)
+        reader.end()
+        return cls(session, number, signatures)
 
 
-class Survivors(Bits):
-    """9. Server to clients: whose vectors arrived."""
+class Complaints(Signatures):
+    """8. Client to server: dealers whose boxes do not open, or hold shares that do not fit; mostly nobody."""
+
+    kind = 8
+
+
+class Accusations(Signatures):
+    """9. Server to a dealer, if anybody complained of it: who did."""
 
     kind = 9
 
 
 @dataclass(frozen=True)
-class Consent(Message):
-    """10. Client to server: its signature under all that was said, and under the survivors."""
+class Answers(Message):
+    """10. Client to server: what it dealt to those who complained, in the open: they have it, or are corrupt."""
 
     kind = 10
-    signature: bytes
+    contents: dict[int, bytes]  # by holder
 
     def encode(self) -> bytes:
-        return self.head() + self.signature
+        return self.head() + by_client(self.contents)
 
     @classmethod
-    def decode(cls, data: bytes) -> "Consent":
+    def decode(cls, data: bytes, degree: int) -> "Answers":
         reader, session, number = cls.opened(data)
-        signature = reader.take(SIGNATURE)
+        contents = reader.by_client(CONTENT, degree)
         reader.end()
-        return cls(session, number, signature)
+        return cls(session, number, contents)
+
+
+class Sharers(Bits):
+    """11. Server to clients: whose shares are held, and who masks."""
+
+    kind = 11
+
+
+@dataclass(frozen=True)
+class Masked(Message):
+    """12. Client to server: its vector, masked, packed into the ring; its word for who shares, to each neighbour that
+    holds its shares; and a signature under the same, for whom the word does not reach.
+    """
+
+    kind = 12
+    signature: bytes
+    words: dict[int, bytes]  # by holder
+    vector: bytes | memoryview  # read in place: it may be long
+
+    def encode(self) -> bytes:
+        return b"".join([self.head(), self.signature, by_client(self.words), self.vector])
+
+    @classmethod
+    def decode(cls, data: bytes, size: int, degree: int) -> "Masked":
+        reader, session, number = cls.opened(data)
+        signature, words = reader.take(SIGNATURE), reader.by_client(TAG, degree)
+        if len(data) != reader.at + size:
+            raise Malformed("a masked vector is not as long as announced")
+        return cls(session, number, signature, words, memoryview(data)[reader.at :])
+
+
+class Survivors(Bits):
+    """13. Server to clients: whose vectors arrived."""
+
+    kind = 13
+
+
+@dataclass(frozen=True)
+class Consent(Message):
+    """14. Client to server: its word for who is in the sum, to each neighbour whose shares it holds."""
+
+    kind = 14
+    words: dict[int, bytes]  # by dealer
+
+    def encode(self) -> bytes:
+        return self.head() + by_client(self.words)
+
+    @classmethod
+    def decode(cls, data: bytes, clients: int) -> "Consent":
+        reader, session, number = cls.opened(data)
+        words = reader.by_client(TAG, clients)
+        reader.end()
+        return cls(session, number, words)
 
 
 @dataclass(frozen=True)
 class Consents(Message):
-    """11. Server to client: the consents of the neighbours it chose; and of the survivors whose shares it holds, what
-    they signed with their vectors.
+    """15. Server to client: the consents of the neighbours it chose; and of the survivors whose shares it holds, what
+    came with their vectors: word and signature.
     """
 
-    kind = 11
-    signatures: dict[int, bytes]
+    kind = 15
+    words: dict[int, bytes]
     owners: dict[int, bytes]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(self.signatures) + by_client(self.owners)
+        return self.head() + by_client(self.words) + by_client(self.owners)
 
     @classmethod
     def decode(cls, data: bytes, degree: int, clients: int) -> "Consents":
         reader, session, number = cls.opened(data)
-        signatures, owners = reader.by_client(SIGNATURE, degree), reader.by_client(SIGNATURE, clients)
+        words, owners = reader.by_client(TAG, degree), reader.by_client(TAG + SIGNATURE, clients)
         reader.end()
-        return cls(session, number, signatures, owners)
+        return cls(session, number, words, owners)
 
 
 @dataclass(frozen=True)
 class Unmasking(Message):
-    """12. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
+    """16. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
     arrived, of its mask key's seed if not. Never both.
     """
 
-    kind = 12
+    kind = 16
     shares: dict[int, bytes]  # by owner
 
     def encode(self) -> bytes:
@@ -364,6 +468,12 @@ class Unmasking(Message):
         return cls(session, number, shares)
 
 
-def is_announcement(data: bytes) -> bool:
-    """Whether a message means to begin a round."""
-    return data[: len(NAME) + 2] == NAME + U8.pack(VERSION) + U8.pack(Announcement.kind)
+def masked_vector(data: bytes, announcement: Announcement) -> bytes | memoryview:
+    """What somebody who looks on sees of a client."""
+    return Masked.decode(data, announcement.vector_size, MOST).vector
+
+
+def kind_of(data: bytes) -> int:
+    """What a message means to be; 0 where it is not of this protocol."""
+    start = NAME + U8.pack(VERSION)
+    return data[len(start)] if data[: len(start)] == start and len(data) > len(start) else 0

@@ -1,20 +1,21 @@
 """How many neighbours a client needs, and how many of them must answer: computed, not tabulated.
 
-A client shares its secrets with `degree` neighbours drawn at random; `threshold` of them can bring a secret back.
+A client shares its secrets with `degree` neighbours drawn at random; any `threshold` of them can reconstruct a secret.
 Out of N clients up to A = ⌊corrupt·N⌋ may work for the server, and up to D = ⌊dropout·N⌋ may fall silent. Wanted,
-but for a chance of 2^-security: corrupt neighbours never reach the threshold, and the honest survivors hang
-together (Bell et al. 2020). Wanted, but for a chance of 2^-correctness: enough neighbours survive.
+except with probability 2^-security: twice the threshold exceeds the degree and the corrupt neighbours of any client
+together (then no two sets of neighbours can be talked into giving away both secrets of one client), and any sum that
+can be brought out holds more than half of the honest clients (`honest_in_any_sum`: then there is one sum, not
+several). Wanted, except with probability 2^-correctness: everybody keeps enough neighbours.
 
-Against a malicious server twice the threshold must exceed the degree and the corrupt neighbours together: then
-no two sets of neighbours can be talked into giving away both secrets of one client. And any sum it can bring out
-must hold more than half of the honest clients (`honest_in_any_sum`): then there is one sum, not several.
+Tails of the hypergeometric distribution and a union over clients, as in Bell et al. (2020) and in the parameter finder
+of Google's federated-compute, which bound other graphs than ours; that there is one sum is our own argument.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from math import ceil, floor, lgamma, log, log2
+from math import floor, log
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,8 @@ from numpy.typing import NDArray
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_share
 
-SECURITY, CORRECTNESS = 40, 20
+SECURITY, CORRECTNESS = 64, 20
 FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
-SMALL = 100  # clients that may all be neighbours
 EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
 
 
@@ -40,24 +40,20 @@ class Parameters:
     bad: int  # clients that may work for the server: a share `corrupt` of those asked
     corrupt: float
     dropout: float
-    malicious: bool
     security: int = SECURITY
     correctness: int = CORRECTNESS
 
     @property
     def honest(self) -> int:
         """Clients in any sum that the server can learn, not counting those that work for it."""
-        if not self.malicious:
-            return self.clients - part_of(self.dropout, self.clients) - self.bad
         return honest_in_any_sum(self.clients, self.bad, self.degree, self.threshold, self.security)
 
     def __str__(self) -> str:
-        server = "a malicious server" if self.malicious else "a curious server"
         return (
-            f"{self.clients:,} clients, {self.degree} neighbours each, {self.threshold} of them bring a secret back: "
-            f"safe against {server} with {self.corrupt:.0%} of the clients but for 2^-{self.security} "
-            f"(it learns one sum, over {self.honest:,} honest clients or more), "
-            f"works with {self.dropout:.0%} gone but for 2^-{self.correctness}"
+            f"{self.clients:,} clients with {self.degree} neighbours each, any {self.threshold} of which can "
+            f"reconstruct a secret: safe against a malicious server with {self.corrupt:.0%} of the clients except with "
+            f"probability 2^-{self.security} (it learns one sum, over {self.honest:,} honest clients or more), "
+            f"works with {self.dropout:.0%} gone except with probability 2^-{self.correctness}"
         )
 
 
@@ -66,7 +62,6 @@ def choose(
     *,
     corrupt: float = 0.1,
     dropout: float = 0.1,
-    malicious: bool = True,
     asked: int | None = None,
     security: int = SECURITY,
     correctness: int = CORRECTNESS,
@@ -81,7 +76,7 @@ def choose(
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
     as_count(security, "security"), as_count(correctness, "correctness")
     bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
-    return _chosen(n, bad, *shares, malicious, security, correctness)
+    return _chosen(n, bad, *shares, security, correctness)
 
 
 def part_of(share: float, clients: int) -> int:
@@ -90,43 +85,27 @@ def part_of(share: float, clients: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _chosen(
-    n: int, bad: int, corrupt: float, dropout: float, malicious: bool, security: int, correctness: int
-) -> Parameters:
+def _chosen(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
     gone = part_of(dropout, n)
     for degree in chain(range(2, n - 1, 2), [n - 1]):
-        if degree < n - 1 and _falls_apart(n, bad + gone, degree) > -(security + 1):
+        least = _least_threshold(n, bad, degree, security)
+        # So many neighbours are left, or more, unless more than the others are gone.
+        enough = degree - int(np.argmax(_more_than(n - 1, gone, degree) <= 2.0**-correctness / n))
+        if least > enough or not _one_sum(n, bad, degree, enough, security):
             continue
-        least = _threshold(n, bad, degree, malicious, security)
-        # So many that are left, or more, are missed with the chance that more than the others are gone.
-        enough = degree - int(np.argmax(_more_than(n, gone, degree) <= 2.0**-correctness / n))
-        if least > enough:
-            continue
-        if malicious:
-            # More neighbours or a higher threshold make it one sum; with neighbours small cohorts bear more dropouts.
-            highest = least if n <= SMALL else enough
-            if not _one_sum(n, bad, degree, highest, security):
-                continue
-            least += bisect_left(range(least, highest), True, key=lambda t: _one_sum(n, bad, degree, t, security))
-        return Parameters(n, degree, least, bad, corrupt, dropout, malicious, security, correctness)
+        thresholds = range(least, enough)
+        best = least + bisect_left(thresholds, True, key=lambda t: _one_sum(n, bad, degree, t, security))
+        return Parameters(n, degree, best, bad, corrupt, dropout, security, correctness)
     raise InputError(
         f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
         "ask more clients, or allow for less"
     )
 
 
-def _falls_apart(n: int, missing: int, degree: int) -> float:
-    """log2 of a bound on the chance that all neighbours of somebody are corrupt or gone, over all pairs."""
-    if n - degree - 1 <= 0 or degree > missing:
-        return -np.inf
-    choices = lgamma(missing + 1) - lgamma(missing - degree + 1) - lgamma(n + 1) + lgamma(n - degree + 1)
-    return log2(n) + log2(n - degree - 1) - 1 + choices / log(2)
-
-
-def _threshold(n: int, bad: int, degree: int, malicious: bool, security: int) -> int:
-    """The smallest safe threshold at this degree."""
-    most = int(np.argmax(_more_than(n, bad, degree) <= 2.0 ** -(security + 1) / n))
-    return (ceil((most + degree - 1.25) / 2) if malicious else most) + 1
+def _least_threshold(n: int, bad: int, degree: int, security: int) -> int:
+    """The smallest of which two exceed the degree and anybody's corrupt neighbours together."""
+    most = int(np.argmax(_more_than(n - 1, bad, degree) <= 2.0 ** -(security + 1) / n))
+    return (degree + most) // 2 + 1
 
 
 def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
@@ -187,12 +166,10 @@ def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bo
 
 
 @lru_cache(maxsize=1024)
-def is_safe(clients: int, degree: int, threshold: int, bad: int, malicious: bool) -> bool:
+def is_safe(clients: int, degree: int, threshold: int, bad: int, security: int = SECURITY) -> bool:
     """Whether these hold against so many corrupt clients; what a client checks before it takes part."""
     if not FEWEST <= degree + 1 <= clients or threshold > degree:
         return False
-    if degree < clients - 1 and _falls_apart(clients, bad, degree) > -(SECURITY + 1):
+    if threshold < _least_threshold(clients, bad, degree, security):
         return False
-    if threshold < _threshold(clients, bad, degree, malicious, SECURITY):
-        return False
-    return not malicious or _one_sum(clients, bad, degree, threshold, SECURITY)
+    return _one_sum(clients, bad, degree, threshold, security)

@@ -1,26 +1,29 @@
-"""The cryptography that is not ours: X25519, HKDF, AES, Ed25519 and SHA-256 from `cryptography`, and nothing else.
+"""The cryptography that is not ours: X25519 from libsodium (PyNaCl), which leaves Python's lock while it works; HKDF,
+AES and Ed25519 from `cryptography`; SHA-256 and BLAKE2 from Python. Nothing else.
 
 Every derivation names its purpose and the state of the session it belongs to, so that no key of one round, purpose
 or pair of clients is ever a key of another.
 """
 
 from functools import lru_cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
+from nacl.exceptions import CryptoError
 
 SEED, KEY, DIGEST, SIGNATURE, TAG, CIPHER_BLOCK = 32, 32, 32, 64, 16, 16
-ANY_KEY = X25519PrivateKey.from_private_bytes(bytes(32))  # to try others' keys with; nobody's secret
+ANY_KEY = bytes(32)  # to try others' keys with; nobody's secret
 FIELD = 2**255 - 19  # X25519 takes larger numbers for smaller ones: the same key in two forms
 REMEMBERED = 2**16  # signatures looked at
+AT_ZERO = CTR(bytes(CIPHER_BLOCK))
 NO_NONCE = bytes(12)  # every key below encrypts once and once only
 
 
@@ -38,26 +41,33 @@ def derived(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> by
     return HKDFExpand(SHA256(), size, digest(purpose.encode(), *context)).derive(secret)
 
 
-def agreed(private: X25519PrivateKey, public: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes | None:
-    """A key that the two share and nobody else; None where the public key is of low order, or not in its one form."""
+def agreed(private: bytes, public: bytes) -> bytes | None:
+    """A secret that the two share and nobody else; None where the public key is of low order, or in another form."""
     if int.from_bytes(public, "little") >= FIELD:
         return None
     try:
-        secret = private.exchange(X25519PublicKey.from_public_bytes(public))
-    except ValueError:
+        return bytes(crypto_scalarmult(private, public))
+    except CryptoError:
         return None
-    return HKDF(SHA256(), size, None, digest(purpose.encode(), *context)).derive(secret)
 
 
-def key_pair(seed: bytes, purpose: str) -> tuple[X25519PrivateKey, bytes]:
-    """A key pair from a seed: the seed is what is shared, never the key."""
-    private = X25519PrivateKey.from_private_bytes(derived(seed, purpose))
-    return private, private.public_key().public_bytes_raw()
+def derived_from_agreed(secret: bytes, purpose: bytes, size: int) -> bytes:
+    """Keys from an agreed secret, which is not uniform by itself."""
+    return HKDF(SHA256(), size, None, purpose).derive(secret)
 
 
-def is_of_full_order(public: bytes) -> bool:
-    """Whether a public key agrees on secrets at all, and not on zero with everybody."""
-    return agreed(ANY_KEY, public, "order") is not None
+def public_of(private: bytes) -> bytes:
+    return bytes(crypto_scalarmult_base(private))
+
+
+def spread(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
+    """As many coins as are wanted, from a uniform seed."""
+    return bytes(stream(derived(seed, purpose, *context, size=CIPHER_BLOCK)).update(bytes(size)))
+
+
+def tag(key: bytes, said: bytes) -> bytes:
+    """What only the two who have the key can write: keyed BLAKE2."""
+    return blake2b(said, key=key, digest_size=TAG).digest()
 
 
 def sealed(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
@@ -93,4 +103,5 @@ def verifies(public: bytes, signature: bytes, said: bytes) -> bool:
 
 def stream(key: bytes, block: int = 0) -> CipherContext:
     """AES-128 in counter mode, from a block on: the mask of a key that makes one mask."""
-    return Cipher(AES128(key), CTR(block.to_bytes(CIPHER_BLOCK, "big"))).encryptor()
+    start = CTR(block.to_bytes(CIPHER_BLOCK, "big")) if block else AT_ZERO
+    return Cipher(AES128(key), start).encryptor()

@@ -1,72 +1,92 @@
-"""Seeds from the shares that came back. What is recovered must be what was committed to; wrong shares are left out."""
+"""Seeds from the shares that came back. Every share is checked by itself, so that wrong ones are simply left out."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
-from folkmoot.errors import FolkmootError
 from folkmoot.secagg import shamir
-from folkmoot.secagg.correction import at, polynomial_through
-from folkmoot.secagg.keys import commitment, mask_pair
+from folkmoot.secagg.dealing import MARK, MASKING, OWN, SHARE, are_on_lines, mark_of
+from folkmoot.secagg.faults import AggregationFailed, Fault
+from folkmoot.secagg.keys import commitment, mask_private
 from folkmoot.secagg.messages import Advertisement
-from folkmoot.secagg.primitives import SEED
+from folkmoot.secagg.primitives import SEED, public_of
+from folkmoot.secagg.wire import U64
 
 
-class Unrecoverable(FolkmootError):
-    """Too few right shares of a seed came back."""
+@dataclass(frozen=True)
+class Dealer:
+    """What a client dealt, as the server knows it: by holder, marks and what its lines say; and the challenge."""
+
+    sealed: dict[int, bytes]  # boxes with their marks
+    values: dict[int, bytes]
+    challenge: int
 
 
 class Recovery:
-    """`held`: by holder, the shares that it gave. A holder stands at the point that its place among the owner's
-    neighbours gives it, whatever it says. Holders found to lie are asked last from then on.
-    """
+    """`given`: by holder, what it gave back. `shown`: by owner and holder, both shares where the owner showed them."""
 
     def __init__(
         self,
         announced: bytes,
+        said: bytes,
         threshold: int,
         adverts: dict[int, Advertisement],
-        boxes: dict[int, dict[int, bytes]],
-        held: dict[int, dict[int, bytes]],
+        dealers: dict[int, Dealer],
+        given: dict[int, dict[int, bytes]],
+        shown: dict[int, dict[int, bytes]],
     ) -> None:
-        self.announced, self.threshold, self.adverts = announced, threshold, adverts
-        self.boxes, self.held = boxes, held
-        self.liars: set[int] = set()
+        self.announced, self.said, self.threshold, self.adverts = announced, said, threshold, adverts
+        self.dealers, self.given, self.shown = dealers, given, shown
+        self.excluded: dict[int, Fault] = {}
 
     def own_seed(self, owner: int) -> bytes:
         """Of an own mask; it must match its commitment."""
-        committed = self.adverts[owner].commitment
-        return self._seed(owner, lambda seed: commitment(self.announced, owner, seed) == committed)
+        seed = self._seed(owner, OWN)
+        if seed is None or commitment(self.announced, owner, seed) != self.adverts[owner].commitment:
+            self._dealt_another(owner)
+        return seed
 
     def mask_seed(self, owner: int) -> bytes:
         """Of a mask key; it must match the public key."""
-        public = self.adverts[owner].mask_key
-        return self._seed(owner, lambda seed: mask_pair(seed)[1] == public)
+        seed = self._seed(owner, MASKING)
+        if seed is None or public_of(mask_private(seed)) != self.adverts[owner].mask_key:
+            self._dealt_another(owner)
+        return seed
 
-    def _seed(self, owner: int, fits: Callable[[bytes], bool]) -> bytes:
-        places = [
-            (holder in self.liars, place, holder)
-            for place, holder in enumerate(sorted(self.boxes[owner]), start=1)
-            if owner in self.held.get(holder, ())
-        ]
-        if len(places) < self.threshold:
-            raise Unrecoverable(
-                f"{len(places)} shares of client {owner}'s secret came back; {self.threshold} are needed"
-            )
-        places.sort()
-        points = np.array([place for _, place, _ in places])
-        shares = shamir.from_bytes([self.held[holder][owner] for _, _, holder in places])
-        first = slice(self.threshold)
-        seed = shamir.combine(points[first], shares[first], SEED)
-        if seed is not None and fits(seed):
-            return seed
-        lines = [polynomial_through(points.tolist(), limb.tolist(), self.threshold) for limb in shares.T]
-        found = [line for line in lines if line is not None]
-        if len(found) == len(lines):
-            seed = shamir.from_limbs(np.array([at(line, 0) for line in found], dtype=np.uint64), SEED)
-            if seed is not None and fits(seed):
-                for (_, place, holder), share in zip(places, shares, strict=True):
-                    if any(at(line, place) != limb for line, limb in zip(found, share.tolist(), strict=True)):
-                        self.liars.add(holder)
-                return seed
-        raise Unrecoverable(f"the shares of client {owner}'s secret do not bring it back")
+    def _dealt_another(self, owner: int) -> NoReturn:
+        self.excluded[owner] = Fault.SECRET
+        why = f"client {owner} dealt shares of another secret than its own"
+        raise AggregationFailed(why, self.excluded, answered=True)
+
+    def _seed(self, owner: int, which: int) -> bytes | None:
+        dealer = self.dealers[owner]
+        places, shares, values = list[int](), list[bytes](), list[bytes]()
+        for place, (holder, sealed) in enumerate(dealer.sealed.items(), start=1):
+            share = self._share(owner, holder, which)
+            if share is None:
+                continue
+            if mark_of(which, self.said, owner, holder, share) != marks_in(sealed)[which]:
+                self.excluded[holder] = Fault.SHARE
+                continue
+            places.append(place)
+            shares.append(share)
+            values.append(dealer.values[holder][which * U64.size :][: U64.size])
+        fits = are_on_lines(shares, [dealer.challenge] * len(shares), values)
+        found = np.flatnonzero(fits)[: self.threshold]  # one that does not fit was dealt so to an accomplice
+        if len(found) < self.threshold:
+            why = f"{len(found)} shares of client {owner}'s secret came back; {self.threshold} are needed"
+            raise AggregationFailed(why, self.excluded, answered=True)
+        limbs = shamir.from_bytes(shares)[found, :-1]
+        return shamir.combine(np.array(places)[found], limbs, SEED)
+
+    def _share(self, owner: int, holder: int, which: int) -> bytes | None:
+        shown = self.shown.get(owner, {}).get(holder)
+        if shown is not None:
+            return shown[which * SHARE :][:SHARE]
+        return self.given.get(holder, {}).get(owner)
+
+
+def marks_in(sealed: bytes) -> tuple[bytes, bytes]:
+    """Of a box with its marks behind it."""
+    return sealed[-2 * MARK : -MARK], sealed[-MARK:]

@@ -1,59 +1,65 @@
 """The server's side: a generator of messages to clients. It is sent what came back; who is missing has dropped out.
 
-The same six exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or
-not of this round counts as not sent.
+The same exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or not
+of this round counts as not sent, and is remembered.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.errors import FolkmootError, InputError
+from folkmoot.errors import InputError
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.keys import agreed_on, fingerprint, mask_pair, own_mask_key, pair_mask_key, said, sketch_seed
+from folkmoot.secagg.client import complaint
+from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
+from folkmoot.secagg.faults import AggregationFailed, Fault
+from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose, said, sketch_seed
 from folkmoot.secagg.masks import Words, add_masks, as_words
 from folkmoot.secagg.member import Policy, Roster
 from folkmoot.secagg.messages import (
+    BOX,
+    Accusations,
     Advertisement,
     Announcement,
+    Answers,
     Boxes,
     Choice,
+    Complaints,
     Consent,
     Consents,
+    Dealt,
     Delivery,
     Masked,
     Neighbours,
     Roll,
+    Sharers,
     Survivors,
     Unmasking,
 )
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import is_of_full_order, is_signed
-from folkmoot.secagg.recovery import Recovery, Unrecoverable
-from folkmoot.secagg.wire import Malformed, bitmap, marked
+from folkmoot.secagg.primitives import ANY_KEY, agreed, derived_from_agreed, is_signed
+from folkmoot.secagg.recovery import Dealer, Recovery
+from folkmoot.secagg.wire import Malformed, bitmap, by_client, marked
 from folkmoot.sets import Ids
 
 T = TypeVar("T")
 Outbox: TypeAlias = dict[int, bytes]
 Inbox: TypeAlias = dict[int, bytes]
-
-
-class AggregationFailed(FolkmootError):
-    """Too few clients were left, or too many lied, to bring the sum out. There is none."""
+Graph: TypeAlias = dict[int, dict[int, bytes]]  # by one client and another, what goes between them
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The sum, who is in it, how it was protected, and who gave wrong shares (or was dealt them)."""
+    """The sum, who is in it, how it was protected, and who did what it should not have done."""
 
     total: Ids
     survivors: tuple[int, ...]
     parameters: Parameters
-    liars: tuple[int, ...]
+    excluded: dict[int, Fault]
 
 
 def serve(
@@ -65,133 +71,239 @@ def serve(
         raise InputError(
             f"clients: {announcement.clients} of the roster are announced, each once; given are {clients!r:.60}"
         )
-    announced, mark = announcement.encode(), (announcement.session, announcement.round)
+    desk = Desk(announcement, roster, policy)
+    mark = (announcement.session, announcement.round)
 
-    inbox = yield dict.fromkeys(clients, announced)
-    adverts = dict(sorted(read_adverts(announcement, announced, roster, set(clients), inbox)))
-    enough(len(adverts), policy.enough(announcement.clients), "gave their keys")
-    chosen = protected(len(adverts), announcement.clients, policy)
+    inbox = yield dict.fromkeys(clients, desk.announced)
+    adverts = desk.read_adverts(set(clients), inbox)
+    desk.need(len(adverts), policy.enough(announcement.clients), "gave their keys")
+    chosen = desk.protection(len(adverts))
     order = np.array(list(adverts), dtype=np.int64)
-    bodies = {one: advert.body() for one, advert in adverts.items()}
-    prints = b"".join(fingerprint(one, body) for one, body in bodies.items())
+    prints = b"".join(advert.fingerprint() for advert in adverts.values())
     roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints).encode()
+    state = said(desk.announced, roll)
 
     inbox = yield dict.fromkeys(adverts, roll)
-    graph = dict(read_choices(announcement, order, chosen.degree, inbox))
+    graph = desk.read_choices(order, chosen.degree, inbox)
+    bodies = {one: advert.body() for one, advert in adverts.items()}
 
     inbox = yield {
         one: Neighbours(*mark, {other: bodies[other] for other in neighbours}).encode()
         for one, neighbours in graph.items()
     }
-    boxes = dict(read_boxes(announcement, chosen.degree, graph, inbox))
-    enough(len(boxes), policy.enough(0), "shared their secrets")
-    sharing = bitmap(set(boxes), order)
-    state = agreed_on(said(announced, roll), sharing)
-    delivered: dict[int, dict[int, bytes]] = {one: {} for one in boxes}
-    for sender, sent in boxes.items():
-        for receiver in sent.keys() & delivered.keys():
-            delivered[receiver][sender] = bodies[sender] + sent[receiver]
+    dealers = desk.read_boxes(state, chosen, graph, inbox)
+    delivered = deliveries(adverts, dealers)
 
-    inbox = yield {one: Delivery(*mark, sharing, items).encode() for one, items in delivered.items()}
-    vectors = dict(read_vectors(announcement, roster, state, boxes, inbox))
+    inbox = yield {one: Delivery(*mark, dealt).encode() for one, dealt in delivered.items()}
+    checked, accused = desk.read_complaints(state, delivered, inbox)
+    shown: Graph = {}
+    if accused:
+        inbox = yield {
+            dealer: Accusations(*mark, of).encode() for dealer, of in sorted(accused.items()) if dealer in checked
+        }
+        shown = desk.read_answers(state, dealers, accused, inbox)
+    sharers = {one for one in checked if one not in accused or one in shown}
+    desk.need(len(sharers), policy.enough(0), "shared their secrets")
+    sharing = bitmap(sharers, order)
+    agreed_state = agreed_on(state, sharing)
+
+    inbox = yield dict.fromkeys(sorted(sharers), Sharers(*mark, sharing).encode())
+    vectors = desk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
+    desk.answered = bool(inbox)
     alive = set(vectors)
-    enough(len(alive), policy.enough(0), "sent their vectors")
+    desk.need(len(alive), policy.enough(0), "sent their vectors")
     total = added_up(announcement, [sent.vector for sent in vectors.values()])
-    survivors = Survivors(*mark, bitmap(alive, order))
-    masked = {one: sent.signature for one, sent in vectors.items()}
-    owners = {one: {other: masked[other] for other in delivered[one].keys() & alive} for one in alive}
+    survivors = Survivors(*mark, bitmap(alive, order)).encode()
+    owners: Graph = {one: {} for one in alive}
+    for owner, sent in vectors.items():
+        for holder in sent.words.keys() & alive & dealers[owner].sealed.keys():
+            owners[holder][owner] = sent.words[holder] + sent.signature
     del vectors, delivered
 
-    inbox = yield dict.fromkeys(sorted(alive), survivors.encode())
-    consents = dict(read_consents(announcement, roster, state, survivors, alive, inbox))
-    signatures = {one: {other: consents[other] for other in boxes[one].keys() & consents.keys()} for one in consents}
+    inbox = yield dict.fromkeys(sorted(alive), survivors)
+    spoke = dict(desk.read(inbox, alive, lambda data: Consent.decode(data, len(order))))
+    consents: Graph = {one: {} for one in sorted(spoke)}
+    for holder, consent in spoke.items():
+        for dealer in consent.words.keys() & consents.keys():
+            if holder in dealers[dealer].sealed:
+                consents[dealer][holder] = consent.words[dealer]
 
-    inbox = yield {one: Consents(*mark, mine, owners[one]).encode() for one, mine in signatures.items()}
-    given = read(inbox, consents, lambda data: Unmasking.decode(data, len(order)).of(announcement))
-    recovery = Recovery(announced, chosen.threshold, adverts, boxes, {holder: one.shares for holder, one in given})
-    try:
-        added, taken = masks_left(recovery, adverts, boxes, alive, state)
-    except Unrecoverable as why:
-        raise AggregationFailed(str(why)) from None
-    add_masks(total, added, taken)
-    return Aggregate(decoded(announcement, total, state), tuple(sorted(alive)), chosen, tuple(sorted(recovery.liars)))
-
-
-def protected(clients: int, asked: int, policy: Policy) -> Parameters:
-    try:
-        return policy.protection(clients, asked)
-    except InputError as why:
-        raise AggregationFailed(str(why)) from None
+    inbox = yield {one: Consents(*mark, words, owners[one]).encode() for one, words in consents.items()}
+    given = desk.read(inbox, consents, lambda data: Unmasking.decode(data, len(order)))
+    held = {holder: one.shares for holder, one in given}
+    sharing_dealers = {one: dealers[one] for one in sharers}
+    recovery = Recovery(desk.announced, state, chosen.threshold, adverts, sharing_dealers, held, shown)
+    recovery.excluded = desk.excluded
+    add_masks(total, *masks_left(recovery, alive, agreed_state))
+    excluded = dict(sorted(desk.excluded.items()))
+    return Aggregate(decoded(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
 
 
-def enough(count: int, needed: int, what: str) -> None:
-    if count < needed:
-        raise AggregationFailed(f"{count} clients {what}; {needed} are needed")
+@dataclass
+class Desk:
+    """Reads what comes in, and remembers who sent what cannot be."""
 
+    announcement: Announcement
+    roster: Roster
+    policy: Policy
+    excluded: dict[int, Fault] = field(default_factory=dict)
+    answered: bool = False  # whether anybody sent a vector
 
-def read(inbox: Inbox, expected: dict[int, Any] | set[int], decode: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
-    """What came from those from whom something may come, as far as it is well-formed."""
-    for sender, data in inbox.items():
-        if sender in expected:
-            try:
-                yield sender, decode(data)
-            except Malformed:
+    @cached_property
+    def announced(self) -> bytes:
+        return self.announcement.encode()
+
+    def need(self, count: int, needed: int, what: str) -> None:
+        if count < needed:
+            raise AggregationFailed(f"{count} clients {what}; {needed} are needed", self.excluded, self.answered)
+
+    def protection(self, clients: int) -> Parameters:
+        try:
+            return self.policy.protection(clients, self.announcement.clients)
+        except InputError as why:
+            raise AggregationFailed(str(why), self.excluded) from None
+
+    def read(self, inbox: Inbox, expected: Any, decode: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
+        """What came from those from whom something may come, as far as it is well-formed and of this round."""
+        for sender, data in inbox.items():
+            if sender in expected:
+                try:
+                    message: Any = decode(data)
+                    yield sender, message.of(self.announcement)
+                except Malformed:
+                    self.excluded[sender] = Fault.UNREADABLE
+
+    def are_signed(self, checks: list[tuple[int, Any]]) -> list[bool]:
+        """Signature and what it is under, of each client; in threads."""
+
+        def one(at: int, _: int) -> bool:
+            client, (signature, *under) = checks[at]
+            return is_signed(self.roster.keys[client], signature, *under)
+
+        good = on_threads(one, [(at, at + 1) for at in range(len(checks))])
+        self.excluded |= {client: Fault.UNSIGNED for (client, _), fine in zip(checks, good, strict=True) if not fine}
+        return good
+
+    def read_adverts(self, clients: set[int], inbox: Inbox) -> dict[int, Advertisement]:
+        """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
+        entries = sorted(self.read(inbox, clients, Advertisement.decode))
+        signed = self.are_signed(
+            [(one, (entry.signature, "advertisement", self.announced, *entry.content())) for one, entry in entries]
+        )
+        tried = on_threads(lambda at, _: essences(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
+        seen, good = set[bytes | None]([None]), dict[int, Advertisement]()
+        for (sender, entry), fine, keys in zip(entries, signed, tried, strict=True):
+            if not fine or entry.id != sender:
                 continue
-
-
-def read_adverts(
-    announcement: Announcement, announced: bytes, roster: Roster, clients: set[int], inbox: Inbox
-) -> Iterator[tuple[int, Advertisement]]:
-    """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
-    entries = list(read(inbox, clients, lambda data: Advertisement.decode(data).of(announcement)))
-    signed = are_signed(
-        [(roster.keys[one], entry.signature, "advertisement", announced, *entry.content()) for one, entry in entries]
-    )
-    seen: set[bytes] = set()
-    for (sender, entry), good in zip(entries, signed, strict=True):
-        keys = {entry.channel_key, entry.mask_key}
-        if entry.id == sender and good and len(keys - seen) == 2 and all(map(is_of_full_order, keys)):
+            if len(keys - seen) < 2:
+                self.excluded[sender] = Fault.KEYS
+                continue
             seen |= keys
-            yield sender, entry
+            good[sender] = entry
+        return good
+
+    def read_choices(self, order: Ids, degree: int, inbox: Inbox) -> dict[int, set[int]]:
+        graph, on_roll = dict[int, set[int]](), set(order.tolist())
+        for sender, sent in self.read(inbox, on_roll, lambda data: choice_of(data, order)):
+            chosen = marked(sent.bits, order)
+            if len(chosen) == degree and sender not in chosen:
+                graph[sender] = chosen
+            else:
+                self.excluded[sender] = Fault.CHOICE
+        return graph
+
+    def read_boxes(
+        self, state: bytes, chosen: Parameters, graph: dict[int, set[int]], inbox: Inbox
+    ) -> dict[int, Dealer]:
+        dealers = dict[int, Dealer]()
+        for sender, sent in self.read(inbox, graph, lambda data: Boxes.decode(data, chosen.degree, chosen.threshold)):
+            values = values_of(sent.lines, chosen.degree)
+            if sent.boxes.keys() == graph[sender] and values is not None:
+                challenge = challenge_of(state, sender, by_client(sent.boxes))
+                dealers[sender] = Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
+            else:
+                self.excluded[sender] = Fault.DEALING
+        return dealers
+
+    def read_complaints(self, state: bytes, delivered: Graph, inbox: Inbox) -> tuple[set[int], Graph]:
+        """Who has its shares, and by dealer, who complains of it."""
+        entries = list(self.read(inbox, delivered, lambda data: Complaints.decode(data, len(delivered))))
+        made = [
+            (holder, dealer, signature)
+            for holder, sent in entries
+            for dealer, signature in sent.signatures.items()
+            if dealer in delivered[holder]
+        ]
+        signed = self.are_signed(
+            [
+                (
+                    holder,
+                    (
+                        signature,
+                        *complaint(state, dealer, holder, Dealt.read(dealer, delivered[holder][dealer]).case()),
+                    ),
+                )
+                for holder, dealer, signature in made
+            ]
+        )
+        accused: Graph = {}
+        for (holder, dealer, signature), good in zip(made, signed, strict=True):
+            if good:
+                accused.setdefault(dealer, {})[holder] = signature
+        return {holder for holder, _ in entries}, accused
+
+    def read_answers(self, state: bytes, dealers: dict[int, Dealer], accused: Graph, inbox: Inbox) -> Graph:
+        """By dealer, what it showed to all of its accusers; those who could not are left out."""
+        shown = dict[int, dict[int, bytes]]()
+        answers = self.read(inbox, accused, lambda data: Answers.decode(data, len(data)))
+        for dealer, sent in answers:
+            if sent.contents.keys() == accused[dealer].keys() and all(
+                fits(state, dealer, holder, content, dealers[dealer]) for holder, content in sent.contents.items()
+            ):
+                shown[dealer] = sent.contents
+        self.excluded |= {dealer: Fault.DEALING for dealer in accused if dealer not in shown}
+        return shown
+
+    def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, Masked]:
+        size = self.announcement.vector_size
+        entries = list(self.read(inbox, sharers, lambda data: Masked.decode(data, size, degree)))
+        signed = self.are_signed([(one, (sent.signature, "masked", state)) for one, sent in entries])
+        return {one: sent for (one, sent), good in zip(entries, signed, strict=True) if good}
 
 
-def are_signed(checks: list[tuple[Any, ...]]) -> list[bool]:
-    """`is_signed` of each, in threads."""
-    return on_threads(lambda at, _: is_signed(*checks[at]), [(at, at + 1) for at in range(len(checks))])
+def choice_of(data: bytes, order: Ids) -> Choice:
+    sent = Choice.decode(data, len(order))
+    marked(sent.bits, order)
+    return sent
 
 
-def read_choices(announcement: Announcement, order: Ids, degree: int, inbox: Inbox) -> Iterator[tuple[int, set[int]]]:
-    def decode(data: bytes) -> set[int]:
-        return marked(Choice.decode(data, len(order)).of(announcement).bits, order)
-
-    for sender, chosen in read(inbox, set(order.tolist()), decode):
-        if len(chosen) == degree and sender not in chosen:
-            yield sender, chosen
+def essences(entry: Advertisement) -> set[bytes | None]:
+    """What its keys agree on with a key that everybody knows: the same for keys that differ in a part of low order."""
+    return {agreed(ANY_KEY, entry.channel_key), agreed(ANY_KEY, entry.mask_key)}
 
 
-def read_boxes(
-    announcement: Announcement, degree: int, graph: dict[int, set[int]], inbox: Inbox
-) -> Iterator[tuple[int, dict[int, bytes]]]:
-    for sender, sent in read(inbox, graph, lambda data: Boxes.decode(data, degree).of(announcement)):
-        if sent.boxes.keys() == graph[sender]:
-            yield sender, sent.boxes
+def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) -> Graph:
+    """What every client that dealt is given of the others, by dealer."""
+    delivered: Graph = {one: {} for one in dealers}
+    for one, dealer in dealers.items():
+        keys = adverts[one].keys()
+        for holder in dealer.sealed.keys() & delivered.keys():
+            sealed = dealer.sealed[holder]
+            dealt = Dealt(keys, sealed[:BOX], sealed[BOX:], dealer.values[holder], dealer.challenge)
+            delivered[holder][one] = dealt.body()
+    return delivered
 
 
-def read_vectors(
-    announcement: Announcement, roster: Roster, state: bytes, boxes: dict[int, dict[int, bytes]], inbox: Inbox
-) -> Iterator[tuple[int, Masked]]:
-    size = announcement.vector_size
-    entries = list(read(inbox, boxes, lambda data: Masked.decode(data, size).of(announcement)))
-    signed = are_signed([(roster.keys[one], sent.signature, "masked", state) for one, sent in entries])
-    return compress(entries, signed)
+def case_in(dealt: bytes) -> bytes:
+    """What a complaint about this is about."""
+    return Dealt.read(0, dealt).case()
 
 
-def read_consents(
-    announcement: Announcement, roster: Roster, state: bytes, survivors: Survivors, alive: set[int], inbox: Inbox
-) -> Iterator[tuple[int, bytes]]:
-    entries = list(read(inbox, alive, lambda data: Consent.decode(data).of(announcement).signature))
-    signed = are_signed([(roster.keys[one], sent, "consent", state, survivors.bits) for one, sent in entries])
-    return compress(entries, signed)
+def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
+    """Whether both shares are those that were dealt, and on the dealer's lines."""
+    if mark(state, owner, holder, content) != dealer.sealed[holder][BOX:]:
+        return False
+    return bool(are_on_lines([content[:SHARE], content[SHARE:]], [dealer.challenge] * 2, [dealer.values[holder]]).all())
 
 
 def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
@@ -210,25 +322,22 @@ def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> W
     return parts[0]
 
 
-def masks_left(
-    recovery: Recovery,
-    adverts: dict[int, Advertisement],
-    boxes: dict[int, dict[int, bytes]],
-    alive: set[int],
-    state: bytes,
-) -> tuple[list[bytes], list[bytes]]:
+def masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
     """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
     added, taken = list[bytes](), list[bytes]()
-    for owner in sorted(boxes):
+    dealers = recovery.dealers
+    for owner in sorted(dealers):
         if owner in alive:
             taken.append(own_mask_key(recovery.own_seed(owner), state))
             continue
-        left = sorted(other for other in alive if owner in boxes[other] or other in boxes[owner])
-        if left:
-            private, _ = mask_pair(recovery.mask_seed(owner))
+        left = sorted(one for one in alive if owner in dealers[one].sealed or one in dealers[owner].sealed)
+        if not left:
+            continue
+        private = mask_private(recovery.mask_seed(owner))
         for other in left:
-            key = pair_mask_key(private, adverts[other].mask_key, state, owner, other)
-            assert key is not None, "keys of low order are not on the roll"
+            secret = agreed(private, recovery.adverts[other].mask_key)
+            assert secret is not None, "keys of low order are not on the roll"
+            key = derived_from_agreed(secret, pair_purpose(state, owner, other), MASK_KEY)
             (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
     return added, taken
 

@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from itertools import accumulate, pairwise
+from struct import Struct
 
-from folkmoot.secagg.keys import FINGERPRINT
-from folkmoot.secagg.messages import SHARE, Announcement
+import numpy as np
+
+from folkmoot.secagg.dealing import CASE, CONTENT, SHARE
+from folkmoot.secagg.keys import CHECK, FINGERPRINT
+from folkmoot.secagg.ledger import Ledger
+from folkmoot.secagg.messages import Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U8, U32, Malformed, Reader, bitmap_size, marked, numbers
+from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers
 from folkmoot.sets import Ids
-
-HELD = U32.size + 2 * SHARE
 
 
 class Stage(IntEnum):
@@ -19,86 +24,93 @@ class Stage(IntEnum):
     ADVERTISED = 1
     CHOSE = 2
     SHARED = 3
-    MASKED = 4
-    CONSENTED = 5
+    CHECKED = 4
+    ANSWERED = 5
+    MASKED = 6
+    CONSENTED = 7
 
 
 @dataclass(frozen=True)
 class State:
-    """Empty where there is nothing to remember. Idle, it still knows its last round, which it will not run again."""
+    """Empty where there is nothing to remember. Idle, it still has its ledger, and knows its last round, which it will
+    not run again.
+    """
 
     stage: Stage = Stage.IDLE
+    ledger: bytes = b""
     announced: bytes = b""  # the round it is in, or was in last
-    channel_seed: bytes = field(default=b"", repr=False)
-    mask_seed: bytes = field(default=b"", repr=False)
-    own_seed: bytes = field(default=b"", repr=False)
-    fingerprint: bytes = b""  # of its advertisement
+    seed: bytes = field(default=b"", repr=False)  # all coins of the round come from it
+    advert: bytes = b""  # what its advertisement says after its number
     said: bytes = b""
     threshold: bytes = b""
     roll: bytes = b""  # who is on it, four bytes each
     prints: bytes = b""  # of all on the roll
     chosen: bytes = b""  # neighbours, a bit for each of the roll
-    mask_keys: bytes = b""  # of the neighbours
+    cases: bytes = b""  # number, digest of what was dealt: of those it chose
+    mask_keys: bytes = b""  # number, public key: of those it chose, then of those who chose it, too
+    holders: bytes = field(default=b"", repr=False)  # number, key of a word, key of a consent: of those it chose
+    dealers: bytes = field(default=b"", repr=False)  # the same of those who chose it
+    held: bytes = field(default=b"", repr=False)  # number, share of its own mask's seed, share of its mask key's
     sharing: bytes = b""
-    held: bytes = field(default=b"", repr=False)  # number, share of its own seed, share of its mask seed
     survivors: bytes = b""
 
     def encode(self) -> bytes:
         parts = [getattr(self, name) for name in PARTS]
-        return U8.pack(self.stage) + b"".join(U32.pack(len(part)) + part for part in parts)
+        return SHAPE.pack(self.stage, *map(len, parts)) + b"".join(parts)
 
     @classmethod
     def decode(cls, data: bytes) -> "State":
         if not data:
             return cls()
-        try:
-            reader = Reader(data)
-            stage = reader.number(U8)
-            parts = {name: reader.take(reader.count(1, len(data))) for name in PARTS}
-            reader.end()
-        except Malformed:
-            raise Malformed("a stored state is not one that a client stores") from None
-        state = cls(Stage(stage) if stage in list(Stage) else Stage.IDLE, **parts)
-        if state.stage != stage or not state.is_whole():
+        if len(data) < SHAPE.size:
+            raise Malformed("a stored state is not one that a client stores")
+        stage, *sizes = SHAPE.unpack_from(data)
+        ends = list(accumulate(sizes, initial=SHAPE.size))
+        state = cls(Stage(stage) if stage in STAGES else Stage.IDLE, *(data[lo:hi] for lo, hi in pairwise(ends)))
+        if state.stage != stage or ends[-1] != len(data) or not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
         return state
 
     def is_whole(self) -> bool:
         """Every part there that the stage needs, each of a size that it can have."""
-        sizes = {name: len(getattr(self, name)) for name in PARTS}
-        on_roll = sizes["roll"] // U32.size
-        if not all(sizes[name] for name in NEEDED[self.stage]):
+        on_roll = len(self.roll) // U32.size
+        if not all(getattr(self, name) for name in NEEDED[self.stage]):
             return False
-        if any(sizes[name] not in (0, size) for name, size in SIZES.items()):
+        if any(len(getattr(self, name)) not in (0, size) for name, size in SIZES.items()):
             return False
-        if any(sizes[name] % size for name, size in MULTIPLES.items()):
+        if any(len(getattr(self, name)) % size for name, size in MULTIPLES.items()):
             return False
-        if any(sizes[name] not in (0, bitmap_size(on_roll)) for name in ("chosen", "sharing", "survivors")):
+        if len(self.prints) // FINGERPRINT not in (0, on_roll):
+            return False
+        if any(bits and not is_bitmap(bits, on_roll) for bits in (self.chosen, self.sharing, self.survivors)):
             return False
         if self.announced:
             self.announcement  # noqa: B018 - malformed, if it is
-        for bits in (self.chosen, self.sharing, self.survivors):
-            if bits:
-                marked(bits, self.order)
-        if sizes["prints"] // FINGERPRINT not in (0, on_roll):
-            return False
-        if self.threshold and not 1 <= self.needed <= len(marked(self.chosen, self.order)):
-            return False
-        return not self.mask_keys or sizes["mask_keys"] // KEY == len(marked(self.chosen, self.order))
+        self.record  # noqa: B018 - malformed, if it is
+        return not self.threshold or 1 <= self.needed <= int.from_bytes(self.chosen, "little").bit_count()
 
-    @property
+    @cached_property
     def announcement(self) -> Announcement:
         return Announcement.decode(self.announced)
 
-    @property
+    @cached_property
+    def record(self) -> Ledger:
+        return Ledger.decode(self.ledger)
+
+    @cached_property
     def order(self) -> Ids:
         """Who is on the roll."""
         return numbers(self.roll)
 
-    @property
-    def fingerprints(self) -> dict[int, bytes]:
-        parts = (self.prints[at : at + FINGERPRINT] for at in range(0, len(self.prints), FINGERPRINT))
-        return dict(zip(self.order.tolist(), parts, strict=True))
+    def fingerprint(self, place: int) -> bytes:
+        """Of the advertisement at a place of the roll."""
+        return self.prints[place * FINGERPRINT : (place + 1) * FINGERPRINT]
+
+    def places(self, clients: list[int]) -> list[int]:
+        """Where they stand on the roll; −1 for those who do not."""
+        order = self.order
+        found = np.minimum(np.searchsorted(order, clients), len(order) - 1)
+        return list(np.where(order[found] == clients, found, -1).tolist())
 
     @property
     def needed(self) -> int:
@@ -106,33 +118,62 @@ class State:
         return int(U32.unpack(self.threshold)[0])
 
     @property
+    def channel_key(self) -> bytes:
+        return self.advert[:KEY]
+
+    @property
+    def mask_key(self) -> bytes:
+        return self.advert[KEY : 2 * KEY]
+
+    def keyed(self, name: str) -> dict[int, tuple[bytes, bytes]]:
+        """Two keys for each of `holders` or `dealers`: of words, and of consents."""
+        entries = by_number(getattr(self, name), 2 * CHECK)
+        return {one: (both[:CHECK], both[CHECK:]) for one, both in entries.items()}
+
+    @property
     def neighbours(self) -> dict[int, bytes]:
-        """The mask keys of those it chose."""
-        keys = (self.mask_keys[at : at + KEY] for at in range(0, len(self.mask_keys), KEY))
-        return dict(zip(sorted(marked(self.chosen, self.order)), keys, strict=True))
+        """Their mask keys."""
+        return by_number(self.mask_keys, KEY)
+
+    @property
+    def dealt(self) -> dict[int, bytes]:
+        """Digests of what it dealt to each."""
+        return by_number(self.cases, CASE)
 
     @property
     def shares(self) -> dict[int, tuple[bytes, bytes]]:
         """Of others: of the seed of its own mask, and of its mask key's."""
-        entries = (self.held[at : at + HELD] for at in range(0, len(self.held), HELD))
-        return {U32.unpack_from(one)[0]: (one[U32.size : -SHARE], one[-SHARE:]) for one in entries}
+        entries = by_number(self.held, CONTENT)
+        return {one: (both[:SHARE], both[SHARE:]) for one, both in entries.items()}
 
 
+STAGES = {int(stage) for stage in Stage}
 PARTS = list(State.__dataclass_fields__)[1:]
+SHAPE = Struct(f"<B{len(PARTS)}I")  # the stage, and how long each part is
 SIZES = {
-    **dict.fromkeys(("channel_seed", "mask_seed", "own_seed"), SEED),
-    "fingerprint": FINGERPRINT,
+    "seed": SEED,
+    "advert": Advertisement.SIZE,
     "said": DIGEST,
     "threshold": U32.size,
 }
-MULTIPLES = {"roll": U32.size, "prints": FINGERPRINT, "mask_keys": KEY, "held": HELD}
-SEEDS = ["channel_seed", "mask_seed", "own_seed", "fingerprint"]
+MULTIPLES = {
+    "roll": U32.size,
+    "prints": FINGERPRINT,
+    "cases": U32.size + CASE,
+    "mask_keys": U32.size + KEY,
+    "holders": U32.size + 2 * CHECK,
+    "dealers": U32.size + 2 * CHECK,
+    "held": U32.size + CONTENT,
+}
+BEGUN = ["announced", "seed", "advert"]
 ROLL = ["said", "threshold", "roll", "chosen"]
 NEEDED = {
     Stage.IDLE: [],
-    Stage.ADVERTISED: ["announced", *SEEDS],
-    Stage.CHOSE: ["announced", *SEEDS, *ROLL, "prints"],
-    Stage.SHARED: ["announced", *SEEDS, *ROLL, "prints", "mask_keys"],
-    Stage.MASKED: ["announced", *ROLL, "sharing"],
-    Stage.CONSENTED: ["announced", *ROLL, "sharing", "survivors"],
+    Stage.ADVERTISED: BEGUN,
+    Stage.CHOSE: [*BEGUN, *ROLL, "prints"],
+    Stage.SHARED: [*BEGUN, *ROLL, "prints", "cases", "mask_keys", "holders"],
+    Stage.CHECKED: [*BEGUN, *ROLL, "cases", "mask_keys", "holders"],
+    Stage.ANSWERED: [*BEGUN, *ROLL, "mask_keys", "holders"],
+    Stage.MASKED: ["announced", *ROLL, "holders", "sharing"],
+    Stage.CONSENTED: ["announced", *ROLL, "holders", "sharing", "survivors"],
 }

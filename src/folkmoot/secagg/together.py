@@ -8,10 +8,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from folkmoot.kernels import on_threads
 from folkmoot.secagg.client import Answer, Random, Refused, step
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.messages import Announcement
+from folkmoot.secagg.messages import Announcement, kind_of
 from folkmoot.secagg.server import Aggregate, serve
+from folkmoot.secagg.work import SharedWork, Work
 
-STAGES = ("keys", "choice", "shares", "vector", "consent", "unmasking")
+STAGES = ("keys", "choice", "shares", "receipt", "vector", "consent", "unmasking")
+ANSWERS = "answers"  # an exchange with those of whom somebody complained, between receipt and vector
+NAMES = dict(zip((1, 3, 5, 7, 9, 11, 13, 15), (*STAGES[:4], ANSWERS, *STAGES[4:]), strict=True))  # by kind of message
+FORGETTING = ("receipt", "vector")  # after these nothing that two agreed on is needed again
 Answers = Callable[[int], Answer]  # from a client's number
 Drops = Callable[[str, int], bool]  # of (stage, client): whether it is gone before it answers
 Watch = Callable[[str, int, bytes, bytes], None]  # of (stage, client, received, sent)
@@ -30,17 +34,20 @@ def aggregate(
     drops: Drops | None = None,
     watch: Watch | None = None,
     random: Random = os.urandom,
+    states: dict[int, bytes] | None = None,
 ) -> Aggregate:
-    """Lead a round with these members; a client that is gone once stays away."""
+    """Lead a round with these members; a client that is gone once stays away. `states` are what they have stored."""
     first = next(iter(members.values()))
     server = serve(announcement, first.roster, sorted(members), first.policy)
-    states = dict.fromkeys(members, b"")
+    states = dict.fromkeys(members, b"") if states is None else states
+    work = SharedWork()
     outbox = next(server)
-    stages = iter(STAGES)
     while True:
-        stage = next(stages)
-        there = [client for client in outbox if drops is None or not drops(stage, client)]
-        replies = answered(members, states, {client: outbox[client] for client in there}, answers, random)
+        stage = stage_of(outbox)
+        there = {client: sent for client, sent in outbox.items() if drops is None or not drops(stage, client)}
+        replies = answered(members, states, there, answers, random, work)
+        if stage in FORGETTING:
+            work.forget()
         if watch is not None:
             for client, reply in replies.items():
                 watch(stage, client, outbox[client], reply)
@@ -51,12 +58,18 @@ def aggregate(
             return result
 
 
+def stage_of(outbox: Mapping[int, bytes]) -> str:
+    """The exchange that these messages begin; none is left where nobody is."""
+    return NAMES[kind_of(next(iter(outbox.values())))] if outbox else STAGES[-1]
+
+
 def answered(
     members: Mapping[int, Member],
     states: dict[int, bytes],
     inbox: dict[int, bytes],
     answers: Answers,
     random: Random,
+    work: Work | None = None,
 ) -> dict[int, bytes]:
     """One exchange, clients in threads; who refuses is silent."""
     clients = list(inbox)
@@ -66,7 +79,7 @@ def answered(
         for client in clients[lo:hi]:
             try:
                 states[client], replies[client] = step(
-                    members[client], states[client], inbox[client], answers(client), random
+                    members[client], states[client], inbox[client], answers(client), random, work
                 )
             except Refused:
                 continue

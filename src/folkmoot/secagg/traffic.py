@@ -1,7 +1,7 @@
 """Bytes that a round costs a client, message by message: computed from the same sizes that the messages are written by.
 
-Exact for a round from which nobody drops out, as a mean over the clients: how many others choose a client differs
-from one to the next, and is `degree` on average.
+Exact for a round in which nobody drops out and nobody complains, as a mean over the clients: how many others choose a
+client differs from one to the next, and is `degree` on average.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from functools import lru_cache
 from math import ceil
 
 from folkmoot.errors import InputError
+from folkmoot.secagg.dealing import MARKS, SHARE
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.member import Policy
-from folkmoot.secagg.messages import BOX, HEAD, SESSION, SHARE, Advertisement, Announcement
+from folkmoot.secagg.messages import BOX, DEALT, HEAD, SESSION, Advertisement, Announcement
 from folkmoot.secagg.parameters import FEWEST, MOST, Parameters
-from folkmoot.secagg.primitives import DIGEST, SIGNATURE
+from folkmoot.secagg.primitives import DIGEST, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
-from folkmoot.secagg.wire import U32, bitmap_size
+from folkmoot.secagg.wire import U32, U64, bitmap_size
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,18 @@ def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
             "keys": len(announcement.encode()),
             "choice": listed + 2 * number + (number + FINGERPRINT) * parameters.clients,
             "shares": listed + degree * (number + Advertisement.SIZE),
-            "vector": listed + bits + degree * (number + Advertisement.SIZE + BOX),
+            "receipt": listed + degree * (number + DEALT),
+            "vector": HEAD + bits,
             "consent": HEAD + bits,
-            "unmasking": listed + number + 2 * degree * (number + SIGNATURE),
+            "unmasking": listed + number + degree * (2 * (number + TAG) + SIGNATURE),
         },
         up={
             "keys": listed + Advertisement.SIZE,
             "choice": HEAD + bits,
-            "shares": listed + degree * (number + BOX),
-            "vector": HEAD + SIGNATURE + announcement.vector_size,
-            "consent": HEAD + SIGNATURE,
+            "shares": listed + degree * (number + BOX + MARKS) + 2 * U64.size * parameters.threshold,
+            "receipt": listed,
+            "vector": listed + SIGNATURE + degree * (number + TAG) + announcement.vector_size,
+            "consent": listed + degree * (number + TAG),
             "unmasking": listed + degree * (number + SHARE),
         },
     )

@@ -42,10 +42,11 @@ class Reader:
 
     def by_client(self, size: int, most: int) -> dict[int, bytes]:
         """So many bytes for each of some clients, in the order of their numbers, nobody twice."""
-        entries = [(self.number(U32), self.take(size)) for _ in range(self.count(U32.size + size, most))]
-        if any(a >= b for (a, _), (b, _) in pairwise(entries)):
+        count = self.count(U32.size + size, most)
+        entries = by_number(self.take(count * (U32.size + size)), size)
+        if len(entries) < count or any(a >= b for a, b in pairwise(entries)):
             raise Malformed("clients are not in order, or one stands there twice")
-        return dict(entries)
+        return entries
 
     def end(self) -> None:
         if self.at != len(self.data):
@@ -54,7 +55,21 @@ class Reader:
 
 def by_client(entries: Mapping[int, bytes]) -> bytes:
     """What `Reader.by_client` reads."""
-    return U32.pack(len(entries)) + b"".join(U32.pack(one) + entries[one] for one in sorted(entries))
+    return U32.pack(len(entries)) + written(entries)
+
+
+def written(entries: Mapping[int, bytes]) -> bytes:
+    """What `by_number` reads: in the order of numbers."""
+    pack = U32.pack
+    return b"".join([part for one in sorted(entries) for part in (pack(one), entries[one])])
+
+
+def by_number(data: bytes, size: int) -> dict[int, bytes]:
+    """Entries of a size, each after its client's number."""
+    step = U32.size + size
+    ids = np.frombuffer(data, dtype=np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": step}))["id"]
+    parts = [data[at : at + size] for at in range(U32.size, len(data), step)]
+    return dict(zip(ids.tolist(), parts, strict=True))
 
 
 def numbers(data: bytes) -> Ids:
@@ -69,10 +84,15 @@ def bitmap(marked: set[int], order: Ids) -> bytes:
 
 
 def marked(bits: bytes, order: Ids) -> set[int]:
-    if len(bits) != bitmap_size(len(order)) or (len(order) % 8 and bits[-1] >> len(order) % 8):
+    if not is_bitmap(bits, len(order)):
         raise Malformed("a bitmap does not fit the clients there are")
     on = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(order), bitorder="little")
     return set(order[on == 1].tolist())
+
+
+def is_bitmap(bits: bytes, clients: int) -> bool:
+    """One bit for each, and none left over."""
+    return len(bits) == bitmap_size(clients) and not (clients % 8 and bits[-1] >> clients % 8)
 
 
 def bitmap_size(clients: int) -> int:

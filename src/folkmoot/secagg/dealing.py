@@ -1,0 +1,118 @@
+"""Shares that can be checked one by one, before anyone relies on them and when they come back.
+
+A dealer blinds: beside the limbs of a secret, polynomials f_1 … f_5, it shares a random polynomial b. It marks: it
+publishes a hash of every share (limbs and blind). Then a challenge γ follows from all that it sealed and marked, and
+it publishes the line b + γ·f_1 + … + γ^5·f_5, which says nothing about the limbs, since b is uniform. A holder checks
+its share against mark and line. Shares that are not on polynomials of that degree miss the line, except with
+probability 5 / 2^61 for a dealing; a dealer that wants to cheat has to try about 2^58 of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.kernels import kernel
+from folkmoot.secagg import shamir
+from folkmoot.secagg.primitives import SEED, digest
+from folkmoot.secagg.shamir import PRIME, Numbers, evaluate, plus, times
+from folkmoot.secagg.wire import U32, U64
+
+COLUMNS = shamir.limbs_of(SEED) + 1  # limbs and blind
+SHARE = U64.size * COLUMNS
+CONTENT = 2 * SHARE  # of a box: a share of the own mask's seed, one of the mask key's
+MARK, CASE, CHALLENGE = 16, 16, U64.size
+MARKS, VALUES = 2 * MARK, 2 * U64.size
+OWN, MASKING = 0, 1  # which of the two
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """Both secrets of a client in shares, and the polynomials that they lie on."""
+
+    contents: list[bytes] = field(repr=False)  # by place among the holders
+    coefficients: tuple[Numbers, Numbers] = field(repr=False)
+
+    def lines(self, challenge: int) -> bytes:
+        """What is published of both, one after the other."""
+        return b"".join(combine(half, challenge).astype("<u8").tobytes() for half in self.coefficients)
+
+
+def coins_needed(threshold: int) -> int:
+    return 2 * 16 * (COLUMNS * threshold - (COLUMNS - 1))
+
+
+def deal(own_seed: bytes, mask_seed: bytes, holders: int, threshold: int, coins: bytes) -> Dealing:
+    half = len(coins) // 2
+    halves = polynomials(own_seed, threshold, coins[:half]), polynomials(mask_seed, threshold, coins[half:])
+    shares = np.empty((holders, 2 * COLUMNS), dtype=np.uint64)
+    evaluate(np.hstack(halves), shares)
+    data = shares.astype("<u8").tobytes()
+    return Dealing([data[at : at + CONTENT] for at in range(0, len(data), CONTENT)], halves)
+
+
+def polynomials(secret: bytes, threshold: int, coins: bytes) -> Numbers:
+    """A column for each limb, whose value at 0 it is, and one for the blind."""
+    limbs = shamir.to_limbs(secret)
+    return np.concatenate([limbs, shamir.random_field(coins)]).reshape(threshold, COLUMNS)
+
+
+def mark(state: bytes, dealer: int, holder: int, content: bytes) -> bytes:
+    """Both marks of what is in a box."""
+    head = state + U32.pack(dealer) + U32.pack(holder)
+    own, masking = content[:SHARE], content[SHARE:]
+    return sha256(b"own" + head + own).digest()[:MARK] + sha256(b"mask" + head + masking).digest()[:MARK]
+
+
+def mark_of(which: int, state: bytes, dealer: int, holder: int, share: bytes) -> bytes:
+    """The mark of one share."""
+    name = b"mask" if which else b"own"
+    return sha256(name + state + U32.pack(dealer) + U32.pack(holder) + share).digest()[:MARK]
+
+
+def challenge_of(state: bytes, dealer: int, sealed: bytes) -> int:
+    """From all boxes and marks of a dealer."""
+    return int.from_bytes(digest(b"challenge", state, U32.pack(dealer), sealed)[:16], "little") % PRIME
+
+
+def case_of(sealed: bytes, values: bytes, challenge: int) -> bytes:
+    """A digest of what one holder is given: its box and marks, what the lines say of it, and the challenge."""
+    return sha256(b"case" + sealed + values + U64.pack(challenge)).digest()[:CASE]
+
+
+def values_of(lines: bytes, holders: int) -> list[bytes] | None:
+    """What both lines say of each holder; None where they are not of this field."""
+    coefficients = np.frombuffer(lines, dtype="<u8").astype(np.uint64).reshape(2, -1).T
+    if (coefficients >= PRIME).any():
+        return None
+    out = np.empty((holders, 2), dtype=np.uint64)
+    evaluate(np.ascontiguousarray(coefficients), out)
+    data = out.astype("<u8").tobytes()
+    return [data[at : at + VALUES] for at in range(0, len(data), VALUES)]
+
+
+def are_on_lines(shares: Sequence[bytes], challenges: Sequence[int], values: Sequence[bytes]) -> NDArray[np.bool_]:
+    """Whether each share has the value that its line says."""
+    rows = np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(-1, COLUMNS)
+    said = np.frombuffer(b"".join(values), dtype="<u8").astype(np.uint64)
+    out = np.empty(len(rows), dtype=np.uint64)
+    combine_rows(rows, np.array(challenges, dtype=np.uint64), out)
+    return (out == said) & (rows < PRIME).all(axis=1)
+
+
+def combine(rows: Numbers, challenge: int) -> Numbers:
+    out = np.empty(len(rows), dtype=np.uint64)
+    combine_rows(rows, np.full(len(rows), challenge, dtype=np.uint64), out)
+    return out
+
+
+@kernel
+def combine_rows(rows: Numbers, challenges: Numbers, out: Numbers) -> None:
+    """blind + γ·limb + γ²·limb + …, by Horner's rule; numbers not of the field give something, not an error."""
+    for k in range(len(rows)):
+        value = np.uint64(0)
+        for column in range(rows.shape[1] - 2, -1, -1):
+            value = times(plus(value, rows[k, column]), challenges[k])
+        out[k] = plus(value, rows[k, -1])

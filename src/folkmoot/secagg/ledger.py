@@ -1,0 +1,54 @@
+"""What a client remembers of the rounds it was in: which questions it answered, and how many rounds came to nothing.
+
+A question is answered once: summed again over other clients, the two sums would show those who are in one of them
+alone. A server that breaks off rounds until a client's neighbours are to its liking is stopped by the count.
+"""
+
+from dataclasses import dataclass, replace
+
+from folkmoot.secagg.messages import SESSION, Announcement
+from folkmoot.secagg.primitives import DIGEST
+from folkmoot.secagg.wire import U32, Malformed, Reader
+
+ENTRY = SESSION + U32.size + DIGEST  # session, round, question
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Of one client, over all sessions."""
+
+    begun: int = 0  # rounds in which it drew neighbours
+    finished: int = 0  # of them, those that it was in to the end
+    entries: bytes = b""  # session, round and question of each answer
+
+    def encode(self) -> bytes:
+        return U32.pack(self.begun) + U32.pack(self.finished) + self.entries if self.begun else b""
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Ledger":
+        if not data:
+            return cls()
+        reader = Reader(data)
+        begun, finished = reader.number(U32), reader.number(U32)
+        if not begun or finished > begun or (len(data) - 2 * U32.size) % ENTRY:
+            raise Malformed("a ledger is not one that a client stores")
+        return cls(begun, finished, data[2 * U32.size :])
+
+    def has_answered(self, announcement: Announcement) -> bool:
+        questions = (self.entries[at - DIGEST : at] for at in range(ENTRY, len(self.entries) + 1, ENTRY))
+        return announcement.question in questions
+
+    @property
+    def unfinished(self) -> int:
+        """Rounds that came to nothing, less those that did not: a long life has its accidents."""
+        return self.begun - 2 * self.finished
+
+    def begin(self) -> "Ledger":
+        return replace(self, begun=self.begun + 1)
+
+    def answer(self, announcement: Announcement) -> "Ledger":
+        entry = announcement.session + U32.pack(announcement.round) + announcement.question
+        return replace(self, entries=self.entries + entry)
+
+    def finish(self) -> "Ledger":
+        return replace(self, finished=self.finished + 1)

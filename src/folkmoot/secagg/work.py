@@ -1,0 +1,57 @@
+"""What a client works out about each of its neighbours; many clients in one process need not do it at both ends."""
+
+from folkmoot.secagg.keys import fingerprint, remainder
+from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, derived_from_agreed, is_signed
+from folkmoot.secagg.wire import U32
+
+
+class Work:
+    """As a client does it by itself."""
+
+    def fingerprint(self, announced: bytes, identity: bytes, client: int, body: bytes) -> bytes | None:
+        """Of what an advertisement says after its number; None where its client did not sign it for this round."""
+        content, signature = body[:-SIGNATURE], body[-SIGNATURE:]
+        keys, commitment = (content[:KEY], content[KEY : 2 * KEY]), content[2 * KEY :]
+        if not is_signed(identity, signature, "advertisement", announced, U32.pack(client), *keys, commitment):
+            return None
+        return fingerprint(client, *keys, remainder(commitment, signature))
+
+    def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:  # noqa: ARG002 - others go by it
+        """Of a private key, whose public one is `mine`, with somebody's public one; None where that is no good."""
+        return agreed(private, theirs)
+
+    def keys(self, secret: bytes, purpose: bytes, size: int) -> bytes:
+        """From a secret that two have agreed on."""
+        return derived_from_agreed(secret, purpose, size)
+
+
+class SharedWork(Work):
+    """What one client has worked out, the next is given. For simulations: nobody has secrets from this object."""
+
+    def __init__(self) -> None:
+        self._prints: dict[tuple[bytes, int, bytes], bytes | None] = {}
+        self._secrets: dict[bytes, bytes | None] = {}
+        self._keys: dict[bytes, bytes] = {}
+
+    def fingerprint(self, announced: bytes, identity: bytes, client: int, body: bytes) -> bytes | None:
+        name = announced, client, body
+        if name not in self._prints:
+            self._prints[name] = super().fingerprint(announced, identity, client, body)
+        return self._prints[name]
+
+    def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:
+        pair = mine + theirs if mine < theirs else theirs + mine
+        if pair not in self._secrets:
+            self._secrets[pair] = super().secret(private, mine, theirs)
+        return self._secrets[pair]
+
+    def keys(self, secret: bytes, purpose: bytes, size: int) -> bytes:
+        name = secret + purpose
+        if name not in self._keys:
+            self._keys[name] = super().keys(secret, purpose, size)
+        return self._keys[name]
+
+    def forget(self) -> None:
+        """What two agreed on."""
+        self._secrets.clear()
+        self._keys.clear()
