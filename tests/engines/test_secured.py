@@ -85,8 +85,8 @@ def gradient(items: int) -> Gradient:
     return Gradient(x=np.full(items, 0.1), whole=5.0, key=1, single=5.0, bits=4, stochastic=True)
 
 
-def votes(items: int) -> Votes:
-    return Votes(x=np.zeros(items), whole=5.0, key=1, votes=2, sum=5.0 * items, bits=8)
+def votes(items: int, key: int = 1) -> Votes:
+    return Votes(x=np.zeros(items), whole=5.0, key=key, votes=2, sum=5.0 * items, bits=8)
 
 
 def everyone(objective: FacilityLocation, query: Any, number: int = 0) -> Ask:
@@ -124,7 +124,7 @@ def test_after_a_sketch_that_does_not_decode_the_next_vectors_are_written_out(mo
         patch.setattr(Sketch, "decode", Mock(side_effect=SketchFailed("no room")))
         assert engine(everyone(objective, votes(5_000))).lost
     for number in (1, 2):
-        assert not engine(everyone(objective, votes(5_000), number)).lost
+        assert not engine(everyone(objective, votes(5_000, key=1 + number), number)).lost
     assert [bool(one.room) for one in seen] == [True, False, True]
 
 

@@ -108,11 +108,18 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
     pairs: list[tuple[int, int]] = []
     so_far: Evidence | None = None
     tests = whole = 0
+    everyone, left = problem.talk.population.asks_everyone(problem.jury), list[Mask]()
+
+    def is_new(other: Mask) -> bool:
+        """Where everybody is asked there is no going back: the same question would be put to the same clients."""
+        return not everyone or not any((other == one).all() for one in left)
+
     for turn in range(rounds):
         if so_far is None:
-            pairs = swaps(matroid, chosen, shortlist)
-            different = [rival for rival in rivals if (rival != chosen).any()]
-            others, whole = [*different, *(swapped(chosen, a, b) for a, b in pairs), *leaps], len(different)
+            pairs = [(a, b) for a, b in swaps(matroid, chosen, shortlist) if is_new(swapped(chosen, a, b))]
+            different = [rival for rival in rivals if (rival != chosen).any() and is_new(rival)]
+            others = [*different, *(swapped(chosen, a, b) for a, b in pairs), *filter(is_new, leaps)]
+            whole = len(different)
             tests = len(others)
         if not others:
             break
@@ -125,6 +132,7 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)
             leaps = leaps_of(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
+            left.append(chosen)
             chosen, so_far = others[best], None
             continue
         hopeful = np.flatnonzero((so_far.mean > 0) & (so_far.variance > 0))

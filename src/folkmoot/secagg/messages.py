@@ -5,7 +5,7 @@ another time or place is not taken for one of here and now. There is one way to 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -106,6 +106,7 @@ class Announcement(Message):
         return self.head() + self.question + self.roster + numbers + U64.pack(self.largest)
 
     @classmethod
+    @lru_cache(maxsize=16)  # it is looked at in every step
     def decode(cls, data: bytes) -> "Announcement":
         reader, session, number = cls.opened(data)
         question, roster = reader.take(DIGEST), reader.take(DIGEST)

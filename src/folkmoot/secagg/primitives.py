@@ -1,5 +1,5 @@
-"""The cryptography that is not ours: X25519 from libsodium (PyNaCl), which leaves Python's lock while it works; HKDF,
-AES and Ed25519 from `cryptography`; SHA-256 and BLAKE2 from Python. Nothing else.
+"""The cryptography that is not ours: X25519 from libsodium (PyNaCl), which leaves Python's lock while it works; AES and
+Ed25519 from `cryptography`; SHA-256 and keyed BLAKE2 from Python. Nothing else.
 
 Every derivation names its purpose and the state of the session it belongs to, so that no key of one round, purpose
 or pair of clients is ever a key of another.
@@ -14,8 +14,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.ciphers.modes import CTR
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from nacl.exceptions import CryptoError
 
@@ -37,8 +35,16 @@ def digest(*parts: bytes) -> bytes:
 
 
 def derived(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes:
-    """A key from a uniform secret."""
-    return HKDFExpand(SHA256(), size, digest(purpose.encode(), *context)).derive(secret)
+    """A key from a secret that nobody else has."""
+    return keyed(secret, digest(purpose.encode(), *context), size)
+
+
+def keyed(key: bytes, said: bytes, size: int) -> bytes:
+    """What nobody can tell from chance, or write, who does not have the key: keyed BLAKE2, up to 64 bytes.
+
+    A secret that was agreed on is not uniform, but nobody knows it; libsodium derives its session keys the same way.
+    """
+    return blake2b(said, key=key, digest_size=size).digest()
 
 
 def agreed(private: bytes, public: bytes) -> bytes | None:
@@ -51,11 +57,6 @@ def agreed(private: bytes, public: bytes) -> bytes | None:
         return None
 
 
-def derived_from_agreed(secret: bytes, purpose: bytes, size: int) -> bytes:
-    """Keys from an agreed secret, which is not uniform by itself."""
-    return HKDF(SHA256(), size, None, purpose).derive(secret)
-
-
 def public_of(private: bytes) -> bytes:
     return bytes(crypto_scalarmult_base(private))
 
@@ -66,8 +67,8 @@ def spread(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
 
 
 def tag(key: bytes, said: bytes) -> bytes:
-    """What only the two who have the key can write: keyed BLAKE2."""
-    return blake2b(said, key=key, digest_size=TAG).digest()
+    """What only the two who have the key can write."""
+    return keyed(key, said, TAG)
 
 
 def sealed(key: bytes, plain: bytes, bound_to: bytes) -> bytes:

@@ -41,7 +41,7 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import ANY_KEY, agreed, derived_from_agreed, is_signed
+from folkmoot.secagg.primitives import ANY_KEY, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.wire import Malformed, bitmap, by_client, marked
 from folkmoot.sets import Ids
@@ -337,7 +337,7 @@ def masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[
         for other in left:
             secret = agreed(private, recovery.adverts[other].mask_key)
             assert secret is not None, "keys of low order are not on the roll"
-            key = derived_from_agreed(secret, pair_purpose(state, owner, other), MASK_KEY)
+            key = keyed(secret, pair_purpose(state, owner, other), MASK_KEY)
             (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
     return added, taken
 

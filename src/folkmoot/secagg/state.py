@@ -66,22 +66,20 @@ class State:
             raise Malformed("a stored state is not one that a client stores")
         stage, *sizes = SHAPE.unpack_from(data)
         ends = list(accumulate(sizes, initial=SHAPE.size))
-        state = cls(Stage(stage) if stage in STAGES else Stage.IDLE, *(data[lo:hi] for lo, hi in pairwise(ends)))
-        if state.stage != stage or ends[-1] != len(data) or not state.is_whole():
+        if (
+            stage not in STAGES
+            or ends[-1] != len(data)
+            or not are_possible(Stage(stage), dict(zip(PARTS, sizes, strict=True)))
+        ):
+            raise Malformed("a stored state is not one that a client stores")
+        state = cls(Stage(stage), *(data[lo:hi] for lo, hi in pairwise(ends)))
+        if not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
         return state
 
     def is_whole(self) -> bool:
-        """Every part there that the stage needs, each of a size that it can have."""
+        """What sizes do not tell."""
         on_roll = len(self.roll) // U32.size
-        if not all(getattr(self, name) for name in NEEDED[self.stage]):
-            return False
-        if any(len(getattr(self, name)) not in (0, size) for name, size in SIZES.items()):
-            return False
-        if any(len(getattr(self, name)) % size for name, size in MULTIPLES.items()):
-            return False
-        if len(self.prints) // FINGERPRINT not in (0, on_roll):
-            return False
         if any(bits and not is_bitmap(bits, on_roll) for bits in (self.chosen, self.sharing, self.survivors)):
             return False
         if self.announced:
@@ -145,6 +143,16 @@ class State:
         """Of others: of the seed of its own mask, and of its mask key's."""
         entries = by_number(self.held, CONTENT)
         return {one: (both[:SHARE], both[SHARE:]) for one, both in entries.items()}
+
+
+def are_possible(stage: Stage, sizes: dict[str, int]) -> bool:
+    """Every part there that the stage needs, each of a size that it can have."""
+    return (
+        all(sizes[name] for name in NEEDED[stage])
+        and all(sizes[name] in (0, size) for name, size in SIZES.items())
+        and not any(sizes[name] % size for name, size in MULTIPLES.items())
+        and sizes["prints"] // FINGERPRINT in (0, sizes["roll"] // U32.size)
+    )
 
 
 STAGES = {int(stage) for stage in Stage}

@@ -1,21 +1,25 @@
 """All parties of a round in one process: every byte of the protocol, no network. For tests and for simulation."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.kernels import on_threads
 from folkmoot.secagg.client import Answer, Random, Refused, step
+from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.messages import Announcement, kind_of
+from folkmoot.secagg.messages import Announcement, Neighbours, kind_of
+from folkmoot.secagg.primitives import KEY
 from folkmoot.secagg.server import Aggregate, serve
+from folkmoot.secagg.state import State
 from folkmoot.secagg.work import SharedWork, Work
 
 STAGES = ("keys", "choice", "shares", "receipt", "vector", "consent", "unmasking")
 ANSWERS = "answers"  # an exchange with those of whom somebody complained, between receipt and vector
 NAMES = dict(zip((1, 3, 5, 7, 9, 11, 13, 15), (*STAGES[:4], ANSWERS, *STAGES[4:]), strict=True))  # by kind of message
 FORGETTING = ("receipt", "vector")  # after these nothing that two agreed on is needed again
+LONG = 1 << 15  # numbers from which on clients work in threads: with fewer they only wait for each other's lock
 Answers = Callable[[int], Answer]  # from a client's number
 Drops = Callable[[str, int], bool]  # of (stage, client): whether it is gone before it answers
 Watch = Callable[[str, int, bytes, bytes], None]  # of (stage, client, received, sent)
@@ -45,7 +49,8 @@ def aggregate(
     while True:
         stage = stage_of(outbox)
         there = {client: sent for client, sent in outbox.items() if drops is None or not drops(stage, client)}
-        replies = answered(members, states, there, answers, random, work)
+        work.agree(ends_of(stage, states, there))
+        replies = answered(members, states, there, answers, random, work, in_turn=announcement.words < LONG)
         if stage in FORGETTING:
             work.forget()
         if watch is not None:
@@ -56,6 +61,20 @@ def aggregate(
         except StopIteration as end:
             result: Aggregate = end.value
             return result
+
+
+def ends_of(stage: str, states: dict[int, bytes], outbox: Mapping[int, bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """The keys that clients are about to agree with: their own private and public, and another's."""
+    for client, message in outbox.items() if stage in ("shares", "vector") else ():
+        state = State.decode(states[client])
+        if stage == "shares":
+            bodies = Neighbours.decode(message, len(state.order)).adverts.values()
+            private, mine, others = channel_private(state.seed), state.channel_key, [body[:KEY] for body in bodies]
+        else:
+            private, mine = mask_private(mask_seed(state.seed)), state.mask_key
+            others = list(state.neighbours.values())
+        for other in others:
+            yield private, mine, other
 
 
 def stage_of(outbox: Mapping[int, bytes]) -> str:
@@ -70,8 +89,9 @@ def answered(
     answers: Answers,
     random: Random,
     work: Work | None = None,
+    in_turn: bool = False,
 ) -> dict[int, bytes]:
-    """One exchange, clients in threads; who refuses is silent."""
+    """One exchange, clients in threads or in turn; who refuses is silent."""
     clients = list(inbox)
     replies: dict[int, bytes] = {}
 
@@ -84,5 +104,8 @@ def answered(
             except Refused:
                 continue
 
-    on_threads(some, [(at, at + 1) for at in range(len(clients))])
+    if in_turn:
+        some(0, len(clients))
+    else:
+        on_threads(some, [(at, at + 1) for at in range(len(clients))])
     return replies

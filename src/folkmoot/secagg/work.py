@@ -1,8 +1,13 @@
 """What a client works out about each of its neighbours; many clients in one process need not do it at both ends."""
 
+from collections.abc import Iterable
+
+from folkmoot.kernels import on_threads
 from folkmoot.secagg.keys import fingerprint, remainder
-from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, derived_from_agreed, is_signed
+from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed
 from folkmoot.secagg.wire import U32
+
+AT_ONCE = 64  # agreements
 
 
 class Work:
@@ -22,7 +27,7 @@ class Work:
 
     def keys(self, secret: bytes, purpose: bytes, size: int) -> bytes:
         """From a secret that two have agreed on."""
-        return derived_from_agreed(secret, purpose, size)
+        return keyed(secret, purpose, size)
 
 
 class SharedWork(Work):
@@ -33,6 +38,17 @@ class SharedWork(Work):
         self._secrets: dict[bytes, bytes | None] = {}
         self._keys: dict[bytes, bytes] = {}
 
+    def agree(self, ends: Iterable[tuple[bytes, bytes, bytes]]) -> None:
+        """Private key, its public one, and another's: worked out in threads, without Python's lock, once per pair."""
+        wanted = {pair_of(mine, theirs): (private, theirs) for private, mine, theirs in ends}
+        missing = [(pair, *ends) for pair, ends in wanted.items() if pair not in self._secrets]
+
+        def some(lo: int, hi: int) -> None:
+            for pair, private, theirs in missing[lo:hi]:
+                self._secrets[pair] = agreed(private, theirs)
+
+        on_threads(some, [(at, min(at + AT_ONCE, len(missing))) for at in range(0, len(missing), AT_ONCE)])
+
     def fingerprint(self, announced: bytes, identity: bytes, client: int, body: bytes) -> bytes | None:
         name = announced, client, body
         if name not in self._prints:
@@ -40,7 +56,7 @@ class SharedWork(Work):
         return self._prints[name]
 
     def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:
-        pair = mine + theirs if mine < theirs else theirs + mine
+        pair = pair_of(mine, theirs)
         if pair not in self._secrets:
             self._secrets[pair] = super().secret(private, mine, theirs)
         return self._secrets[pair]
@@ -55,3 +71,7 @@ class SharedWork(Work):
         """What two agreed on."""
         self._secrets.clear()
         self._keys.clear()
+
+
+def pair_of(one: bytes, other: bytes) -> bytes:
+    return one + other if one < other else other + one
