@@ -1,8 +1,8 @@
 """Adding masks to a vector, at the speed of the cipher.
 
 Vectors are added in machine words, 32 or 64 bits, and cut to the ring when they are packed: the ring divides the
-word. Work goes tile by tile, so that a stretch of keystream is added while it is still in the nearest cache; long
-vectors are cut between the threads, since a counter can begin anywhere.
+word. Work goes tile by tile, so that a stretch of keystream is added while it is still in a near cache; threads
+share the keys, each with a total of its own, so that a key is set up once.
 """
 
 from collections.abc import Sequence
@@ -12,35 +12,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.primitives import CIPHER_BLOCK, stream
+from folkmoot.secagg.primitives import stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
-TILE = 1 << 19  # bytes: with the keystream beside it, this fits the second cache
+TILE = 1 << 18  # bytes: large enough that threads seldom wait for the interpreter; two of them fit the second cache
+AT_ONCE = 64  # ciphers
+CACHE_LINE = 64  # bytes; additions that straddle lines take half as long again
 
 
 def as_words(numbers: NDArray[Any], ring_bits: int) -> Words:
     """Numbers in the smallest word that holds the ring; a copy, which may be changed."""
-    return numbers.astype(np.uint32) if ring_bits <= 32 else numbers.astype(np.uint64)
+    words = zero_words(len(numbers), np.dtype(np.uint32 if ring_bits <= 32 else np.uint64))
+    words[:] = numbers
+    return words
+
+
+def zero_words(length: int, dtype: np.dtype[Any]) -> Words:
+    """From the start of a cache line on."""
+    room = np.zeros(length * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
+    start = -room.ctypes.data % CACHE_LINE
+    return room[start : start + length * dtype.itemsize].view(dtype)
 
 
 def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ()) -> None:
     """words ± the mask of each key, in place."""
-    tiles = -(-words.nbytes // TILE)
-    share = -(-tiles // thread_count()) * TILE // words.itemsize
-    cuts = [(at, min(at + share, len(words))) for at in range(0, len(words), share)]
-    on_threads(lambda lo, hi: add_stretch(words, lo, hi, added, taken), cuts)
+    keys = [*added, *taken]
+    workers = thread_count() if words.nbytes > TILE else 1
+    share = max(-(-len(keys) // workers), 1)
+
+    def some(lo: int, hi: int) -> Words:
+        total = zero_words(len(words), words.dtype) if lo else words
+        for first in range(lo, hi, AT_ONCE):
+            last = min(first + AT_ONCE, hi)
+            add_streams(total, keys[first:last], max(len(added) - first, 0))
+        return total
+
+    for part in on_threads(some, [(at, min(at + share, len(keys))) for at in range(0, len(keys), share)])[1:]:
+        np.add(words, part, out=words)
 
 
-def add_stretch(words: Words, lo: int, hi: int, added: Sequence[bytes], taken: Sequence[bytes]) -> None:
-    """The same from one place to another; `lo` is the start of a tile."""
-    size, block = words.itemsize, lo * words.itemsize // CIPHER_BLOCK
-    plus = [(stream(key, block).update_into, np.add) for key in added]
-    streams = plus + [(stream(key, block).update_into, np.subtract) for key in taken]
-    tile_size = min(TILE, (hi - lo) * size)
-    zeros, buffer = memoryview(bytes(tile_size)), bytearray(tile_size)
-    mask = np.frombuffer(buffer, dtype=words.dtype.newbyteorder("<"))
-    for first in range(lo, hi, tile_size // size):
-        tile = words[first : min(first + tile_size // size, hi)]
+def add_streams(words: Words, keys: Sequence[bytes], plus: int) -> None:
+    """The masks of the first `plus` keys are added, the others taken."""
+    streams = [(stream(key).update_into, np.add if at < plus else np.subtract) for at, key in enumerate(keys)]
+    step = min(TILE // words.itemsize, len(words))
+    mask = zero_words(step, words.dtype.newbyteorder("<"))
+    zeros, buffer = memoryview(bytes(mask.nbytes)), mask.view(np.uint8).data
+    for first in range(0, len(words), step):
+        tile = words[first : first + step]
         some_zeros, some_mask = zeros[: tile.nbytes], mask[: len(tile)]
         for generate, move in streams:
             generate(some_zeros, buffer)
