@@ -7,6 +7,7 @@ of this round counts as not sent, and is remembered.
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -49,6 +50,7 @@ from folkmoot.sets import Ids
 T = TypeVar("T")
 Outbox: TypeAlias = dict[int, bytes]
 Inbox: TypeAlias = dict[int, bytes]
+PAIRS_AT_ONCE = 64  # agreements of one thread
 Graph: TypeAlias = dict[int, dict[int, bytes]]  # by one client and another, what goes between them
 
 
@@ -324,22 +326,30 @@ def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> W
 
 def masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
     """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
-    added, taken = list[bytes](), list[bytes]()
     dealers = recovery.dealers
-    for owner in sorted(dealers):
-        if owner in alive:
-            taken.append(own_mask_key(recovery.own_seed(owner), state))
-            continue
+    taken = [own_mask_key(recovery.own_seed(owner), state) for owner in sorted(alive)]
+    pairs = list[tuple[int, int, bytes]]()
+    for owner in sorted(dealers.keys() - alive):
         left = sorted(one for one in alive if owner in dealers[one].sealed or one in dealers[owner].sealed)
-        if not left:
-            continue
-        private = mask_private(recovery.mask_seed(owner))
-        for other in left:
-            secret = agreed(private, recovery.adverts[other].mask_key)
-            assert secret is not None, "keys of low order are not on the roll"
-            key = keyed(secret, pair_purpose(state, owner, other), MASK_KEY)
-            (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
+        if left:
+            private = mask_private(recovery.mask_seed(owner))
+            pairs += [(owner, other, private) for other in left]
+
+    def keys(lo: int, hi: int) -> list[bytes]:
+        return [pair_key(recovery.adverts, state, *pair) for pair in pairs[lo:hi]]
+
+    found = on_threads(keys, [(at, min(at + PAIRS_AT_ONCE, len(pairs))) for at in range(0, len(pairs), PAIRS_AT_ONCE)])
+    added = list[bytes]()
+    for (owner, other, _), key in zip(pairs, chain.from_iterable(found), strict=True):
+        (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
     return added, taken
+
+
+def pair_key(adverts: dict[int, Advertisement], state: bytes, owner: int, other: int, private: bytes) -> bytes:
+    """Of the mask between one whose private key is known by now and another."""
+    secret = agreed(private, adverts[other].mask_key)
+    assert secret is not None, "keys of low order are not on the roll"
+    return keyed(secret, pair_purpose(state, owner, other), MASK_KEY)
 
 
 def decoded(announcement: Announcement, total: Words, state: bytes) -> Ids:
