@@ -58,6 +58,9 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
         cells.append(("Sent by a client", sent, "in a round it takes part in, on average"))
         hides = f"{called} in the sum that hides least"
         cells.append(("Smallest sum", shown(count(cost.smallest), "cost.smallest", cost.smallest), hides))
+        if (apart := result.smallest_difference) is not None:
+            least = shown(count(apart.clients), "smallest_difference.clients", apart.clients)
+            cells.append(("Smallest difference", least, f"{called} in only one of two comparable sums"))
     else:
         of = f"of {count(result.n_items)} {clean(story.items_called)}"
         cells.append(("Chosen", shown(count(len(result.selected)), "story.chosen", len(result.selected)), of))
@@ -261,11 +264,11 @@ def costs(story: Story) -> Markup:
 
 
 def revealed(story: Story) -> Markup:
-    told, warns = sentences.smallest(story)
     hidden = sentences.unprotected(story)
     words: list[Part] = [element("p", sentences.threat(story), class_="lead")]
-    if told:
-        words.append(element("p", told, class_="warning" if warns else None))
+    for told, warns in (sentences.smallest(story), sentences.difference(story)):
+        if told:
+            words.append(element("p", told, class_="warning" if warns else None))
     if hidden:
         words += [element("h3", "What is not protected"), element("ul", *(element("li", line) for line in hidden))]
     told_all = element("div", *words, class_="prose")
