@@ -136,7 +136,7 @@ def test_what_subtracting_two_sums_shows() -> None:
     told, warns = difference(SHAPES["one apart"])
     assert "differ by 1 client (rounds 4 and 5): subtracting them shows what that client answered" in told
     assert warns
-    assert "Here that is at least 1." in " ".join(unprotected(SHAPES["one apart"]))
+    assert "closest sums of this run differ by 1 client." in " ".join(unprotected(SHAPES["one apart"]))
     told, warns = difference(SHAPES["far apart"])
     assert "differ by 190 of them or more (rounds 2 and 9)" in told
     assert not warns

@@ -57,10 +57,9 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
         sent = shown(size(cost.mean_up), "cost.mean_up", cost.mean_up)
         cells.append(("Sent by a client", sent, "in a round it takes part in, on average"))
         hides = f"{called} in the sum that hides least"
-        cells.append(("Smallest sum", shown(count(cost.smallest), "cost.smallest", cost.smallest), hides))
         if (apart := result.smallest_difference) is not None:
-            least = shown(count(apart.clients), "smallest_difference.clients", apart.clients)
-            cells.append(("Smallest difference", least, f"{called} in only one of two comparable sums"))
+            hides += f"; the smallest difference of two sums is {count(apart.clients)}"
+        cells.append(("Smallest sum", shown(count(cost.smallest), "cost.smallest", cost.smallest), hides))
     else:
         of = f"of {count(result.n_items)} {clean(story.items_called)}"
         cells.append(("Chosen", shown(count(len(result.selected)), "story.chosen", len(result.selected)), of))

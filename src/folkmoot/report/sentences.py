@@ -247,8 +247,9 @@ def unprotected(story: Story) -> list[str]:
         *shards,
         f"The sums themselves: secure aggregation hides answers, not sums, and those of {many} taken together may tell "
         "something about a person, above all where cohorts are small or differ by few.",
-        "Differences of sums: who is in one of two sums but not in the other answered their difference, wherever "
-        f"nobody else’s answer changed.{_at_least(story.result)} Combinations of more than two sums are not examined.",
+        "Differences of sums: subtracting one sum from another shows what those clients answered who are in only "
+        f"one of the two, wherever nobody else’s answer changed.{_closest(story.result)} Combinations of more than two "
+        "sums are not examined.",
         "The answer against lies: a client can send any numbers within its range and nobody sees them, so enough "
         "false answers move the sums (poisoning).",
         "Who took part: the server knows which clients answered, and when.",
@@ -256,13 +257,11 @@ def unprotected(story: Story) -> list[str]:
     ]
 
 
-def _at_least(result: Result) -> str:
+def _closest(result: Result) -> str:
     apart = result.smallest_difference
-    return (
-        ""
-        if apart is None
-        else f" Here {'that is' if apart.clients == 1 else 'those are'} at least {count(apart.clients)}."
-    )
+    if apart is None:
+        return ""
+    return f" The two closest sums of this run differ by {count(apart.clients)} client{'s' * (apart.clients > 1)}."
 
 
 def seeds_of(comparison: Comparison) -> str:
