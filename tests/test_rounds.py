@@ -128,7 +128,7 @@ def asking(*asks: Ask) -> Run[list[Sum]]:
 
 def test_sums_go_through_as_they_are() -> None:
     asks = [weighing(Magnitude(), weight) for weight in (3, 4)]
-    sums = [Sum(np.minimum(np.arange(Magnitude().length), k), k, 1, k) for k in (1, 2)]
+    sums = [Sum(np.minimum(np.arange(Magnitude().length), k), k, 5, k) for k in (1, 2)]
     heard: list[Ask] = []
 
     def engine(ask: Ask) -> Sum:
@@ -147,7 +147,7 @@ def test_nobody_is_asked_what_does_not_fit() -> None:
 
     def engine(ask: Ask) -> Sum:
         heard.append(ask)
-        return Sum(np.zeros(ask.query.length, dtype=np.int64), 1, 1, 1)
+        return Sum(np.zeros(ask.query.length, dtype=np.int64), 1, 5, 1)
 
     with pytest.raises(InputError, match="need 64 bits"):
         drive(asking(weighing(Magnitude(), 2**63)), engine)
@@ -174,20 +174,30 @@ def test_what_cannot_be_a_sum_is_refused(answer: Any) -> None:
         drive(asking(weighing(Magnitude(), 5)), lambda _: answer)
 
 
+@pytest.mark.parametrize("present", [None, [1, 1, 1, 0, 0], [1, 1], np.array([1, 1, 0, 0, 0])])
+def test_a_sum_says_who_is_in_it(present: Any) -> None:
+    marks = np.array(present, dtype=bool) if isinstance(present, list) else present
+    answer = Sum(np.zeros(Magnitude().length, dtype=np.int64), 2, 2, 5, present=marks)
+    with pytest.raises(RoundFailed, match="the engine does not say which 2 clients are in its sum"):
+        drive(asking(weighing(Magnitude(), 5)), lambda _: answer)
+
+
 # Asking again.
 
 
 class Deaf:
-    """Nobody answers the first so many rounds."""
+    """Nobody answers the first so many rounds; in some of those, clients had sent their answers."""
 
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
+    def __init__(self, rounds: int, spent: tuple[int, ...] = ()) -> None:
+        self.rounds, self.spent = rounds, spent
         self.heard: list[Ask] = []
 
     def __call__(self, ask: Ask) -> Sum:
         self.heard.append(ask)
         count = 0 if len(self.heard) <= self.rounds else ask.cohort.weight
-        return Sum(np.zeros(ask.query.length, dtype=np.int64), count, count, ask.cohort.weight, lost=count == 0)
+        lost, spent = count == 0, len(self.heard) - 1 in self.spent
+        total = np.zeros(ask.query.length, dtype=np.int64)
+        return Sum(total, count, ask.cohort.size, ask.cohort.weight, lost=lost, spent=spent)
 
 
 def keyed(key: int) -> Gradient:
@@ -210,11 +220,55 @@ def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
     assert len({digest_of(ask.query) for ask in engine.heard}) == lost + 1  # and fresh coins
 
 
-def test_three_times_in_a_row_is_enough() -> None:
-    engine, server = Deaf(99), talk()
-    with pytest.raises(RoundFailed, match=r"^a step: too few clients answered, 3 times in a row"):
+@pytest.mark.parametrize(("spent", "more"), [((), "resumed when more are there"), ((0, 1, 2), r"\(.* of 10\)$")])
+def test_three_times_in_a_row_is_enough(spent: tuple[int, ...], more: str) -> None:
+    engine, server = Deaf(99, spent), talk()
+    with pytest.raises(RoundFailed, match=rf"^a step: too few clients answered, 3 times in a row.*{more}"):
         drive(server.ask(keyed, 10, "a step"), engine)
     assert len(engine.heard) == 3
+
+
+@pytest.mark.parametrize("spent", [(0,), (1,), (0, 1)])
+def test_whoever_sent_an_answer_is_not_asked_the_same_again(spent: tuple[int, ...]) -> None:
+    """Cohorts are so large that two draws would meet but for a chance below 1e-60."""
+    engine, server = Deaf(2, spent), talk()
+    assert drive(server.ask(keyed, 330, "a step"), engine).count == 330
+    asked = [named(ask.cohort, server.population)[0] for ask in engine.heard]
+    for earlier, later in ((0, 1), (0, 2), (1, 2)):
+        assert bool(np.isin(asked[earlier], asked[later]).any()) == (earlier not in spent)
+    drive(server.ask(keyed, 800, "the next"), engine)  # another question may be asked of anybody
+
+
+ALONE: dict[str, tuple[Talk, int | None, str]] = {
+    "everyone": (talk(), None, "everyone was asked"),
+    "as many as there are": (talk(), 1000, "everyone was asked"),
+    "more than half": (talk(), 501, "only 499 others are left"),
+    "weights": (
+        Talk(Population(n_items=3, n_clients=9, weights=WEIGHTS), Uniform(3, 1), 1),
+        2,
+        "where weights differ, leaving them out would bias the sum",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_where_nobody_else_can_be_asked_the_run_ends(name: str) -> None:
+    server, size, why = ALONE[name]
+    engine = Deaf(1, (0,))
+    with pytest.raises(RoundFailed, match=f"^a step: the round was lost after clients .*, and {why}; asking the same"):
+        drive(server.ask(keyed, size, "a step"), engine)
+    assert len(engine.heard) == 1
+
+
+def test_draws_without_some_are_as_even_as_others() -> None:
+    population, without = Population(n_items=3, n_clients=12), np.array([0, 3, 4])
+    draws, sums = 6000, np.zeros(12)
+    for key in range(draws):
+        cohort = population.draw(4, key, without)
+        assert cohort.ids is not None
+        sums[cohort.ids] += 1
+    assert not sums[without].any()
+    assert np.abs(np.delete(sums, without) / draws - 4 / 9).max() <= within(draws, 9)
 
 
 def test_a_conversation_is_decided_by_its_seed() -> None:

@@ -30,6 +30,7 @@ from folkmoot import (
 )
 from folkmoot.algorithms.federated import Federated
 from folkmoot.result import Round
+from folkmoot.rounds import Ask, Sum
 from folkmoot.transcript import Transcript
 
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
@@ -126,6 +127,64 @@ def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
     assert result == solve(objective, 3, FedCG(3, cohort=12), engine=steady)
 
 
+class Losing:
+    """Rounds of these numbers are lost: as they are told, or after clients had sent their answers."""
+
+    def __init__(self, objective: FacilityLocation, lost: tuple[int, ...] = (), spent: tuple[int, ...] = ()) -> None:
+        self.engine, self.lost, self.spent = Simulation(objective), lost, spent
+        self.population, self.heard = self.engine.population, list[Ask]()
+
+    def __call__(self, ask: Ask) -> Sum:
+        self.heard.append(ask)
+        if ask.number not in (*self.lost, *self.spent):
+            return self.engine(ask)
+        nothing = np.zeros(ask.query.length, dtype=np.int64)
+        return Sum(nothing, 0, ask.cohort.size, ask.cohort.weight, lost=True, spent=ask.number in self.spent)
+
+
+def alike(clients: int = 90) -> FacilityLocation:
+    return FacilityLocation(np.random.default_rng(1).integers(1, 6, (clients, 9)))
+
+
+SMALL = FedCG(3, cohort=12, jury=20, range_from="jury")
+
+
+def test_a_spent_round_is_gone_on_with_by_others(tmp_path: Path) -> None:
+    """Round 4 is spent, 5 and 6 are lost: when more are there, 5 is asked again, of none who sent an answer to 4."""
+    bad = Losing(alike(), lost=(5, 6), spent=(4,))
+    with pytest.raises(RoundFailed, match="a stored run can be resumed"):
+        solve(None, 3, SMALL, engine=bad, transcript=tmp_path / "run")
+    good = Losing(alike())
+    result = resume(tmp_path / "run", engine=good)
+    assert good.heard[0].number == 5
+    assert good.heard[0].label == bad.heard[4].label
+    first, second = bad.heard[4].cohort.ids, good.heard[0].cohort.ids
+    assert first is not None
+    assert second is not None
+    assert not np.isin(first, second).any()
+    assert result == solve(None, 3, SMALL, engine=Losing(alike(), spent=(4,)))
+    assert verify(tmp_path / "run").rounds == result.rounds
+
+
+@pytest.mark.parametrize(
+    ("method", "lost", "spent", "sentence"),
+    [
+        (FedCG(3), (), (4,), "everyone was asked"),
+        (SMALL, (4, 5), (6,), "3 times in a row"),  # by then clients had answered: no more attempts
+    ],
+)
+def test_a_spent_round_is_not_forgotten(
+    method: Federated, lost: tuple[int, ...], spent: tuple[int, ...], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RoundFailed, match=sentence) as failed:
+        solve(None, 3, method, engine=Losing(alike(), lost, spent), transcript=tmp_path / "run")
+    again = Losing(alike())
+    with pytest.raises(RoundFailed) as once_more:
+        resume(tmp_path / "run", engine=again)
+    assert not again.heard  # nobody is asked the same once more
+    assert str(once_more.value) == str(failed.value)
+
+
 def change(path: Path, statement: str, *values: Any) -> None:
     database = sqlite3.connect(path)
     with database:
@@ -155,10 +214,16 @@ def test_changes_are_noticed(finished: Path) -> None:
     ("statement", "sentence"),
     [
         ("update rounds set count = count - 1 where number = 2", "round 2 .* was changed"),
+        ("update rounds set spent = 1 where number = 2", "round 2 .* was changed"),
+        ("update rounds set present = x'00' where number = 2", "round 2 .* was changed"),
         ("update rounds set digest = 'x' where number = 0", "round 0 .* is not what this run would ask"),
         ("delete from rounds where number = 3", "is missing"),
         ("update about set value = '0.0.1' where name = 'version'", "was written by folkmoot 0.0.1, this is"),
         ("update about set value = 'other' where name = 'format'", "is not a transcript in the form"),
+        (
+            "update about set value = 'folkmoot-transcript-1' where name = 'format'",
+            "was written before 0.6.0, .* again",
+        ),
         ("update about set value = 'other' where name = 'run'", "data: is not a packed question"),
     ],
 )

@@ -18,6 +18,7 @@ from folkmoot.algorithms.federated import Federated, Outcome
 from folkmoot.codec import packed, unpacked
 from folkmoot.engines.simulate import Simulation
 from folkmoot.errors import InputError, TranscriptError
+from folkmoot.exposure import Summed, smallest_difference
 from folkmoot.matroids import Free, Graphic, Laminar, Linear, Partition, Transversal, Truncation, Uniform
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.objectives.objective import Objective
@@ -68,7 +69,7 @@ def _conduct(
 ) -> Result:
     start = perf_counter()
     talk = Talk(engine.population, matroid, seed)
-    log: list[Round] = []
+    log = Log(terms)
     planned = method.planned(matroid)
     with shown(progress, planned) as watch:
 
@@ -77,15 +78,27 @@ def _conduct(
             said = engine(ask) if known is None else known
             if store is not None and known is None:
                 store.note(ask, said)
-            log.append(_logged(ask, said, terms))
-            watch(len(log), planned, log[-1])
+            watch(len(log.rounds) + 1, planned, log.add(ask, said))
             return said
 
         outcome = drive(method.run(talk), answer)
-    result = _result(method, matroid, engine, seed, outcome, tuple(log), perf_counter() - start)
+    result = _result(method, matroid, engine, engine.population, seed, outcome, log, perf_counter() - start)
     if store is not None:
         store.finish(result.to_json())
     return result
+
+
+class Log:
+    """What is kept of every round: what it took, and who was in its sum."""
+
+    def __init__(self, terms: Policy | None) -> None:
+        self.terms, self.rounds, self.sums = terms, list[Round](), list[Summed]()
+
+    def add(self, ask: Ask, said: Sum) -> Round:
+        self.rounds.append(_logged(ask, said, self.terms))
+        if said.clients and not said.lost:
+            self.sums.append(Summed.of(ask, said))
+        return self.rounds[-1]
 
 
 def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
@@ -113,9 +126,10 @@ def _result(
     method: Federated,
     matroid: Matroid,
     engine: Engine | None,
+    population: Population,
     seed: int,
     outcome: Outcome,
-    rounds: tuple[Round, ...],
+    log: Log,
     seconds: float,
 ) -> Result:
     """What the sums say; and what only a simulator can know, marked as such by its place."""
@@ -130,7 +144,7 @@ def _result(
         m_F = float(outside.mean_gains(()).max())
         value = float(outside.mean_values(members))
         names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
-    complete = all(one.voluntary or one.answered == one.asked for one in rounds)
+    complete = all(one.voluntary or one.answered == one.asked for one in log.rounds)
     promise, guarantee = outcome.promise, None
     if promise is not None:
         guarantee = promise.guarantee(largest, m_F, estimate.low)
@@ -150,7 +164,8 @@ def _result(
         names=names,
         estimate=estimate,
         guarantee=guarantee,
-        rounds=rounds,
+        rounds=tuple(log.rounds),
+        smallest_difference=smallest_difference(log.sums, population.n_clients),
         why=outcome.why,
     )
 
@@ -206,7 +221,7 @@ def verify(
         recorded = Result.from_json(written.decode())
         population = unpacked(store.about("population") or b"", KINDS)["population"]
         terms = _recorded_terms(store)
-        log: list[Round] = []
+        log = Log(terms)
 
         def answer(ask: Ask) -> Sum:
             known = store.recall(ask)
@@ -214,16 +229,16 @@ def verify(
                 raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) is missing")
             if engine is not None:
                 again = engine(ask)
-                if again.count != known.count or (again.total != known.total).any():
+                if not again.same(known):
                     raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) has another sum than it had")
-            log.append(_logged(ask, known, terms))
+            log.add(ask, known)
             return known
 
         talk = Talk(population, constraint, seed)
         outcome = drive(method.run(talk), answer)
-        if len(log) != len(store):
-            raise TranscriptError(f"{path}: holds {len(store)} rounds, the run has {len(log)}")
-        again = _result(method, constraint, engine, seed, outcome, tuple(log), recorded.seconds)
+        if len(log.rounds) != len(store):
+            raise TranscriptError(f"{path}: holds {len(store)} rounds, the run has {len(log.rounds)}")
+        again = _result(method, constraint, engine, population, seed, outcome, log, recorded.seconds)
         told = again if engine is not None else from_sums(again)
         if told != (recorded if engine is not None else from_sums(recorded)):
             raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")

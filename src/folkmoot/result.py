@@ -13,7 +13,7 @@ from folkmoot.sets import Array, frozen
 if TYPE_CHECKING:
     from folkmoot.report.chart import Chart
 
-FORMAT = "folkmoot-result-3"
+FORMAT = "folkmoot-result-4"
 MOST_SHOWN = 30
 FEW = 10  # a sum over fewer is called by its name
 UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
@@ -56,6 +56,14 @@ class Round:
     voluntary: bool = False  # clients decided themselves whether to answer: silence is no loss
 
 
+@dataclass(frozen=True)
+class Difference:
+    """Two sums that can be subtracted from each other, and by how many clients they differ."""
+
+    clients: int  # in only one of the sums, or more often in one
+    rounds: tuple[int, int]  # places in `Result.rounds`
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The chosen set and what is known about it. Prints as a short table.
@@ -78,6 +86,7 @@ class Result:
     estimate: Estimate | None = None  # the rest: of federated runs only
     guarantee: Guarantee | None = None
     rounds: tuple[Round, ...] | None = None
+    smallest_difference: Difference | None = None  # of any two comparable sums; None: no two differ
     why: str | None = None  # what the method decided to do, and the reason, where it decides
 
     def __post_init__(self) -> None:
@@ -152,6 +161,8 @@ class Result:
                 document["guarantee"] = Guarantee.from_document(document["guarantee"])
             if document["rounds"] is not None:
                 document["rounds"] = tuple(Round(**one) for one in document["rounds"])
+            if (apart := document["smallest_difference"]) is not None:
+                document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError):
             raise InputError(f"text: is not a result in the form {FORMAT!r}") from None
@@ -216,6 +227,11 @@ class Result:
             )
             if smallest < FEW:
                 lines.append(f"a sum over {smallest} hides little about each of them")
+            if (apart := self.smallest_difference) is not None:
+                first, second = apart.rounds
+                who = "1 client" if apart.clients == 1 else f"{apart.clients:,} clients"
+                shown = ": subtracting them shows much of what these answered" if apart.clients < FEW else ""
+                lines.append(f"two sums (rounds {first + 1} and {second + 1}) differ by {who}{shown}")
         if self.guarantee is not None and self.guarantee.vacuous:
             lines.append("general theory promises nothing at this size; the bound above is measured, not theory")
         return lines

@@ -18,7 +18,7 @@ from folkmoot.errors import InputError, RoundFailed
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.queries.query import Query
-from folkmoot.sets import Array, Ids, frozen
+from folkmoot.sets import Array, Ids, Mask, frozen
 
 T = TypeVar("T")
 
@@ -41,6 +41,14 @@ class Cohort:
     def of(cls, ids: Ids, times: Ids | None) -> "Cohort":
         weight = len(ids) if times is None else int(times.sum())
         return cls(frozen(ids), None if times is None else frozen(times), len(ids), weight)
+
+    def marked(self, ids: Ids) -> Mask | None:
+        """Which of the cohort these are, in its order; None: all of it."""
+        if len(ids) == self.size:
+            return None
+        marks = np.zeros(self.size, dtype=bool)
+        marks[ids if self.ids is None else np.searchsorted(self.ids, ids)] = True
+        return frozen(marks)
 
     def parameters(self) -> dict[str, Any]:
         """Everyone is who they are by the population; others are named."""
@@ -94,18 +102,23 @@ class Population:
         """Whether a cohort of this size is everybody there is."""
         return size is None or size >= self.n_clients
 
-    def draw(self, size: int | None, key: int) -> Cohort:
+    def draw(self, size: int | None, key: int, without: Ids | None = None) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
 
         Where all weigh the same this is a sample without repeats, whose means vary less than those of
         independent draws; else they are `size` independent draws from p, and who is drawn twice counts twice.
+        `without`: clients to leave out, where all weigh the same.
         """
         if self.asks_everyone(size):
             return self.everyone
         assert size is not None
         rng = np.random.default_rng(key)
         if self.weights is None:
-            return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
+            if without is None:
+                return Cohort.of(np.sort(rng.choice(self.n_clients, size, replace=False, shuffle=False)), None)
+            others = np.setdiff1d(np.arange(self.n_clients), without)
+            return Cohort.of(np.sort(rng.choice(others, size, replace=False, shuffle=False)), None)
+        assert without is None
         some = np.flatnonzero(self.weights)
         ends = np.cumsum(self.weights[some])
         drawn = np.searchsorted(ends, rng.random(size) * ends[-1], side="right")
@@ -219,9 +232,10 @@ class Ask:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What the server learns: the sum, how often clients counted in it, and how many they were.
+    """What the server learns: the sum, how often clients counted in it, how many they were, and who.
 
-    A round that is lost, because too few were there to answer, has no sum: zeros, and a count of 0.
+    A round that is lost has no sum: zeros, and a count of 0. It is spent if clients had sent their answers by then;
+    else too few were there to begin with, and nobody had said anything.
     """
 
     total: Ids
@@ -229,9 +243,20 @@ class Sum:
     clients: int
     asked: int  # what the count would be had everyone asked answered
     lost: bool = False
+    present: Mask | None = None  # who of the cohort is in the sum, in its order; None: all of them
+    spent: bool = False
 
     def __post_init__(self) -> None:
         frozen(self.total)
+        if self.present is not None:
+            frozen(self.present)
+
+    def same(self, other: "Sum") -> bool:
+        """Whether both are the same sum, over the same clients."""
+        alike = (self.present is None) == (other.present is None)
+        if alike and self.present is not None and other.present is not None:
+            alike = np.array_equal(self.present, other.present)
+        return alike and self.count == other.count and np.array_equal(self.total, other.total)
 
 
 Run = Generator[Ask, Sum, T]
@@ -268,7 +293,17 @@ def checked(ask: Ask, answer: Sum) -> Sum:
         fits = fits and int(answer.total.max()) <= ask.query.bound * answer.count
     if not fits:
         raise RoundFailed(f"{ask.label}: the engine's answer is not a sum of answers to this question")
+    if not answer.lost and not _named(ask.cohort, answer):
+        raise RoundFailed(f"{ask.label}: the engine does not say which {answer.clients:,} clients are in its sum")
     return answer
+
+
+def _named(cohort: Cohort, answer: Sum) -> bool:
+    """Whether a sum says who is in it."""
+    if answer.present is None:
+        return answer.clients == cohort.size
+    fits = answer.present.shape == (cohort.size,) and answer.present.dtype == bool
+    return fits and int(answer.present.sum()) == answer.clients
 
 
 class Talk:
@@ -280,19 +315,46 @@ class Talk:
         self.cohort = population.everyone  # who was asked last
 
     def ask(self, question: Query | Callable[[int], Query], size: int | None, label: str) -> Run[Sum]:
-        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with their key."""
+        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with their key.
+
+        Whoever sent an answer to a round that was lost is not asked the same again: two sums over nearly the same
+        clients would show the answers of those who are in only one of them.
+        """
+        sent: Ids | None = None
         for _ in range(ATTEMPTS):
             number, key = self.rounds, key_of(self.seed, self.rounds)
             self.rounds += 1
             query = question if isinstance(question, Query) else question(key)
-            self.cohort = self.population.draw(size, key_of(key, 1))
+            self.cohort = self.population.draw(size, key_of(key, 1), without=sent)
             ask = Ask(query, self.cohort, label, number)
             answer = yield ask
             if not answer.lost:
                 return answer
+            if answer.spent:
+                sent = self._spent(size, label, sent)
+        again = "" if answer.spent else "; a stored run can be resumed when more are there"
         raise RoundFailed(
             f"{label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "
-            f"{ask.cohort.size:,}); a stored run can be resumed when more are there"
+            f"{ask.cohort.size:,}){again}"
+        )
+
+    def _spent(self, size: int | None, label: str, sent: Ids | None) -> Ids:
+        """Everybody who is not to be asked again; refused where no others can be."""
+        ids, population = self.cohort.ids, self.population
+        if population.asks_everyone(size):
+            nobody_else = "everyone was asked"
+        elif population.weights is not None:
+            nobody_else = "where weights differ, leaving them out would bias the sum"
+        else:
+            assert size is not None
+            assert ids is not None
+            sent = ids if sent is None else np.union1d(sent, ids)
+            if population.n_clients - len(sent) >= size:
+                return sent
+            nobody_else = f"only {population.n_clients - len(sent):,} others are left"
+        raise RoundFailed(
+            f"{label}: the round was lost after clients had sent their answers, and {nobody_else}; asking the same "
+            "clients again, over other survivors, could show one client's answer by subtraction (ask smaller cohorts)"
         )
 
     def sample(self, answer: Sum) -> Sample:

@@ -21,14 +21,17 @@ from folkmoot.codec import digest_of, packed, text_of
 from folkmoot.errors import InputError, TranscriptError
 from folkmoot.inputs import as_path
 from folkmoot.rounds import Ask, Sum
+from folkmoot.sets import Mask
 
-FORMAT = "folkmoot-transcript-1"
+FORMAT = "folkmoot-transcript-2"
+FORMER = b"folkmoot-transcript-1"
 MAGIC = b"SQLite format 3\0"
 TABLES = """
 create table about (name text primary key, value blob not null);
 create table rounds (
     number integer primary key, label text not null, ask blob not null, digest text not null, total blob not null,
-    count integer not null, clients integer not null, asked integer not null, lost integer not null, chain text not null
+    count integer not null, clients integer not null, asked integer not null, lost integer not null,
+    spent integer not null, present blob not null, chain text not null
 );
 """
 
@@ -78,6 +81,10 @@ class Transcript:
             raise TranscriptError(f"{where}: the run is not finished; resume() goes on with it")
         with _opened(where, reading=reading) as database:
             transcript = cls(where, database)
+            if transcript.about("format") == FORMER:
+                raise TranscriptError(
+                    f"{where}: was written before 0.6.0, when transcripts did not say who was in a sum; run it again"
+                )
             if transcript.about("format") != FORMAT.encode():
                 raise TranscriptError(f"{where}: is not a transcript in the form {FORMAT!r}")
             yield transcript
@@ -94,39 +101,45 @@ class Transcript:
     def recall(self, ask: Ask) -> Sum | None:
         """The sum of this round, if it was asked before; a different question in its place is refused."""
         row = self.database.execute(
-            "select digest, total, count, clients, asked, lost, chain, ask, label from rounds where number = ?",
+            "select digest, total, count, clients, asked, lost, spent, present, chain, ask, label from rounds "
+            "where number = ?",
             (ask.number,),
         ).fetchone()
         if row is None:
             return None
-        digest, total, count, clients, asked, lost, chain, stored, label = row
+        digest, total, *numbers, present, chain, stored, label = row
         same = label == ask.label and _text(stored) == text_of(ask)
         if digest != digest_of(ask) or not same:
             raise TranscriptError(
                 f"{self.path}: round {ask.number} ({ask.label}) is not what this run would ask; "
                 "it was made with other settings, or changed"
             )
-        if not isinstance(total, bytes) or chain != self._chain(ask.number, digest, total, count, clients, asked, lost):
+        whole = isinstance(total, bytes) and isinstance(present, bytes)
+        if not whole or chain != self._chain(ask.number, digest, total, present, *numbers):
             raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) was changed")
-        numbers = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
-        if len(numbers) != ask.query.length:
+        values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
+        if len(values) != ask.query.length:
             raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) has a wrong length")
-        return Sum(numbers, count, clients, asked, bool(lost))
+        count, clients, asked, lost, spent = numbers
+        return Sum(values, count, clients, asked, bool(lost), _marks(present, ask.cohort.size), bool(spent))
 
     def note(self, ask: Ask, answer: Sum) -> None:
         """Store a round, all of it or nothing."""
         digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
-        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost))
-        chain = self._chain(ask.number, digest, total, *numbers)
+        present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes())
+        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
+        chain = self._chain(ask.number, digest, total, present, *numbers)
         with self.database:
             self.database.execute(
-                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (ask.number, ask.label, packed(ask), digest, total, *numbers, chain),
+                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (ask.number, ask.label, packed(ask), digest, total, *numbers, present, chain),
             )
 
     def forget_lost(self) -> None:
-        """Rounds that were lost at the end of a failed run may be asked again."""
-        kept = "select coalesce(max(number), -1) from rounds where lost = 0"
+        """Rounds that were lost at the end of a failed run may be asked again, unless clients had sent answers: then
+        others are asked, if any are left.
+        """
+        kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent = 1"
         with self.database:
             self.database.execute(f"delete from rounds where number > ({kept})")
 
@@ -134,12 +147,20 @@ class Transcript:
         with self.database:
             self.database.execute("insert or replace into about values ('result', ?)", (result.encode(),))
 
-    def _chain(self, number: int, digest: str, total: bytes, *numbers: int) -> str:
+    def _chain(self, number: int, digest: str, total: bytes, present: bytes, *numbers: int) -> str:
         """A hash of this round and, through the one before, of all before."""
         before = self.database.execute("select chain from rounds where number = ?", (number - 1,)).fetchone()
         start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
-        parts: list[Any] = [start if before is None else before[0], number, digest, sha256(total).hexdigest(), *numbers]
+        hashes = (sha256(part).hexdigest() for part in (total, present))
+        parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _marks(stored: bytes, size: int) -> Mask | None:
+    """Who is in a sum, of a cohort of this size."""
+    if not stored:
+        return None
+    return np.unpackbits(np.frombuffer(zlib.decompress(stored), dtype=np.uint8), count=size).astype(bool)
 
 
 def _text(stored: Any) -> str:

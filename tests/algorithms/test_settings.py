@@ -98,7 +98,7 @@ def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() ->
             asked.append(ask)
             marks = np.zeros(ask.query.length, dtype=np.int64)
             marks[64::129] = 1  # everybody's numbers are around one
-            return Sum(marks, 1, 1, ask.cohort.weight)
+            return Sum(marks, 1, ask.cohort.size, ask.cohort.weight)
 
     with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, the ring has 63"):
         solve(None, Uniform(3, 1), FedCG(1, answer="gradient"), engine=Nobody())

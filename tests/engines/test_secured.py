@@ -17,11 +17,12 @@ from folkmoot import (
     RandGreeDi,
     RoundFailed,
     Simulation,
+    Uniform,
     solve,
 )
 from folkmoot.engines.secured import SecureRounds
 from folkmoot.queries import Gradient, Votes
-from folkmoot.rounds import Ask, Cohort, Sum
+from folkmoot.rounds import Ask, Cohort, Sum, Talk, drive
 from folkmoot.secagg import Announcement, Policy
 from folkmoot.secagg.sketch import Sketch, SketchFailed
 from folkmoot.sets import Ids
@@ -68,6 +69,7 @@ def test_sums_and_result_are_those_of_the_ideal(name: str, dropout: dict[str, An
     for one, other in zip(real.sums, ideal.sums, strict=True):
         np.testing.assert_array_equal(one.total, other.total)
         assert (one.count, one.clients, one.asked, one.lost) == (other.count, other.clients, other.asked, other.lost)
+        assert one.same(other)
 
 
 def test_clients_that_count_several_times() -> None:
@@ -128,11 +130,34 @@ def test_after_a_sketch_that_does_not_decode_the_next_vectors_are_written_out(mo
     assert [bool(one.room) for one in seen] == [True, False, True]
 
 
-def test_rounds_that_lose_too_many_are_lost_and_asked_again() -> None:
+def test_rounds_that_lose_too_many_are_lost_and_not_asked_of_the_same_again() -> None:
     objective = crowd(20)
-    engine = Simulation(objective, "real", dropout=0.5, least=0.1, policy=Policy(fewest=3))
-    with pytest.raises(RoundFailed, match="too few clients answered"):
+    engine = Heard(Simulation(objective, "real", dropout=0.5, least=0.1, policy=Policy(fewest=3)))
+    with pytest.raises(RoundFailed, match="lost after clients had sent their answers, and everyone was asked"):
         solve(objective, 3, FedCG(2), engine=engine)
+    assert [(one.lost, one.spent) for one in engine.sums] == [(True, True)]
+
+
+def test_after_a_sketch_that_does_not_decode_others_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    objective = crowd(60, items=5_000)
+    engine = Heard(Simulation(objective, "real"))
+    talk, asked, decode = Talk(engine.population, Uniform(5_000, 1), 3), list[Ids](), Sketch.decode
+
+    def fails_once(sketch: Sketch, *about: Any) -> Any:
+        if len(engine.sums) == 0:
+            raise SketchFailed("no room")
+        return decode(sketch, *about)
+
+    def noted(ask: Ask) -> Sum:
+        assert ask.cohort.ids is not None
+        asked.append(ask.cohort.ids)
+        return engine(ask)
+
+    monkeypatch.setattr(Sketch, "decode", fails_once)
+    answer = drive(talk.ask(votes(5_000), 20, "votes"), noted)
+    assert [(one.lost, one.spent) for one in engine.sums] == [(True, True), (False, False)]
+    assert answer.clients == 20
+    assert not np.isin(asked[0], asked[1]).any()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import folkmoot as fm
 from folkmoot.guarantee import Guarantee, Term
 from folkmoot.report import Baseline, Comparison, Entry, Item, Story, View
-from folkmoot.result import Estimate, Result, Round
+from folkmoot.result import Difference, Estimate, Result, Round
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
@@ -139,6 +139,9 @@ def _shapes() -> dict[str, Story]:
             )
         ),
         "few": told(federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0), *ROUNDS))),
+        "far apart": told(federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
+        "one apart": told(federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
+        "three apart, plain": told(federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"),
         "failed round": told(federated(names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None), *ROUNDS))),
         "theory": told(federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))),
         "central": told(central(names, gains, 4.19), secure="none"),

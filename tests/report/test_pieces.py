@@ -24,6 +24,7 @@ from folkmoot.report.chart import MIME
 from folkmoot.report.facts import cost_of, known_of, scored_of
 from folkmoot.report.labels import HEIGHT, fitted, middle, placed, text_width
 from folkmoot.report.maps import map_of
+from folkmoot.report.sentences import difference, unprotected
 from folkmoot.report.vega import bundle
 from tests.report.stories import COMPARISON, SHAPES
 
@@ -129,6 +130,24 @@ def test_costs_add_up() -> None:
     failed = cost_of(SHAPES["failed round"].result)
     assert failed is not None
     assert failed.smallest == 98
+
+
+def test_what_subtracting_two_sums_shows() -> None:
+    told, warns = difference(SHAPES["one apart"])
+    assert "differ by 1 client (rounds 4 and 5): subtracting them shows what that client answered" in told
+    assert warns
+    assert "closest sums of this run differ by 1 client." in " ".join(unprotected(SHAPES["one apart"]))
+    told, warns = difference(SHAPES["far apart"])
+    assert "differ by 190 of them or more (rounds 2 and 9)" in told
+    assert not warns
+    assert "isolates nobody" in difference(SHAPES["full"])[0]
+    for name in ("three apart, plain", "central"):  # nothing was hidden there
+        assert difference(SHAPES[name]) == ("", False)
+    for name, shown in (
+        ("one apart", "**Warning.** Two of the sums differ by 1"),
+        ("far apart", "comparable sums is 190"),
+    ):
+        assert shown in markdown(SHAPES[name])
 
 
 def test_what_is_known_is_never_infinite() -> None:

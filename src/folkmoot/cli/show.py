@@ -97,7 +97,7 @@ def told(story: "Story") -> list[str]:
     """What people need to know besides the answer, in a few lines."""
     from folkmoot.report.facts import beside_central, cost_of, known_of
     from folkmoot.report.numbers import down, fraction, number, percent, size, up
-    from folkmoot.report.sentences import confidence_of, smallest
+    from folkmoot.report.sentences import confidence_of, difference, smallest
 
     result, estimate, known = story.result, story.result.estimate, known_of(story.result)
     lines = [] if known.value is None else [f"Value {number(known.value)}: {story.meaning}."]
@@ -124,7 +124,7 @@ def told(story: "Story") -> list[str]:
     cost = cost_of(result)
     if cost is not None:
         lines.append(f"{cost.rounds} rounds, {cost.answers:,} answers of {size(cost.mean_up)} on average.")
-        lines.append(smallest(story)[0])
+        lines += [smallest(story)[0], difference(story)[0]]
     return [line for line in lines if line]
 
 

@@ -104,7 +104,7 @@ class Simulation:
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
-                return Sum(nothing, 0, 0, cohort.weight)
+                return Sum(nothing, 0, 0, cohort.weight, present=cohort.marked(ids))
             clients = self._clients(ids)
         if self.secure == "real":
             return self._by_protocol(ask, clients, ids, times, gone)
@@ -113,7 +113,8 @@ class Simulation:
             least = query.lowest * int(times.sum())
             total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
-        return Sum(total, int(times.sum()), len(ids) if speaking is None else int(speaking.sum()), cohort.weight)
+        heard = ids if speaking is None else ids[speaking]
+        return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.marked(heard))
 
     def _by_protocol(self, ask: Ask, clients: Objective, ids: Ids, times: Ids, gone: Ids) -> Sum:
         """The sum of everybody's row, by secure aggregation. Volunteers, and those who speak for others, are only known
@@ -134,10 +135,13 @@ class Simulation:
         result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
         summed = np.isin(speakers, [] if result is None else result.survivors)
         if result is None or (speaking is not None and not summed.all()):  # those spoken for cannot be counted then
-            return Sum(np.zeros(query.length, dtype=np.int64), 0, len(speakers), ask.cohort.weight, lost=True)
+            # The protocol does not tell when it lost the round: answers may have been sent, so they count as sent.
+            nothing = np.zeros(query.length, dtype=np.int64)
+            return Sum(nothing, 0, len(speakers), ask.cohort.weight, lost=True, spent=True)
         counted = times[summed] if speaking is None else times
         least = query.lowest * int(counted.sum())
-        return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight)
+        present = ask.cohort.marked(speakers[summed])
+        return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight, present=present)
 
     def _clients(self, ids: Ids) -> Objective:
         """Nothing is copied when everyone is asked."""

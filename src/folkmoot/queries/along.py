@@ -20,6 +20,8 @@ class GainsAlong(Query):
     in `marks`, and for each of the `others` at the prefix of length `wide` alone. The last number is f_i there.
     """
 
+    of_worth = True
+
     order: Ids  # the sequence
     marks: Ids  # lengths of prefixes, increasing
     items: Ids

@@ -21,6 +21,8 @@ class Differences(Query):
     less than values.
     """
 
+    of_worth = True
+
     items: Ids  # all that occur in a set
     sets: Mask  # sets × these items; the others are compared with the first
     most: float  # no difference counts for more (by coins: over its chance, however often the client counts)

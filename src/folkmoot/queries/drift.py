@@ -26,6 +26,8 @@ class Drift(Query):
     about the number of all clients, so that a mean does not depend on how many coins fell well.
     """
 
+    of_worth = True
+
     members: Mask  # S
     before: Mask  # S'
     keep: float

@@ -23,6 +23,8 @@ class Gains(Query):
     else stays silent. With `whole` the last number is f_i(S), for people to see how far the method has come.
     """
 
+    of_worth = True
+
     members: Mask
     items: Ids
     most: float  # no answer is worth more (by coins: however often the client counts)

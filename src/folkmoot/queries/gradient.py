@@ -100,6 +100,8 @@ class AtPoint(Query):
 class Gradient(AtPoint):
     """∇f̂_i(x) in numbers of `bits` bits: to the nearest, or up or down by a coin that keeps the mean."""
 
+    of_worth = True
+
     single: float  # no entry of a gradient is larger
     bits: int
     stochastic: bool

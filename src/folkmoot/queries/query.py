@@ -23,6 +23,8 @@ class Query(ABC):
     """A question. Subclasses are frozen dataclasses whose fields are the question's whole text."""
 
     kinds: ClassVar[dict[str, type["Query"]]] = {}
+    # Whether an answer has what items or sets are worth to its client: then it can be compared with any other such.
+    of_worth: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         Query.kinds[cls.__name__] = cls

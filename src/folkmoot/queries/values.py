@@ -20,6 +20,8 @@ SETS_AT_ONCE = 64
 class Values(Query):
     """f_i(S) for each of many sets, in one vector."""
 
+    of_worth = True
+
     items: Ids  # all that occur in a set
     sets: Mask  # sets × these items
     whole: float  # no set is worth more to a client

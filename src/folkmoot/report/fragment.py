@@ -24,6 +24,8 @@ def result_html(result: Result) -> str:
         lines.append(
             f"{count(cost.rounds)} rounds, {count(cost.answers)} answers, the smallest sum over {count(cost.smallest)}"
         )
+        if (apart := result.smallest_difference) is not None:
+            lines[-1] += f", the smallest difference of two {count(apart.clients)}"
     gained = [item.gain for item in items if item.gain is not None]
     with_gains = bool(items) and len(gained) == len(items)
     heads = [element("th", ""), element("th", "item", style="text-align: left")]

@@ -91,6 +91,8 @@ def _headline(story: Story) -> str:
     if cost is not None:
         lines.append(f"- A client sends {size(cost.mean_up)} in a round, on average")
         lines.append(f"- The smallest sum is over {count(cost.smallest)}")
+        if (apart := result.smallest_difference) is not None:
+            lines.append(f"- The smallest difference of two comparable sums is {count(apart.clients)}")
     return "\n".join(lines)
 
 
@@ -149,8 +151,9 @@ def _costs(story: Story) -> list[str]:
 
 
 def _revealed(story: Story) -> list[str]:
-    told, warns = sentences.smallest(story)
-    parts = [said(sentences.threat(story)), f"> **Warning.** {said(told)}" if warns else said(told)]
+    parts = [said(sentences.threat(story))]
+    for told, warns in (sentences.smallest(story), sentences.difference(story)):
+        parts.append(f"> **Warning.** {said(told)}" if warns else said(told))
     view = story.view
     if view is not None and story.secure != "none":
         rows = [

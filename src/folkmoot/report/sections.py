@@ -57,6 +57,8 @@ def _headline(story: Story) -> list[tuple[Part, Part, str]]:
         sent = shown(size(cost.mean_up), "cost.mean_up", cost.mean_up)
         cells.append(("Sent by a client", sent, "in a round it takes part in, on average"))
         hides = f"{called} in the sum that hides least"
+        if (apart := result.smallest_difference) is not None:
+            hides += f"; the smallest difference of two sums is {count(apart.clients)}"
         cells.append(("Smallest sum", shown(count(cost.smallest), "cost.smallest", cost.smallest), hides))
     else:
         of = f"of {count(result.n_items)} {clean(story.items_called)}"
@@ -261,11 +263,11 @@ def costs(story: Story) -> Markup:
 
 
 def revealed(story: Story) -> Markup:
-    told, warns = sentences.smallest(story)
     hidden = sentences.unprotected(story)
     words: list[Part] = [element("p", sentences.threat(story), class_="lead")]
-    if told:
-        words.append(element("p", told, class_="warning" if warns else None))
+    for told, warns in (sentences.smallest(story), sentences.difference(story)):
+        if told:
+            words.append(element("p", told, class_="warning" if warns else None))
     if hidden:
         words += [element("h3", "What is not protected"), element("ul", *(element("li", line) for line in hidden))]
     told_all = element("div", *words, class_="prose")

@@ -194,6 +194,28 @@ def smallest(story: Story) -> tuple[str, bool]:
     return told, False
 
 
+def difference(story: Story) -> tuple[str, bool]:
+    """What subtracting two sums shows, and whether that is a warning."""
+    if story.result.rounds is None or story.secure in ("none", "plain"):
+        return "", False
+    apart = story.result.smallest_difference
+    if apart is None:
+        return "No two comparable sums are over different clients: subtracting one from another isolates nobody.", False
+    first, second = (count(place + 1) for place in apart.rounds)
+    if apart.clients >= FEW:
+        told = (
+            f"Comparable sums over different clients differ by {count(apart.clients)} of them or more (rounds {first} "
+        )
+        return f"{told}and {second}): subtracting one from another shows no less than a sum over so many.", False
+    one = apart.clients == 1
+    told = (
+        f"Two of the sums differ by {count(apart.clients)} client{'' if one else 's'} (rounds {first} and {second}): "
+    )
+    told += f"subtracting them shows what {'that client' if one else 'those few together'} answered, wherever the "
+    told += "others’ answers did not change between the two. Fresh cohorts of many clients, or noise, prevent this."
+    return told, True
+
+
 def seen(story: Story, view: View) -> str:
     """What the table of one client's round shows."""
     told = (
@@ -220,11 +242,21 @@ def unprotected(story: Story) -> list[str]:
         *shards,
         f"The sums themselves: secure aggregation hides answers, not sums, and those of {many} taken together may tell "
         "something about a person, above all where cohorts are small or differ by few.",
+        "Differences of sums: subtracting one sum from another shows what those clients answered who are in only "
+        f"one of the two, wherever nobody else’s answer changed.{_closest(story.result)} Combinations of more than two "
+        "sums are not examined.",
         "The answer against lies: a client can send any numbers within its range and nobody sees them, so enough "
         "false answers move the sums (poisoning).",
         "Who took part: the server knows which clients answered, and when.",
         "No noise is added to the sums: this is not differential privacy.",
     ]
+
+
+def _closest(result: Result) -> str:
+    apart = result.smallest_difference
+    if apart is None:
+        return ""
+    return f" The two closest sums of this run differ by {count(apart.clients)} client{'s' * (apart.clients > 1)}."
 
 
 def seeds_of(comparison: Comparison) -> str:
