@@ -14,6 +14,19 @@ from folkmoot.secagg.traffic import room_for, traffic
 from folkmoot.sets import Ids
 
 FIGURE = HERE / "docs" / "figures" / "secagg_bytes.svg"
+SECURITY_FIGURE = FIGURE.with_name("secagg_security.svg")
+TERMS = (  # clients, corrupt, gone
+    (50, 0.05, 0.05),
+    (100, 0.05, 0.05),
+    (1_000, 0.05, 0.05),
+    (10_000, 0.05, 0.05),
+    (100, 0.1, 0.1),
+    (300, 0.1, 0.1),
+    (1_000, 0.1, 0.1),
+    (10_000, 0.1, 0.1),
+    (100_000, 0.1, 0.1),
+    (1_000, 0.2, 0.1),
+)
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
 COHORTS = (100, 1_000, 10_000)
 HITS = 20  # numbers of an answer that are not 0
@@ -116,6 +129,44 @@ def table() -> list[Floor]:
     return [Floor("computed and measured bytes differ by", off, at_most=0)]
 
 
+def degrees() -> None:
+    """What 64 bits of security cost beside 40: neighbours, and bytes beside the vector."""
+    rows = []
+    for clients, corrupt, dropout in TERMS:
+        cells = [f"{clients:,}", f"{100 * corrupt:.0f} / {100 * dropout:.0f} %"]
+        for security in (40, 64):
+            found = choose(clients, corrupt=corrupt, dropout=dropout, security=security)
+            plan = announced(clients, 1_000, 0)
+            down, up = traffic(plan, found).total
+            cells += [f"{found.degree} / {found.threshold}", f"{up - plan.vector_size:,} / {down:,}"]
+        rows.append(cells)
+    names = ["degree / threshold, 40 bits", "bytes up / down", "64 bits", "bytes up / down"]
+    show("Degrees, and bytes beside the vector", ["clients", "corrupt / gone", *names], rows)
+
+
+def draw_security() -> None:
+    """Degree and bytes over the number of clients, for 40 and 64 bits."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matplotlib.rcParams["svg.hashsalt"] = "folkmoot"
+    cohorts = np.unique(np.logspace(1, 5, 60).astype(int))
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for colour, security in (("#c8553d", 40), ("#1b6ca8", 64)):
+        found = [choose(int(n), security=security) for n in cohorts]
+        left.plot(cohorts, [one.degree for one in found], color=colour, label=f"{security} bits")
+        plans = [(one, announced(one.clients, 1_000, 0)) for one in found]
+        up = [traffic(plan, one).total[1] - plan.vector_size for one, plan in plans]
+        right.plot(cohorts, up, color=colour, label=f"{security} bits")
+    left.set(xscale="log", xlabel="clients", ylabel="neighbours that a client chooses")
+    right.set(xscale="log", xlabel="clients", ylabel="bytes a client sends beside its vector")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+    figure.savefig(SECURITY_FIGURE, metadata={"Date": None})
+
+
 def draw() -> None:
     """Bytes up over the number of items."""
     import matplotlib
@@ -138,5 +189,7 @@ def draw() -> None:
 
 def main() -> list[Floor]:
     floors = [*sketches(), *table()]
+    degrees()
     draw()
+    draw_security()
     return floors

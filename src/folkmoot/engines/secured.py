@@ -40,6 +40,13 @@ class Attendance:
         return out
 
 
+@dataclass(frozen=True)
+class Lost:
+    """A round that came to nothing: after clients had sent their vectors, or before."""
+
+    answered: bool
+
+
 class SecureRounds:
     """Rounds of secure aggregation, one for each question. Identities follow from the seed; keys are fresh."""
 
@@ -58,8 +65,8 @@ class SecureRounds:
             )
         self.policy.protection(clients)
 
-    def __call__(self, ask: Ask, there: Attendance, speakers: Ids, rows: Rows) -> Aggregate | None:
-        """The sum of the speakers' rows; None where the round was lost."""
+    def __call__(self, ask: Ask, there: Attendance, speakers: Ids, rows: Rows) -> Aggregate | Lost:
+        """The sum of the speakers' rows, if there is one."""
         members = members_of({one: identity(self.seed, one) for one in there.ids.tolist()}, self.policy)
         place = {client: at for at, client in enumerate(speakers.tolist())}
         announcement = self._announcement(ask, members, len(speakers))
@@ -78,11 +85,11 @@ class SecureRounds:
             if self.witness is not None:
                 self.witness.learned(ask, announcement, result.total, len(result.survivors))
             return result
-        except AggregationFailed:
-            return None
+        except AggregationFailed as failed:
+            return Lost(failed.answered)
         except SketchFailed:
             self.written_out = True
-            return None
+            return Lost(answered=True)
         finally:
             self.states |= states
 

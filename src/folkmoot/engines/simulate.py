@@ -5,13 +5,14 @@ that are Python's own, and clients' own bases under matroids that are not groups
 those that secure aggregation gives, in the same ring; with secure="real" it is run, every byte of it.
 """
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from folkmoot.coding import coins, key_of
-from folkmoot.engines.secured import Attendance, SecureRounds
+from folkmoot.engines.secured import Attendance, Lost, SecureRounds
 from folkmoot.engines.witness import Witness
 from folkmoot.errors import InputError
 from folkmoot.inputs import as_count, as_number
@@ -133,11 +134,12 @@ class Simulation:
             self.rounds.check(len(asked))
         silent = speakers[coins(np.uint64(key_of(self.seed, ask.number, 3)), speakers, 0) < self.late]
         result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
-        summed = np.isin(speakers, [] if result is None else result.survivors)
-        if result is None or (speaking is not None and not summed.all()):  # those spoken for cannot be counted then
-            # The protocol does not tell when it lost the round: answers may have been sent, so they count as sent.
-            nothing = np.zeros(query.length, dtype=np.int64)
-            return Sum(nothing, 0, len(speakers), ask.cohort.weight, lost=True, spent=True)
+        lost = Sum(np.zeros(query.length, dtype=np.int64), 0, len(speakers), ask.cohort.weight, lost=True)
+        if isinstance(result, Lost):
+            return replace(lost, spent=result.answered)
+        summed = np.isin(speakers, result.survivors)
+        if speaking is not None and not summed.all():  # those spoken for cannot be counted then
+            return replace(lost, spent=True)
         counted = times[summed] if speaking is None else times
         least = query.lowest * int(counted.sum())
         present = ask.cohort.marked(speakers[summed])
