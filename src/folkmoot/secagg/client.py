@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from folkmoot.errors import FolkmootError, InputError
 from folkmoot.secagg.dealing import (
+    CONTENT,
     SHARE,
     Dealing,
     are_on_lines,
@@ -38,11 +39,12 @@ from folkmoot.secagg.dealing import (
 from folkmoot.secagg.keys import (
     EDGE,
     MASK_KEY,
-    Edge,
     agreed_on,
     channel_private,
     commitment,
     edge_purpose,
+    fingerprint,
+    keys_in,
     mask_private,
     mask_seed,
     own_mask_key,
@@ -77,7 +79,7 @@ from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe, part_of
 from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, opened, public_of, sealed, signed, spread, tag
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, by_client, marked, written
+from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, by_number, marked, written
 from folkmoot.secagg.work import Work
 
 Random = Callable[[int], bytes]
@@ -103,9 +105,10 @@ class Turn:
     random: Random = field(repr=False)
     work: Work = field(repr=False)
 
-    def edge(self, secret: bytes, dealer: int, holder: int) -> Edge:
-        """The keys of a dealer and a holder, from what they agreed on."""
-        return Edge.read(self.work.keys(secret, edge_purpose(self.now.said, dealer, holder), EDGE))
+    def edge(self, secret: bytes, dealer: int, holder: int) -> tuple[bytes, bytes]:
+        """The keys of a dealer and a holder, from what they agreed on: of the box, and of word and consent."""
+        keys = self.work.keys(secret, edge_purpose(self.now.said, dealer, holder), EDGE)
+        return keys[:KEY], keys[KEY:]
 
 
 def step(
@@ -166,8 +169,7 @@ def choose(turn: Turn) -> tuple[State, bytes]:
     roll = Roll.decode(turn.message).of(announcement)
     check_roll(member, announcement, roll)
     now = replace(now, roll=roll.clients, prints=roll.prints)
-    mine = Advertisement.of_body(announcement.session, announcement.round, member.id, now.advert)
-    if mine.fingerprint() != now.fingerprint(*now.places([member.id])):
+    if fingerprint(member.id, keys_in(now.advert)) != now.fingerprint(*now.places([member.id])):
         refuse("the roll has other keys for this client")
     state = said(now.announced, turn.message)
     coins = spread(now.seed, U64.size * roll.degree, "choice", state)
@@ -231,19 +233,18 @@ def share(turn: Turn) -> tuple[State, bytes]:
     dealing = dealt_by(now, len(chosen))
     boxes, holders = dict[int, bytes](), dict[int, bytes]()
     for one, secret, content in zip(chosen, secrets, dealing.contents, strict=True):
-        keys = turn.edge(secret, member.id, one)
-        boxes[one] = sealed(keys.box, content, now.said) + mark(now.said, member.id, one, content)
-        holders[one] = keys.word + keys.consent
-    challenge = challenge_of(now.said, member.id, by_client(boxes))
-    lines = dealing.lines(challenge)
-    values = zip(chosen, values_of(lines, len(chosen)) or (), strict=True)
+        box_key, checks = turn.edge(secret, member.id, one)
+        boxes[one] = sealed(box_key, content, now.said) + mark(now.said, member.id, one, content)
+        holders[one] = checks
+    everything = written(boxes)
     after = replace(
         now,
         stage=Stage.SHARED,
-        cases=written({one: case_of(boxes[one], value, challenge) for one, value in values}),
+        sealed=everything,
         mask_keys=written({one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}),
         holders=written(holders),
     )
+    lines = dealing.lines(challenge_of(now.said, member.id, everything))
     return after, Boxes(announcement.session, announcement.round, lines, boxes).encode()
 
 
@@ -282,30 +283,29 @@ def check(turn: Turn) -> tuple[State, bytes]:
     dealers = list(delivery.dealt)
     if member.id in delivery.dealt or -1 in (places := now.places(dealers)):
         refuse("a box comes from somebody who is not on the roll, or from this client itself")
-    items = [Dealt.read(dealer, body) for dealer, body in delivery.dealt.items()]
-    if any(item.keys.fingerprint() != now.fingerprint(place) for item, place in zip(items, places, strict=True)):
-        refuse("a key is not the one on the roll")
+    items = {dealer: Dealt.read(body) for dealer, body in delivery.dealt.items()}
+    for (dealer, item), place in zip(items.items(), places, strict=True):
+        if fingerprint(dealer, item.keys) != now.fingerprint(place):
+            refuse("a key is not the one on the roll")
     check_apart([now.advert, *delivery.dealt.values()])
-    mask_keys = now.neighbours | {item.keys.id: item.keys.mask_key for item in items}
+    mask_keys = now.neighbours | {dealer: body[KEY : 2 * KEY] for dealer, body in delivery.dealt.items()}
     if len(set(mask_keys.values())) < len(mask_keys):
         refuse("two neighbours have the same key")
-    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, [one.keys.channel_key for one in items])
+    publics = [body[:KEY] for body in delivery.dealt.values()]
+    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, publics)
     held, keyed = dict[int, bytes](), dict[int, bytes]()
-    for item, secret in zip(items, secrets, strict=True):
-        keys = turn.edge(secret, item.keys.id, member.id)
-        content = opened(keys.box, item.box, now.said)
-        if content is not None and mark(now.said, item.keys.id, member.id, content) == item.marks:
-            held[item.keys.id] = content
-            keyed[item.keys.id] = keys.word + keys.consent
-    for dealer, fits in zip(
-        list(held), on_their_lines([item for item in items if item.keys.id in held], held), strict=True
-    ):
+    for (dealer, item), secret in zip(items.items(), secrets, strict=True):
+        box_key, checks = turn.edge(secret, dealer, member.id)
+        content = opened(box_key, item.box, now.said)
+        if content is not None and mark(now.said, dealer, member.id, content) == item.marks:
+            held[dealer], keyed[dealer] = content, checks
+    for dealer, fits in zip(list(held), on_their_lines([items[one] for one in held], held), strict=True):
         if not fits:
             del held[dealer], keyed[dealer]
     complaints = {
-        item.keys.id: signed(member.identity, *complaint(now.said, item.keys.id, member.id, item.case()))
-        for item in items
-        if item.keys.id not in held
+        dealer: signed(member.identity, *complaint(now.said, dealer, member.id, item.case()))
+        for dealer, item in items.items()
+        if dealer not in held
     }
     after = replace(
         now,
@@ -336,16 +336,19 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
     its shares are no secret.
     """
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    cases = now.dealt
-    shown = Accusations.decode(turn.message, len(cases)).of(announcement)
-    if not cases.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
+    boxes = now.boxes
+    shown = Accusations.decode(turn.message, len(boxes)).of(announcement)
+    if not boxes.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
         refuse("somebody complains who holds no share, or so many do that they could reconstruct a secret")
+    dealing, challenge = dealt_by(now, len(boxes)), challenge_of(now.said, member.id, now.sealed)
+    values = dict(zip(boxes, values_of(dealing.lines(challenge), len(boxes)) or (), strict=True))
     for one, signature in shown.signatures.items():
-        if not is_signed(member.roster.keys[one], signature, *complaint(now.said, member.id, one, cases[one])):
+        case = case_of(boxes[one], values[one], challenge)
+        if not is_signed(member.roster.keys[one], signature, *complaint(now.said, member.id, one, case)):
             refuse("a complaint is not signed by whom it names, or is about something that this client did not deal")
-    contents = dict(zip(cases, dealt_by(now, len(cases)).contents, strict=True))
+    contents = dict(zip(boxes, dealing.contents, strict=True))
     answers = {one: contents[one] for one in shown.signatures}
-    after = replace(now, stage=Stage.ANSWERED, cases=b"")
+    after = replace(now, stage=Stage.ANSWERED, sealed=b"")
     return after, Answers(announcement.session, announcement.round, answers).encode()
 
 
@@ -377,7 +380,7 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         packed(words, announcement.ring_bits),
     )
     dealers = {one: tag(word, state) + key for one, (word, key) in now.keyed("dealers").items() if one in sharing}
-    held = {one: own + masking for one, (own, masking) in now.shares.items() if one in sharing}
+    held = {one: both for one, both in by_number(now.held, CONTENT).items() if one in sharing}
     after = replace(
         now,
         stage=Stage.MASKED,
@@ -385,7 +388,7 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         sharing=shown.bits,
         dealers=written(dealers),
         held=written(held),
-        **dict.fromkeys(("seed", "advert", "cases", "mask_keys"), b""),
+        **dict.fromkeys(("seed", "advert", "sealed", "mask_keys"), b""),
     )
     return after, reply.encode()
 

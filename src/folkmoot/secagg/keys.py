@@ -6,28 +6,16 @@ than they do.
 """
 
 from hashlib import sha256
-from typing import NamedTuple
 
-from folkmoot.secagg.primitives import KEY, derived, digest
+from folkmoot.secagg.primitives import DIGEST, KEY, derived, digest
 from folkmoot.secagg.wire import U32
 
 MASK_KEY, FINGERPRINT = 16, 16  # bytes
 CHECK = 16  # bytes of a key under which one of two neighbours vouches for something to the other
 
 
-class Edge(NamedTuple):
-    """The keys of a dealer and a holder of its shares: one use each."""
-
-    box: bytes  # the dealer seals the shares
-    word: bytes  # the dealer vouches for who shares
-    consent: bytes  # the holder vouches for who is in the sum
-
-    @classmethod
-    def read(cls, keys: bytes) -> "Edge":
-        return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
-
-
-EDGE = KEY + 2 * CHECK  # bytes
+KEYS = 2 * KEY + DIGEST  # of `keys_in`
+EDGE = KEY + 2 * CHECK  # of a dealer and a holder: one for the box, one for its word, one for the consent of the other
 
 
 def channel_private(seed: bytes) -> bytes:
@@ -55,14 +43,14 @@ def commitment(announced: bytes, client: int, seed: bytes) -> bytes:
     return digest(b"commitment", announced, U32.pack(client), seed)
 
 
-def remainder(commitment: bytes, signature: bytes) -> bytes:
-    """What stands for the rest of an advertisement where only its keys are shown."""
-    return digest(b"remainder", commitment, signature)
+def keys_in(body: bytes) -> bytes:
+    """What is shown of an advertisement to those whom its client chose: both keys, and a digest for the rest of it."""
+    return body[: 2 * KEY] + digest(b"remainder", body[2 * KEY :])
 
 
-def fingerprint(client: int, channel_key: bytes, mask_key: bytes, rest: bytes) -> bytes:
+def fingerprint(client: int, keys: bytes) -> bytes:
     """What stands on the roll for an advertisement. (All parts have one length: no two lists of them look alike.)"""
-    return sha256(b"fingerprint" + U32.pack(client) + channel_key + mask_key + rest).digest()[:FINGERPRINT]
+    return sha256(b"fingerprint" + U32.pack(client) + keys).digest()[:FINGERPRINT]
 
 
 def said(announced: bytes, roll: bytes) -> bytes:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.primitives import stream
+from folkmoot.secagg.primitives import keystream, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
 TILE = 1 << 18  # bytes: large enough that threads seldom wait for the interpreter; two of them fit the second cache
 AT_ONCE = 64  # ciphers
+SHORT = 1 << 13  # bytes up to which setting up a cipher takes longer than running it
 CACHE_LINE = 64  # bytes; additions that straddle lines take half as long again
 
 
@@ -36,6 +37,12 @@ def zero_words(length: int, dtype: np.dtype[Any]) -> Words:
 
 def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ()) -> None:
     """words ± the mask of each key, in place."""
+    if words.nbytes <= SHORT:
+        zeros, wire = bytes(words.nbytes), words.dtype.newbyteorder("<")
+        for keys, move in ((added, np.add), (taken, np.subtract)):
+            for key in keys:
+                move(words, np.frombuffer(keystream(key, zeros), dtype=wire, count=len(words)), words)
+        return
     keys = [*added, *taken]
     workers = thread_count() if words.nbytes > TILE else 1
     share = max(-(-len(keys) // workers), 1)

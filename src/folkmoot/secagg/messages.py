@@ -12,7 +12,7 @@ import numpy as np
 
 from folkmoot.errors import InputError
 from folkmoot.secagg.dealing import CHALLENGE, CONTENT, MARKS, SHARE, VALUES, case_of
-from folkmoot.secagg.keys import FINGERPRINT, remainder
+from folkmoot.secagg.keys import FINGERPRINT, KEYS, keys_in
 from folkmoot.secagg.keys import fingerprint as fingerprint_of
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
@@ -173,34 +173,8 @@ class Advertisement(Message):
         """What is signed, after the announcement."""
         return (U32.pack(self.id), self.channel_key, self.mask_key, self.commitment)
 
-    def keys(self) -> "Keys":
-        """What is shown to those whom it did not choose."""
-        return Keys(self.id, self.channel_key, self.mask_key, remainder(self.commitment, self.signature))
-
     def fingerprint(self) -> bytes:
-        return self.keys().fingerprint()
-
-
-class Keys(NamedTuple):
-    """An advertisement to somebody who needs no more than its keys, and a fingerprint to compare with the roll."""
-
-    id: int
-    channel_key: bytes
-    mask_key: bytes
-    rest: bytes
-
-    def body(self) -> bytes:
-        return self.channel_key + self.mask_key + self.rest
-
-    @classmethod
-    def read(cls, one: int, body: bytes) -> "Keys":
-        return cls(one, body[:KEY], body[KEY : 2 * KEY], body[2 * KEY :])
-
-    def fingerprint(self) -> bytes:
-        return fingerprint_of(*self)
-
-
-KEYS = 2 * KEY + DIGEST  # bytes of a body
+        return fingerprint_of(self.id, keys_in(self.body()))
 
 
 @dataclass(frozen=True)
@@ -287,24 +261,21 @@ class Boxes(Message):
 class Dealt(NamedTuple):
     """What a holder is given of a dealer."""
 
-    keys: Keys
+    keys: bytes  # the part of its advertisement that a fingerprint is made of
     box: bytes
     marks: bytes
     values: bytes  # what the dealer's lines say of this holder
     challenge: int
 
-    def body(self) -> bytes:
-        return self.keys.body() + self.box + self.marks + self.values + U64.pack(self.challenge)
+    @classmethod
+    def read(cls, body: bytes) -> "Dealt":
+        box, marks = body[KEYS : KEYS + BOX], body[KEYS + BOX : KEYS + BOX + MARKS]
+        values, challenge = body[-CHALLENGE - VALUES : -CHALLENGE], U64.unpack(body[-CHALLENGE:])[0]
+        return cls(body[:KEYS], box, marks, values, challenge)
 
     def case(self) -> bytes:
         """All that dealer and holder may fall out about, in a few bytes."""
         return case_of(self.box + self.marks, self.values, self.challenge)
-
-    @classmethod
-    def read(cls, dealer: int, body: bytes) -> "Dealt":
-        keys, rest = Keys.read(dealer, body[:KEYS]), body[KEYS:]
-        box, marks, values = rest[:BOX], rest[BOX : BOX + MARKS], rest[BOX + MARKS : -CHALLENGE]
-        return cls(keys, box, marks, values, U64.unpack(rest[-CHALLENGE:])[0])
 
 
 DEALT = KEYS + BOX + MARKS + VALUES + CHALLENGE

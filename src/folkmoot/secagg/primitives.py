@@ -21,7 +21,7 @@ SEED, KEY, DIGEST, SIGNATURE, TAG, CIPHER_BLOCK = 32, 32, 32, 64, 16, 16
 ANY_KEY = bytes(32)  # to try others' keys with; nobody's secret
 FIELD = 2**255 - 19  # X25519 takes larger numbers for smaller ones: the same key in two forms
 REMEMBERED = 2**16  # signatures looked at
-AT_ZERO = CTR(bytes(CIPHER_BLOCK))
+COUNTER = CTR((2).to_bytes(CIPHER_BLOCK, "big"))
 NO_NONCE = bytes(12)  # every key below encrypts once and once only
 
 
@@ -102,7 +102,13 @@ def verifies(public: bytes, signature: bytes, said: bytes) -> bool:
     return True
 
 
-def stream(key: bytes, block: int = 0) -> CipherContext:
-    """AES-128 in counter mode, from a block on: the mask of a key that makes one mask."""
-    start = CTR(block.to_bytes(CIPHER_BLOCK, "big")) if block else AT_ZERO
-    return Cipher(AES128(key), start).encryptor()
+def stream(key: bytes) -> CipherContext:
+    """AES-128 in counter mode: the mask of a key that makes one mask."""
+    return Cipher(AES128(key), COUNTER).encryptor()
+
+
+def keystream(key: bytes, zeros: bytes) -> bytes:
+    """What `stream` makes of so many zeros, and a few bytes more; set up in half the time. (The same cipher, for GCM
+    starts to count at 2.)
+    """
+    return AESGCM(key).encrypt(NO_NONCE, zeros, None)

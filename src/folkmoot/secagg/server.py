@@ -17,7 +17,16 @@ from folkmoot.kernels import on_threads, thread_count
 from folkmoot.secagg.client import complaint
 from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
-from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose, said, sketch_seed
+from folkmoot.secagg.keys import (
+    MASK_KEY,
+    agreed_on,
+    keys_in,
+    mask_private,
+    own_mask_key,
+    pair_purpose,
+    said,
+    sketch_seed,
+)
 from folkmoot.secagg.masks import Words, add_masks, as_words
 from folkmoot.secagg.member import Policy, Roster
 from folkmoot.secagg.messages import (
@@ -44,7 +53,7 @@ from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import ANY_KEY, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
-from folkmoot.secagg.wire import Malformed, bitmap, by_client, marked
+from folkmoot.secagg.wire import U64, Malformed, bitmap, marked, written
 from folkmoot.sets import Ids
 
 T = TypeVar("T")
@@ -221,7 +230,7 @@ class Desk:
         for sender, sent in self.read(inbox, graph, lambda data: Boxes.decode(data, chosen.degree, chosen.threshold)):
             values = values_of(sent.lines, chosen.degree)
             if sent.boxes.keys() == graph[sender] and values is not None:
-                challenge = challenge_of(state, sender, by_client(sent.boxes))
+                challenge = challenge_of(state, sender, written(sent.boxes))
                 dealers[sender] = Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
             else:
                 self.excluded[sender] = Fault.DEALING
@@ -242,7 +251,7 @@ class Desk:
                     holder,
                     (
                         signature,
-                        *complaint(state, dealer, holder, Dealt.read(dealer, delivered[holder][dealer]).case()),
+                        *complaint(state, dealer, holder, case_in(delivered[holder][dealer])),
                     ),
                 )
                 for holder, dealer, signature in made
@@ -288,17 +297,15 @@ def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) ->
     """What every client that dealt is given of the others, by dealer."""
     delivered: Graph = {one: {} for one in dealers}
     for one, dealer in dealers.items():
-        keys = adverts[one].keys()
+        keys, challenge = keys_in(adverts[one].body()), U64.pack(dealer.challenge)
         for holder in dealer.sealed.keys() & delivered.keys():
-            sealed = dealer.sealed[holder]
-            dealt = Dealt(keys, sealed[:BOX], sealed[BOX:], dealer.values[holder], dealer.challenge)
-            delivered[holder][one] = dealt.body()
+            delivered[holder][one] = b"".join((keys, dealer.sealed[holder], dealer.values[holder], challenge))
     return delivered
 
 
 def case_in(dealt: bytes) -> bytes:
     """What a complaint about this is about."""
-    return Dealt.read(0, dealt).case()
+    return Dealt.read(dealt).case()
 
 
 def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:

@@ -8,10 +8,10 @@ from struct import Struct
 
 import numpy as np
 
-from folkmoot.secagg.dealing import CASE, CONTENT, SHARE
+from folkmoot.secagg.dealing import CONTENT, MARKS, SHARE
 from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
-from folkmoot.secagg.messages import Advertisement, Announcement
+from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
 from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers
 from folkmoot.sets import Ids
@@ -46,7 +46,7 @@ class State:
     roll: bytes = b""  # who is on it, four bytes each
     prints: bytes = b""  # of all on the roll
     chosen: bytes = b""  # neighbours, a bit for each of the roll
-    cases: bytes = b""  # number, digest of what was dealt: of those it chose
+    sealed: bytes = b""  # number, box and marks: of those it chose
     mask_keys: bytes = b""  # number, public key: of those it chose, then of those who chose it, too
     holders: bytes = field(default=b"", repr=False)  # number, key of a word, key of a consent: of those it chose
     dealers: bytes = field(default=b"", repr=False)  # the same of those who chose it
@@ -134,9 +134,9 @@ class State:
         return by_number(self.mask_keys, KEY)
 
     @property
-    def dealt(self) -> dict[int, bytes]:
-        """Digests of what it dealt to each."""
-        return by_number(self.cases, CASE)
+    def boxes(self) -> dict[int, bytes]:
+        """What it sealed for each, and marked."""
+        return by_number(self.sealed, BOX + MARKS)
 
     @property
     def shares(self) -> dict[int, tuple[bytes, bytes]]:
@@ -167,7 +167,7 @@ SIZES = {
 MULTIPLES = {
     "roll": U32.size,
     "prints": FINGERPRINT,
-    "cases": U32.size + CASE,
+    "sealed": U32.size + BOX + MARKS,
     "mask_keys": U32.size + KEY,
     "holders": U32.size + 2 * CHECK,
     "dealers": U32.size + 2 * CHECK,
@@ -179,8 +179,8 @@ NEEDED = {
     Stage.IDLE: [],
     Stage.ADVERTISED: BEGUN,
     Stage.CHOSE: [*BEGUN, *ROLL, "prints"],
-    Stage.SHARED: [*BEGUN, *ROLL, "prints", "cases", "mask_keys", "holders"],
-    Stage.CHECKED: [*BEGUN, *ROLL, "cases", "mask_keys", "holders"],
+    Stage.SHARED: [*BEGUN, *ROLL, "prints", "sealed", "mask_keys", "holders"],
+    Stage.CHECKED: [*BEGUN, *ROLL, "sealed", "mask_keys", "holders"],
     Stage.ANSWERED: [*BEGUN, *ROLL, "mask_keys", "holders"],
     Stage.MASKED: ["announced", *ROLL, "holders", "sharing"],
     Stage.CONSENTED: ["announced", *ROLL, "holders", "sharing", "survivors"],

@@ -72,7 +72,7 @@ def ends_of(stage: str, states: dict[int, bytes], outbox: Mapping[int, bytes]) -
             private, mine, others = channel_private(state.seed), state.channel_key, [body[:KEY] for body in bodies]
         else:
             private, mine = mask_private(mask_seed(state.seed)), state.mask_key
-            others = list(state.neighbours.values())
+            others = [key for key in state.neighbours.values() if mine < key]  # the other end has them, too
         for other in others:
             yield private, mine, other
 

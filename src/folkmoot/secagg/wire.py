@@ -59,9 +59,15 @@ def by_client(entries: Mapping[int, bytes]) -> bytes:
 
 
 def written(entries: Mapping[int, bytes]) -> bytes:
-    """What `by_number` reads: in the order of numbers."""
-    pack = U32.pack
-    return b"".join([part for one in sorted(entries) for part in (pack(one), entries[one])])
+    """What `by_number` reads: entries of one size, in the order of numbers."""
+    if not entries:
+        return b""
+    ids = sorted(entries)
+    parts = b"".join([entries[one] for one in ids])
+    out = np.empty((len(ids), U32.size + len(parts) // len(ids)), dtype=np.uint8)
+    out[:, : U32.size] = np.array(ids, dtype="<u4").view(np.uint8).reshape(-1, U32.size)
+    out[:, U32.size :] = np.frombuffer(parts, dtype=np.uint8).reshape(len(ids), -1)
+    return out.tobytes()
 
 
 def by_number(data: bytes, size: int) -> dict[int, bytes]:

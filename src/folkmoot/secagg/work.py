@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from folkmoot.kernels import on_threads
-from folkmoot.secagg.keys import fingerprint, remainder
+from folkmoot.secagg.keys import fingerprint, keys_in
 from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed
 from folkmoot.secagg.wire import U32
 
@@ -19,7 +19,7 @@ class Work:
         keys, commitment = (content[:KEY], content[KEY : 2 * KEY]), content[2 * KEY :]
         if not is_signed(identity, signature, "advertisement", announced, U32.pack(client), *keys, commitment):
             return None
-        return fingerprint(client, *keys, remainder(commitment, signature))
+        return fingerprint(client, keys_in(body))
 
     def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:  # noqa: ARG002 - others go by it
         """Of a private key, whose public one is `mine`, with somebody's public one; None where that is no good."""
