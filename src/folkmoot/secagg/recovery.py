@@ -9,9 +9,8 @@ from folkmoot.secagg import shamir
 from folkmoot.secagg.dealing import MARK, MASKING, OWN, SHARE, are_on_lines, mark_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import commitment, mask_private
-from folkmoot.secagg.messages import Advertisement
+from folkmoot.secagg.messages import BOX, Advertisement
 from folkmoot.secagg.primitives import SEED, public_of
-from folkmoot.secagg.wire import U64
 
 
 @dataclass(frozen=True)
@@ -60,18 +59,22 @@ class Recovery:
         raise AggregationFailed(why, self.excluded, answered=True)
 
     def _seed(self, owner: int, which: int) -> bytes | None:
-        dealer = self.dealers[owner]
+        dealer, shown = self.dealers[owner], self.shown.get(owner, {})
         places, shares, values = list[int](), list[bytes](), list[bytes]()
+        at_mark, at_value = slice(BOX + which * MARK, BOX + (which + 1) * MARK), slice(8 * which, 8 * which + 8)
         for place, (holder, sealed) in enumerate(dealer.sealed.items(), start=1):
-            share = self._share(owner, holder, which)
-            if share is None:
+            if holder in shown:
+                share = shown[holder][which * SHARE : (which + 1) * SHARE]
+            elif owner in self.given.get(holder, ()):
+                share = self.given[holder][owner]
+            else:
                 continue
-            if mark_of(which, self.said, owner, holder, share) != marks_in(sealed)[which]:
+            if mark_of(which, self.said, owner, holder, share) != sealed[at_mark]:
                 self.excluded[holder] = Fault.SHARE
                 continue
             places.append(place)
             shares.append(share)
-            values.append(dealer.values[holder][which * U64.size :][: U64.size])
+            values.append(dealer.values[holder][at_value])
         fits = are_on_lines(shares, [dealer.challenge] * len(shares), values)
         found = np.flatnonzero(fits)[: self.threshold]  # one that does not fit was dealt so to an accomplice
         if len(found) < self.threshold:
@@ -79,14 +82,3 @@ class Recovery:
             raise AggregationFailed(why, self.excluded, answered=True)
         limbs = shamir.from_bytes(shares)[found, :-1]
         return shamir.combine(np.array(places)[found], limbs, SEED)
-
-    def _share(self, owner: int, holder: int, which: int) -> bytes | None:
-        shown = self.shown.get(owner, {}).get(holder)
-        if shown is not None:
-            return shown[which * SHARE :][:SHARE]
-        return self.given.get(holder, {}).get(owner)
-
-
-def marks_in(sealed: bytes) -> tuple[bytes, bytes]:
-    """Of a box with its marks behind it."""
-    return sealed[-2 * MARK : -MARK], sealed[-MARK:]
