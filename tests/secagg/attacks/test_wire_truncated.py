@@ -130,6 +130,8 @@ WRONG_PARTS: list[State] = [
     replace(BASE, announced=BASE.announced[:-1]),
     replace(BASE, ledger=BASE.ledger[:-1]),
     replace(LAST, survivors=b""),
+    replace(LAST, held=LAST.held[104:] + LAST.held[:104]),  # shares and keys that are not of the same dealers
+    replace(LAST, dealers=LAST.dealers[36:]),
     replace(LAST, stage=Stage.SHARED),
 ]
 
