@@ -158,9 +158,7 @@ def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
     mine = polynomials(one, threshold, rng.bytes(coins_needed(threshold) // 2))
     vanishing = [1]  # coefficients, from the lowest
     for root in range(1, threshold):
-        vanishing = [
-            (low - root * high) % PRIME for low, high in zip([0, *vanishing], [*vanishing, 0], strict=True)
-        ]
+        vanishing = [(low - root * high) % PRIME for low, high in zip([0, *vanishing], [*vanishing, 0], strict=True)]
     shift = [int(a) - int(b) for a, b in zip(shamir.to_limbs(other), mine[0, :-1], strict=True)]
     inverse = pow(vanishing[0], -1, PRIME)
     moves = [[step * inverse % PRIME * power % PRIME for step in shift] for power in vanishing]
@@ -183,7 +181,9 @@ def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(content=st.binary(min_size=CONTENT, max_size=CONTENT), place=st.integers(0, CONTENT - 1), flip=st.integers(1, 255))
+@given(
+    content=st.binary(min_size=CONTENT, max_size=CONTENT), place=st.integers(0, CONTENT - 1), flip=st.integers(1, 255)
+)
 def test_marks_are_of_one_share_of_one_dealer_for_one_holder(content: bytes, place: int, flip: int) -> None:
     both = mark(b"state", 1, 2, content)
     shares = content[:SHARE], content[SHARE:]

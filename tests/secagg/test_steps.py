@@ -19,9 +19,7 @@ def test_a_step_that_is_run_twice_from_one_state_gives_the_same_bytes_twice(exch
     """
     state, message, reply = honest_round()[exchange, CLIENT]
     member, answer = COHORT.members[CLIENT], answering(COHORT.vector(CLIENT))
-    runs = [
-        step(member, state, message, answer, coins(CLIENT, run if exchange != KEYS else 0)) for run in range(3)
-    ]
+    runs = [step(member, state, message, answer, coins(CLIENT, run if exchange != KEYS else 0)) for run in range(3)]
     assert len(set(runs)) == 1
     if exchange != KEYS:
         assert runs[0][1] == reply

@@ -179,7 +179,9 @@ class Table:
         shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
         secret = agreed(channel_private(self.state.seed), shown[:KEY])
         assert secret is not None
-        return Edge.read(derived_from_agreed(secret, edge_purpose(self.state.said, self.moment.client, holder), EDGE)).box
+        return Edge.read(
+            derived_from_agreed(secret, edge_purpose(self.state.said, self.moment.client, holder), EDGE)
+        ).box
 
     def sealed(self, holder: int, content: bytes) -> bytes:
         """A box that opens, and marks that fit what is in it."""

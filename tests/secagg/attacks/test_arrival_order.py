@@ -32,9 +32,7 @@ def complaining(federation: Federation, moment: Moment) -> bytes:
     said, me = State.decode(moment.before).said, moment.client
     delivery = Delivery.decode(moment.message, MANY)
     cases = {one: Dealt.read(one, body).case() for one, body in delivery.dealt.items()}
-    made = {
-        one: signed(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()
-    }
+    made = {one: signed(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
     return Complaints(delivery.session, delivery.round, made).encode()
 
 

@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from folkmoot.secagg.member import Policy
 from folkmoot.secagg.faults import AggregationFailed
+from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Roll
 from folkmoot.secagg.together import aggregate
 from tests.secagg.attacks.client_tricks import Moment, lost, play

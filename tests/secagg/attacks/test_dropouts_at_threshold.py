@@ -5,8 +5,8 @@ The server counts the shares before it combines them, and checks what comes out.
 
 import pytest
 
-from folkmoot.secagg.messages import Unmasking
 from folkmoot.secagg.faults import AggregationFailed
+from folkmoot.secagg.messages import Unmasking
 from tests.secagg.attacks.client_tricks import MANY, Moment, holders, play, spare
 from tests.secagg.cohorts import UNMASKING, VECTOR, Federation
 

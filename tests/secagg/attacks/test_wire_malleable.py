@@ -73,7 +73,10 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
     "consents": st.builds(Consents, *HEADS, listed(TAG), listed(TAG + SIGNATURE)),
     "unmasking": st.builds(Unmasking, *HEADS, listed(SHARE)),
     "ledger": st.builds(
-        Ledger, st.integers(9, 2**32 - 1), st.integers(0, 9), st.integers(0, 3).flatmap(lambda many: fixed(many * ENTRY))
+        Ledger,
+        st.integers(9, 2**32 - 1),
+        st.integers(0, 9),
+        st.integers(0, 3).flatmap(lambda many: fixed(many * ENTRY)),
     ),
 }
 
