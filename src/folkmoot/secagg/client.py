@@ -323,7 +323,7 @@ def on_their_lines(items: list[Dealt], held: dict[int, bytes]) -> list[bool]:
     halves = [half for content in held.values() for half in (content[:SHARE], content[SHARE:])]
     challenges = [item.challenge for item in items for _ in range(2)]
     fits = are_on_lines(halves, challenges, [item.values for item in items])
-    return list(fits.reshape(-1, 2).all(axis=1).tolist())
+    return [bool(both.all()) for both in fits.reshape(-1, 2)]
 
 
 def complaint(state: bytes, dealer: int, holder: int, case: bytes) -> tuple[str, bytes, bytes, bytes, bytes]:

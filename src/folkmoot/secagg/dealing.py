@@ -99,7 +99,7 @@ def are_on_lines(shares: Sequence[bytes], challenges: Sequence[int], values: Seq
     said = np.frombuffer(b"".join(values), dtype="<u8").astype(np.uint64)
     out = np.empty(len(rows), dtype=np.uint64)
     combine_rows(rows, np.array(challenges, dtype=np.uint64), out)
-    return (out == said) & (rows < PRIME).all(axis=1)
+    return np.asarray((out == said) & (rows < PRIME).all(axis=1))
 
 
 def combine(rows: Numbers, challenge: int) -> Numbers:
