@@ -45,7 +45,7 @@ def fits(contents: list[bytes], challenge: int, values: list[bytes]) -> list[lis
     """Of each holder, whether both shares are on their lines."""
     halves = [half for content in contents for half in (content[:SHARE], content[SHARE:])]
     found = are_on_lines(halves, [challenge] * len(halves), values)
-    return found.reshape(-1, 2).tolist()  # type: ignore[no-any-return]
+    return found.reshape(-1, 2).tolist()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -282,7 +282,7 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
         boxes = {one: table.sealed(one, text) for one, text in zip(state.dealt, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
-    def trick(moment: Moment) -> bytes:
+    def trick(moment: Moment) -> bytes | None:
         if moment.client == other and moment.exchange == CONSENT:
             return rubbish_consents(Scene(federation, frozenset()), moment)
         return dealing([owner], another)(moment)

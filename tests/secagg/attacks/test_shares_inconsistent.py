@@ -136,7 +136,7 @@ def test_wrong_shares_for_accomplices_who_do_not_complain(wrong: int) -> None:
         contents.update({one: moved(text) if one in accomplices else text for one, text in table.contents.items()})
         return table.dealing({one: table.sealed(one, content) for one, content in contents.items()})
 
-    def trick(moment: Moment) -> bytes:
+    def trick(moment: Moment) -> bytes | None:
         if moment.client not in accomplices:
             return dealing([OWNER], few)(moment)
         if moment.exchange == RECEIPT:
