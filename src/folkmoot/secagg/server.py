@@ -306,11 +306,6 @@ def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) ->
     return delivered
 
 
-def case_in(dealt: bytes) -> bytes:
-    """What a complaint about this is about."""
-    return Dealt.read(0, dealt).case()
-
-
 def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
     """Whether both shares are those that were dealt, and on the dealer's lines."""
     if mark(state, owner, holder, content) != dealer.sealed[holder][BOX:]:

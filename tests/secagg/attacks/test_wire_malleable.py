@@ -29,11 +29,12 @@ from folkmoot.secagg.messages import (
     Sharers,
     Survivors,
     Unmasking,
+    masked_vector,
 )
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.wire import U32, Malformed
-from tests.secagg.fuzz.targets import DECODERS, TERMS, VECTOR_SIZE, Written, honest_inputs
+from tests.secagg.fuzz.targets import COHORT, DECODERS, TERMS, VECTOR_SIZE, Written, honest_inputs
 
 
 def fixed(size: int) -> st.SearchStrategy[bytes]:
@@ -79,6 +80,13 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
         st.integers(0, 3).flatmap(lambda many: fixed(many * ENTRY)),
     ),
 }
+
+
+def test_who_looks_on_reads_the_vector_that_the_server_reads() -> None:
+    size, honest = honest_inputs()["masked"][0][0], honest_inputs()["masked"][0][1:]
+    read = DECODERS["masked"](honest, size)
+    assert isinstance(read, Masked)
+    assert masked_vector(honest, COHORT.announcement) == read.vector == honest[-VECTOR_SIZE:]
 
 
 def test_everything_that_is_sent_is_tried() -> None:
