@@ -1,37 +1,99 @@
 """Degrees, thresholds, policies and rosters: what is refused, and what is said about what is not."""
 
+from fractions import Fraction
+from itertools import chain, product
+from math import comb
 from typing import Any
 
 import pytest
 
 from folkmoot.errors import InputError
+from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.parameters import MOST, choose, is_safe, part_of
-from folkmoot.secagg.server import AggregationFailed, serve
+from folkmoot.secagg.parameters import CORRECTNESS, MOST, SECURITY, choose, is_safe, part_of
+from folkmoot.secagg.server import serve
 from tests.secagg.cohorts import Federation
 
-# (clients, corrupt, dropout, malicious): (degree, threshold)
+# (clients, corrupt, dropout, security): (degree, threshold)
 KNOWN = {
-    (100, 0.05, 0.05, True): (16, 11),
-    (1_000, 0.05, 0.05, True): (52, 37),
-    (10_000, 0.05, 0.05, True): (62, 44),
-    (100, 0.1, 0.1, True): (32, 22),
-    (1_000, 0.1, 0.1, True): (96, 67),
-    (10_000, 0.1, 0.1, True): (122, 85),
-    (100_000, 0.1, 0.1, True): (134, 93),
-    (1_000, 0.2, 0.1, True): (140, 104),
-    (1_000, 0.05, 0.05, False): (30, 17),
+    (50, 0.05, 0.05, 40): (10, 8),
+    (1_000, 0.05, 0.05, 40): (52, 37),
+    (1_000, 0.1, 0.1, 40): (96, 67),
+    (100, 0.05, 0.05, 64): (18, 13),
+    (1_000, 0.05, 0.05, 64): (60, 44),
+    (10_000, 0.05, 0.05, 64): (74, 54),
+    (100, 0.1, 0.1, 64): (32, 22),
+    (1_000, 0.1, 0.1, 64): (112, 80),
+    (10_000, 0.1, 0.1, 64): (144, 103),
+    (100_000, 0.1, 0.1, 64): (158, 112),
+    (1_000, 0.2, 0.1, 64): (164, 124),
+    (150, 0.18, 0.05, 64): (42, 35),
 }
 
 
 @pytest.mark.parametrize(("asked", "known"), KNOWN.items(), ids=str)
-def test_known_degrees_and_thresholds(asked: tuple[int, float, float, bool], known: tuple[int, int]) -> None:
-    clients, corrupt, dropout, malicious = asked
-    found = choose(clients, corrupt=corrupt, dropout=dropout, malicious=malicious)
+def test_known_degrees_and_thresholds(asked: tuple[int, float, float, int], known: tuple[int, int]) -> None:
+    clients, corrupt, dropout, security = asked
+    found = choose(clients, corrupt=corrupt, dropout=dropout, security=security)
     assert (found.degree, found.threshold) == known
     bad = part_of(corrupt, clients)
-    assert is_safe(clients, *known, bad, malicious)
-    assert not is_safe(clients, known[0], known[1] - 1, bad, malicious)
+    assert is_safe(clients, *known, bad, security)
+    assert not is_safe(clients, known[0], known[1] - 1, bad, security)
+
+
+def test_64_bits_unless_told_otherwise() -> None:
+    assert (SECURITY, CORRECTNESS) == (64, 20)
+    assert choose(100) == choose(100, security=64, correctness=20) == Policy().protection(100)
+    assert Policy().security == 64
+    assert choose(1_000, security=40).degree < choose(1_000).degree
+
+
+@pytest.mark.parametrize(("share", "clients", "part"), [(0.18, 150, 27), (0.29, 100, 29), (0.1, 9, 0), (0.07, 100, 7)])
+def test_a_share_of_clients_is_what_it_is_on_paper(share: float, clients: int, part: int) -> None:
+    """150 times 0.18 is a little less than 27 in binary: one corrupt client fewer would be withstood than was said."""
+    assert part_of(share, clients) == part
+    assert choose(150, corrupt=0.18, dropout=0.05).bad == 27
+
+
+def more_than(clients: int, special: int, drawn: int, hits: int) -> Fraction:
+    """P[more than so many of the special ones among those drawn], exactly."""
+    ways = sum(comb(special, hit) * comb(clients - special, drawn - hit) for hit in range(hits + 1, drawn + 1))
+    return Fraction(ways, comb(clients, drawn))
+
+
+def is_fine(n: int, bad: int, gone: int, degree: int, threshold: int, security: int, correctness: int) -> bool:
+    """By the definition in parameters.py, in whole numbers. A client draws among the n − 1 others, and all of those who
+    are corrupt or gone may be among them.
+    """
+    corrupt = next(h for h in range(n) if more_than(n - 1, bad, degree, h) * n <= Fraction(1, 2 ** (security + 1)))
+    if 2 * threshold <= degree + corrupt:
+        return False
+    if more_than(n - 1, gone, degree, degree - threshold) * n > Fraction(1, 2**correctness):
+        return False
+    honest, chance = n - bad, Fraction(0)
+    for size in range(1, honest // 2 + 1):  # a sum of no more than half of the honest ones, and so one of two
+        chance += comb(honest, size) * more_than(n - 1, bad + size - 1, degree, threshold - 1) ** size
+    return chance <= Fraction(1, 2 ** (security + 1))
+
+
+@pytest.mark.parametrize("n", range(3, 15))
+def test_the_choice_is_the_smallest_that_is_fine(n: int) -> None:
+    """Every even degree before it, and all others as neighbours, with every threshold."""
+    shares = [0.0, 0.1, 0.2, 0.34]
+    for corrupt, dropout, security, correctness in product(shares, shares, (2, 10, 64), (3, 20)):
+        bad, gone = part_of(corrupt, n), part_of(dropout, n)
+        possible = (
+            (degree, threshold)
+            for degree in chain(range(2, n - 1, 2), [n - 1])
+            for threshold in range(1, degree + 1)
+            if is_fine(n, bad, gone, degree, threshold, security, correctness)
+        )
+        try:
+            found = choose(n, corrupt=corrupt, dropout=dropout, security=security, correctness=correctness)
+        except InputError:
+            assert next(possible, None) is None
+            continue
+        assert (found.degree, found.threshold) == next(possible)
 
 
 @pytest.mark.parametrize("wrong", [{"clients": 2}, {"clients": 10, "corrupt": 1.0}, {"clients": 10, "dropout": 0.9}])
@@ -47,29 +109,26 @@ def test_more_clients_than_a_round_can_have() -> None:
 
 @pytest.mark.parametrize("degree", [0, 1, 10, 11])
 def test_a_degree_that_the_roll_cannot_have_is_not_safe(degree: int) -> None:
-    assert not is_safe(10, degree, 6, 1, malicious=True)
+    assert not is_safe(10, degree, 6, 1)
 
 
 @pytest.mark.parametrize(
-    ("clients", "degree", "threshold", "bad", "malicious"),
+    ("clients", "degree", "threshold", "bad"),
     [
-        (10, 8, 9, 1, True),  # no such threshold
-        (1_000, 8, 7, 100, True),  # all eight may be corrupt
-        (1_000, 8, 7, 100, False),
-        (1_000, 96, 66, 100, True),  # two stories reach it
-        (100, 4, 3, 0, True),  # two sums could come out
+        (10, 8, 9, 1),  # no such threshold
+        (1_000, 8, 7, 100),  # all eight may be corrupt
+        (1_000, 112, 79, 100),  # two stories reach it
+        (100, 4, 3, 0),  # two sums could come out
     ],
 )
-def test_what_is_not_safe(clients: int, degree: int, threshold: int, bad: int, malicious: bool) -> None:
-    assert not is_safe(clients, degree, threshold, bad, malicious)
+def test_what_is_not_safe(clients: int, degree: int, threshold: int, bad: int) -> None:
+    assert not is_safe(clients, degree, threshold, bad)
 
 
-@pytest.mark.parametrize("malicious", [True, False])
-def test_parameters_say_what_they_hold_against(malicious: bool) -> None:
-    found = choose(100, malicious=malicious)
-    assert ("malicious" if malicious else "curious") in str(found)
+def test_parameters_say_what_they_hold_against() -> None:
+    found = choose(100)
+    assert "malicious server with 10% of the clients except with probability 2^-64" in str(found)
     assert f"over {found.honest} honest clients" in str(found)
-    assert found.honest == (80 if not malicious else found.honest)
     assert 45 < found.honest <= 90
 
 
@@ -99,10 +158,12 @@ def test_a_round_over_others_than_announced_is_refused() -> None:
             next(serve(federation.announcement, federation.roster, clients, federation.policy))
 
 
-@pytest.mark.parametrize(("fewest", "corrupt", "dropout"), [(-1, 0.1, 0.1), (5, 1.0, 0.1), (5, 0.1, -0.1)])
-def test_policies_that_cannot_be_are_refused(fewest: int, corrupt: float, dropout: float) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"fewest": -1}, {"corrupt": 1.0}, {"dropout": -0.1}, {"security": 0}, {"unfinished": 0}], ids=str
+)
+def test_policies_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        Policy(fewest, corrupt, dropout)
+        Policy(**wrong)
 
 
 def test_terms_that_so_few_clients_cannot_meet_end_the_round() -> None:

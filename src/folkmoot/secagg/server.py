@@ -4,6 +4,7 @@ The same exchanges as in client.py, in the same order. What a client sends that 
 of this round counts as not sent, and is remembered.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,7 +41,6 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
     Masked,
     Neighbours,
@@ -51,7 +51,7 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import ANY_KEY, agreed, is_signed, keyed
+from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.wire import U64, Malformed, bitmap, marked, written
 from folkmoot.sets import Ids
@@ -61,6 +61,7 @@ Outbox: TypeAlias = dict[int, bytes]
 Inbox: TypeAlias = dict[int, bytes]
 PAIRS_AT_ONCE = 64  # agreements of one thread
 Graph: TypeAlias = dict[int, dict[int, bytes]]  # by one client and another, what goes between them
+NO_WORD = bytes(TAG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +108,9 @@ def serve(
 
     inbox = yield {one: Delivery(*mark, dealt).encode() for one, dealt in delivered.items()}
     checked, accused = desk.read_complaints(state, delivered, inbox)
-    shown: Graph = {}
-    if accused:
-        inbox = yield {
-            dealer: Accusations(*mark, of).encode() for dealer, of in sorted(accused.items()) if dealer in checked
-        }
-        shown = desk.read_answers(state, dealers, accused, inbox)
+    asked = sorted(accused.keys() & checked)
+    inbox = (yield {dealer: Accusations(*mark, accused[dealer]).encode() for dealer in asked}) if asked else {}
+    shown = desk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
     sharers = {one for one in checked if one not in accused or one in shown}
     desk.need(len(sharers), policy.enough(0), "shared their secrets")
     sharing = bitmap(sharers, order)
@@ -127,8 +125,8 @@ def serve(
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
     for owner, sent in vectors.items():
-        for holder in sent.words.keys() & alive & dealers[owner].sealed.keys():
-            owners[holder][owner] = sent.words[holder] + sent.signature
+        for holder in alive & dealers[owner].sealed.keys():  # where there is no word, the signature must reach
+            owners[holder][owner] = sent.words.get(holder, NO_WORD) + sent.signature
     del vectors, delivered
 
     inbox = yield dict.fromkeys(sorted(alive), survivors)
@@ -202,16 +200,15 @@ class Desk:
             [(one, (entry.signature, "advertisement", self.announced, *entry.content())) for one, entry in entries]
         )
         tried = on_threads(lambda at, _: essences(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
-        seen, good = set[bytes | None]([None]), dict[int, Advertisement]()
+        good = dict[int, tuple[Advertisement, set[bytes | None]]]()
         for (sender, entry), fine, keys in zip(entries, signed, tried, strict=True):
-            if not fine or entry.id != sender:
-                continue
-            if len(keys - seen) < 2:
+            if fine and entry.id == sender and None not in keys and len(keys) == 2:
+                good[sender] = entry, keys
+            elif fine:
                 self.excluded[sender] = Fault.KEYS
-                continue
-            seen |= keys
-            good[sender] = entry
-        return good
+        # Who has another's keys, and who made them, cannot be told: both stay away, and neither is named.
+        seen = Counter(key for _, keys in good.values() for key in keys)
+        return {sender: entry for sender, (entry, keys) in good.items() if all(seen[key] == 1 for key in keys)}
 
     def read_choices(self, order: Ids, degree: int, inbox: Inbox) -> dict[int, set[int]]:
         graph, on_roll = dict[int, set[int]](), set(order.tolist())
@@ -240,39 +237,44 @@ class Desk:
         """Who has its shares, and by dealer, who complains of it."""
         entries = list(self.read(inbox, delivered, lambda data: Complaints.decode(data, len(delivered))))
         made = [
-            (holder, dealer, signature)
+            (holder, dealer, signature, Dealt.read(delivered[holder][dealer]).case())
             for holder, sent in entries
             for dealer, signature in sent.signatures.items()
             if dealer in delivered[holder]
         ]
         signed = self.are_signed(
-            [
-                (
-                    holder,
-                    (
-                        signature,
-                        *complaint(state, dealer, holder, case_in(delivered[holder][dealer])),
-                    ),
-                )
-                for holder, dealer, signature in made
-            ]
+            [(holder, (word, *complaint(state, dealer, holder, case))) for holder, dealer, word, case in made]
         )
         accused: Graph = {}
-        for (holder, dealer, signature), good in zip(made, signed, strict=True):
+        for (holder, dealer, signature, _), good in zip(made, signed, strict=True):
             if good:
                 accused.setdefault(dealer, {})[holder] = signature
         return {holder for holder, _ in entries}, accused
 
-    def read_answers(self, state: bytes, dealers: dict[int, Dealer], accused: Graph, inbox: Inbox) -> Graph:
-        """By dealer, what it showed to all of its accusers; those who could not are left out."""
+    def read_answers(
+        self,
+        state: bytes,
+        threshold: int,
+        dealers: dict[int, Dealer],
+        accused: Graph,
+        asked: list[int],
+        inbox: Inbox,
+    ) -> Graph:
+        """By dealer, what it showed to all of its accusers; those who did not are left out.
+
+        Who is silent may have dropped out, and be accused falsely. It is named only if so many accuse it that some of
+        them must be honest.
+        """
         shown = dict[int, dict[int, bytes]]()
-        answers = self.read(inbox, accused, lambda data: Answers.decode(data, len(data)))
-        for dealer, sent in answers:
+        for dealer, sent in self.read(inbox, asked, lambda data: Answers.decode(data, len(data))):
             if sent.contents.keys() == accused[dealer].keys() and all(
                 fits(state, dealer, holder, content, dealers[dealer]) for holder, content in sent.contents.items()
             ):
                 shown[dealer] = sent.contents
-        self.excluded |= {dealer: Fault.DEALING for dealer in accused if dealer not in shown}
+            else:
+                self.excluded[dealer] = Fault.DEALING
+        silent = accused.keys() - shown.keys()
+        self.excluded |= {dealer: Fault.DEALING for dealer in silent if len(accused[dealer]) >= threshold}
         return shown
 
     def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, Masked]:
@@ -301,11 +303,6 @@ def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) ->
         for holder in dealer.sealed.keys() & delivered.keys():
             delivered[holder][one] = b"".join((keys, dealer.sealed[holder], dealer.values[holder], challenge))
     return delivered
-
-
-def case_in(dealt: bytes) -> bytes:
-    """What a complaint about this is about."""
-    return Dealt.read(dealt).case()
 
 
 def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:

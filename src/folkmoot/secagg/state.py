@@ -13,7 +13,7 @@ from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers
+from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, numbers_in
 from folkmoot.sets import Ids
 
 
@@ -80,6 +80,8 @@ class State:
     def is_whole(self) -> bool:
         """What sizes do not tell."""
         on_roll = len(self.roll) // U32.size
+        if numbers_in(self.held, CONTENT) != numbers_in(self.dealers, 2 * CHECK):
+            return False
         if any(bits and not is_bitmap(bits, on_roll) for bits in (self.chosen, self.sharing, self.survivors)):
             return False
         if self.announced:

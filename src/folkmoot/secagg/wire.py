@@ -72,10 +72,14 @@ def written(entries: Mapping[int, bytes]) -> bytes:
 
 def by_number(data: bytes, size: int) -> dict[int, bytes]:
     """Entries of a size, each after its client's number."""
-    step = U32.size + size
-    ids = np.frombuffer(data, dtype=np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": step}))["id"]
-    parts = [data[at : at + size] for at in range(U32.size, len(data), step)]
-    return dict(zip(ids.tolist(), parts, strict=True))
+    parts = [data[at : at + size] for at in range(U32.size, len(data), U32.size + size)]
+    return dict(zip(numbers_in(data, size), parts, strict=True))
+
+
+def numbers_in(data: bytes, size: int) -> list[int]:
+    """Whose entries these are."""
+    form = np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": U32.size + size})
+    return list(np.frombuffer(data, dtype=form)["id"].tolist())
 
 
 def numbers(data: bytes) -> Ids:

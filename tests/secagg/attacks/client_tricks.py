@@ -9,17 +9,26 @@ from functools import cache
 
 import numpy as np
 
-from folkmoot.secagg import shamir
-from folkmoot.secagg.client import Answer, Random, Refused, step
-from folkmoot.secagg.keys import box_key, channel_pair
+from folkmoot.secagg.client import Answer, Random, Refused, dealt_by, step
+from folkmoot.secagg.dealing import CONTENT, SHARE, challenge_of, mark
+from folkmoot.secagg.keys import EDGE, Edge, channel_private, edge_purpose
 from folkmoot.secagg.messages import Announcement, Boxes, Neighbours, Unmasking
-from folkmoot.secagg.parameters import Parameters, choose
-from folkmoot.secagg.primitives import sealed
+from folkmoot.secagg.parameters import Parameters
+from folkmoot.secagg.primitives import KEY, agreed, derived_from_agreed, sealed
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.state import State
-from tests.secagg.cohorts import Federation, Meddle, Outbox, Vector
+from folkmoot.secagg.wire import U64, by_client
+from folkmoot.secagg.work import SharedWork
+from tests.secagg.cohorts import (
+    SHARES,
+    UNMASKING,
+    Federation,
+    Meddle,
+    Outbox,
+    Vector,
+    exchange_of,
+)
 
-KEYS, CHOICE, SHARES, VECTOR, CONSENT, UNMASKING = EXCHANGES = range(1, 7)
 MANY = 1_000  # more clients than any test has
 
 
@@ -36,8 +45,8 @@ class Moment:
 
 
 Trick = Callable[[Moment], bytes | None]  # what is sent instead; None: nothing
-Deal = Callable[[State, int, int], tuple[shamir.Numbers, shamir.Numbers]]  # of (state, degree, threshold): both shares
 Lie = Callable[[Moment, int, bytes], bytes]  # of (moment, owner, share): what is given for it
+Contents = dict[int, bytes]  # by holder: both shares, as they go into a box
 
 
 def honest(moment: Moment) -> bytes:
@@ -58,26 +67,27 @@ def play(
     asked: list[int] | None = None,
     vectors: dict[int, Vector] | None = None,
     seed: int = 0,
-    sent: list[Outbox] | None = None,
+    sent: dict[int, Outbox] | None = None,
 ) -> Aggregate:
     """A round; who refuses is silent. `to_clients` and `to_server` change messages on the way, `sent` collects what
-    the server sends.
+    the server sends, by exchange.
     """
     server = serve(
         announcement or federation.announcement, federation.roster, asked or federation.ids, federation.policy
     )
     states = dict.fromkeys(federation.ids, b"")
     drawn = {client: coins(client, seed) for client in federation.ids}
-    outbox = next(server)
-    for exchange in EXCHANGES:
+    outbox, work = next(server), SharedWork()
+    while True:
+        exchange = exchange_of(outbox) if outbox else UNMASKING  # where nobody is left to unmask
         if sent is not None:
-            sent.append(outbox)
+            sent[exchange] = outbox
         replies: Outbox = {}
         for client, message in (to_clients(exchange, dict(outbox)) if to_clients else outbox).items():
             answer = federation.answer(client) if vectors is None else answering(vectors[client])
             before = states[client]
             try:
-                states[client], reply = step(federation.members[client], before, message, answer, drawn[client])
+                states[client], reply = step(federation.members[client], before, message, answer, drawn[client], work)
             except Refused:
                 continue
             said = trick(Moment(exchange, client, message, before, states[client], reply))
@@ -88,7 +98,6 @@ def play(
         except StopIteration as end:
             result: Aggregate = end.value
             return result
-    raise AssertionError("a round has six exchanges")
 
 
 def answering(vector: Vector) -> Answer:
@@ -110,23 +119,31 @@ def rehearsal(federation: Federation, rounds: int = 0, seed: int = 0) -> dict[tu
 
 def terms(federation: Federation) -> Parameters:
     """What the server chooses when everybody is there."""
-    policy = federation.policy
-    return choose(federation.clients, corrupt=policy.corrupt, dropout=policy.dropout, malicious=policy.malicious)
+    return federation.policy.protection(federation.clients)
 
 
-def correctable(federation: Federation) -> int:
-    """Wrong shares of a secret that are put right, if all of them come back."""
-    return (terms(federation).degree - terms(federation).threshold) // 2
+def spare(federation: Federation) -> int:
+    """Holders that every client can do without."""
+    return terms(federation).degree - terms(federation).threshold
+
+
+def boxes_in(federation: Federation, reply: bytes) -> Boxes:
+    return Boxes.decode(reply, MANY, terms(federation).threshold)
 
 
 def holders(federation: Federation, owner: int) -> list[int]:
     """Who holds this client's shares, in the order of the points; read off its boxes."""
-    return sorted(Boxes.decode(rehearsal(federation)[SHARES, owner].reply, MANY).boxes)
+    return sorted(boxes_in(federation, rehearsal(federation)[SHARES, owner].reply).boxes)
 
 
 def lost(at: Collection[tuple[int, int]]) -> Trick:
     """Replies of these (exchange, client) do not arrive."""
     return lambda moment: None if (moment.exchange, moment.client) in at else moment.reply
+
+
+def says(client: int, exchange: int, message: bytes) -> Trick:
+    """One client says this at one exchange, and is honest at all others."""
+    return lambda now: message if (now.exchange, now.client) == (exchange, client) else now.reply
 
 
 def lying(liars: Collection[int], lie: Lie) -> Trick:
@@ -141,28 +158,59 @@ def lying(liars: Collection[int], lie: Lie) -> Trick:
     return trick
 
 
-def dealing(federation: Federation, owners: Collection[int], deal: Deal) -> Trick:
-    """These owners deal shares of their own making, in boxes that open."""
+@dataclass(frozen=True)
+class Table:
+    """Where a client sits when it deals: what it would deal, and keys to seal anything else with."""
+
+    moment: Moment
+
+    @property
+    def state(self) -> State:
+        return State.decode(self.moment.after)
+
+    @property
+    def contents(self) -> Contents:
+        """As an honest client deals."""
+        chosen = list(self.state.dealt)
+        return dict(zip(chosen, dealt_by(self.state, len(chosen)).contents, strict=True))
+
+    def key(self, holder: int) -> bytes:
+        """What the box of a holder is sealed with."""
+        shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
+        secret = agreed(channel_private(self.state.seed), shown[:KEY])
+        assert secret is not None
+        return Edge.read(
+            derived_from_agreed(secret, edge_purpose(self.state.said, self.moment.client, holder), EDGE)
+        ).box
+
+    def sealed(self, holder: int, content: bytes) -> bytes:
+        """A box that opens, and marks that fit what is in it."""
+        marks = mark(self.state.said, self.moment.client, holder, content)
+        return sealed(self.key(holder), content, self.state.said) + marks
+
+    def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
+        """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
+        challenge = challenge_of(self.state.said, self.moment.client, by_client(boxes))
+        lines = lines or dealt_by(self.state, len(boxes)).lines
+        announcement = self.state.announcement
+        return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()
+
+
+def dealing(owners: Collection[int], deal: Callable[[Table], bytes]) -> Trick:
+    """These owners deal as they like."""
 
     def trick(moment: Moment) -> bytes:
-        if moment.exchange != SHARES or moment.client not in owners:
-            return moment.reply
-        state = State.decode(moment.after)
-        shown = Neighbours.decode(moment.message, MANY)
-        own, masking = deal(state, len(shown.adverts), state.needed)
-        content = [shamir.to_bytes(a) + shamir.to_bytes(b) for a, b in zip(own, masking, strict=True)]
-        return boxes_with(federation, moment, dict(zip(sorted(shown.adverts), content, strict=True)))
+        return deal(Table(moment)) if moment.exchange == SHARES and moment.client in owners else moment.reply
 
     return trick
 
 
-def boxes_with(federation: Federation, moment: Moment, content: dict[int, bytes]) -> bytes:
-    """The Boxes of a client that seals this for each of its neighbours."""
-    state, shown = State.decode(moment.after), Neighbours.decode(moment.message, MANY)
-    private, _ = channel_pair(state.channel_seed)
-    boxes = {}
-    for receiver, plain in content.items():
-        key = box_key(private, shown.entry(receiver).channel_key, state.said, moment.client, receiver)
-        assert key is not None
-        boxes[receiver] = sealed(key, plain, state.said)
-    return Boxes(federation.announcement.session, federation.announcement.round, boxes).encode()
+def moved(content: bytes, which: int = 0) -> bytes:
+    """A number of one of both shares, the first of its limbs, is one more: no longer where it was dealt."""
+    at = which * SHARE
+    number = (U64.unpack_from(content, at)[0] + 1) % (2**61 - 1)
+    return content[:at] + U64.pack(number) + content[at + U64.size :]
+
+
+def rubbish(*seed: int, size: int = CONTENT) -> bytes:
+    return np.random.default_rng(seed).bytes(size)

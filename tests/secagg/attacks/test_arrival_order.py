@@ -6,10 +6,16 @@ replies give the same messages and the same sum, to the byte.
 import numpy as np
 import pytest
 
-from tests.secagg.attacks.client_tricks import KEYS, SHARES, UNMASKING, VECTOR, lost, play
-from tests.secagg.cohorts import Federation, Outbox
+from folkmoot.secagg.client import complaint
+from folkmoot.secagg.member import Policy
+from folkmoot.secagg.messages import Complaints, Dealt, Delivery
+from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.state import State
+from tests.secagg.attacks.client_tricks import MANY, Moment, lost, play
+from tests.secagg.cohorts import KEYS, RECEIPT, SHARES, UNMASKING, VECTOR, Federation, Outbox
 
 GONE = {(KEYS, 3), (SHARES, 31), (VECTOR, 52), (UNMASKING, 80)}
+GRUMBLER = 66
 
 
 def shuffled(seed: int, replies: Outbox) -> Outbox:
@@ -21,16 +27,32 @@ def shuffled(seed: int, replies: Outbox) -> Outbox:
     return {one: replies[one] for one in order}
 
 
+def complaining(federation: Federation, moment: Moment) -> bytes:
+    """About everybody, so that all have something to answer."""
+    said, me = State.decode(moment.before).said, moment.client
+    delivery = Delivery.decode(moment.message, MANY)
+    cases = {one: Dealt.read(one, body).case() for one, body in delivery.dealt.items()}
+    made = {one: signed(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
+    return Complaints(delivery.session, delivery.round, made).encode()
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("room", [0, 60])
 @pytest.mark.parametrize("gone", [set(), GONE], ids=["all there", "some gone"])
 def test_the_order_of_arrival_does_not_matter(seed: int, room: int, gone: set[tuple[int, int]]) -> None:
-    federation = Federation(16, length=60, room=room)
-    expected: list[Outbox] = []
-    sent: list[Outbox] = []
-    in_order = play(federation, lost(gone), sent=expected)
-    result = play(federation, lost(gone), sent=sent, to_server=lambda _, replies: shuffled(seed, replies))
+    federation = Federation(20, length=60, room=room, policy=Policy(fewest=5, dropout=0.2))
+    expected: dict[int, Outbox] = {}
+    sent: dict[int, Outbox] = {}
+
+    def trick(moment: Moment) -> bytes | None:
+        if gone and (moment.exchange, moment.client) == (RECEIPT, GRUMBLER):
+            return complaining(federation, moment)
+        return lost(gone)(moment)
+
+    in_order = play(federation, trick, sent=expected)
+    result = play(federation, trick, sent=sent, to_server=lambda _, replies: shuffled(seed, replies))
     assert sent == expected
-    assert (result.survivors, result.parameters, result.liars) == (in_order.survivors, in_order.parameters, ())
+    assert len(sent) == (8 if gone else 7)
+    assert (result.survivors, result.parameters, result.excluded) == (in_order.survivors, in_order.parameters, {})
     np.testing.assert_array_equal(result.total, in_order.total)
     federation.check(result)

@@ -6,17 +6,19 @@ The server takes draws of exactly the degree, and boxes for exactly the neighbou
 import numpy as np
 import pytest
 
+from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.messages import Boxes, Choice
 from folkmoot.secagg.wire import bitmap
-from tests.secagg.attacks.client_tricks import CHOICE, EXCHANGES, MANY, SHARES, holders, play, rehearsal
-from tests.secagg.cohorts import SESSION, Federation, Outbox
+from tests.secagg.attacks.client_tricks import boxes_in, holders, play, rehearsal, says
+from tests.secagg.cohorts import CHOICE, REGULAR, SESSION, SHARES, Federation, Outbox
 
 COHORT = Federation(12, length=8)
 LIAR = COHORT.ids[3]
 ORDER = np.array(COHORT.ids)
 CHOSEN = holders(COHORT, LIAR)
 LEFT = next(one for one in COHORT.ids if one not in CHOSEN and one != LIAR)
-BOXES = Boxes.decode(rehearsal(COHORT)[SHARES, LIAR].reply, MANY).boxes
+DEALT = boxes_in(COHORT, rehearsal(COHORT)[SHARES, LIAR].reply)
+BOXES, LINES = DEALT.boxes, DEALT.lines
 FIRST = CHOSEN[0]
 
 
@@ -31,7 +33,6 @@ WRONG_BOXES = {
     "too few": without(FIRST),
     "too many": {**BOXES, LEFT: BOXES[FIRST]},
     "none": {},
-    "too small": {one: box[1:] for one, box in BOXES.items()},
 }
 WRONG_CHOICES = {
     "itself": {*CHOSEN[1:], LIAR},
@@ -42,25 +43,46 @@ WRONG_CHOICES = {
 }
 
 
-def check_out(message: bytes, exchange: int) -> None:
-    sent: list[Outbox] = []
-    told = (exchange, LIAR)
-    result = play(COHORT, lambda now: message if (now.exchange, now.client) == told else now.reply, sent=sent)
-    assert [LIAR in outbox for outbox in sent] == [number <= exchange for number in EXCHANGES]
+def check_out(message: bytes, exchange: int, fault: Fault) -> None:
+    sent: dict[int, Outbox] = {}
+    result = play(COHORT, says(LIAR, exchange, message), sent=sent)
+    assert {now: LIAR in outbox for now, outbox in sent.items()} == {now: now <= exchange for now in REGULAR}
+    assert result.excluded == {LIAR: fault}
     assert result.survivors == tuple(one for one in COHORT.ids if one != LIAR)
     COHORT.check(result)
 
 
 @pytest.mark.parametrize("wrong", WRONG_BOXES)
 def test_boxes_that_were_not_asked_for(wrong: str) -> None:
-    check_out(Boxes(SESSION, 1, WRONG_BOXES[wrong]).encode(), SHARES)
+    too_many = len(WRONG_BOXES[wrong]) > len(BOXES)  # than fit into a message
+    fault = Fault.UNREADABLE if too_many else Fault.DEALING
+    check_out(Boxes(SESSION, 1, LINES, WRONG_BOXES[wrong]).encode(), SHARES, fault)
+
+
+def test_boxes_of_another_size() -> None:
+    smaller = {one: box[1:] for one, box in BOXES.items()}
+    check_out(Boxes(SESSION, 1, LINES, smaller).encode(), SHARES, Fault.UNREADABLE)
+
+
+@pytest.mark.parametrize("size", [-8, 8])
+def test_lines_of_another_size(size: int) -> None:
+    lines = LINES + bytes(size) if size > 0 else LINES[:size]
+    check_out(Boxes(SESSION, 1, lines, BOXES).encode(), SHARES, Fault.UNREADABLE)
+
+
+@pytest.mark.parametrize("number", [2**61 - 1, 2**61, 2**64 - 1])
+@pytest.mark.parametrize("place", [0, -1])
+def test_lines_of_numbers_that_are_not_of_the_field(number: int, place: int) -> None:
+    numbers = np.frombuffer(LINES, dtype="<u8").copy()
+    numbers[place] = number
+    check_out(Boxes(SESSION, 1, numbers.tobytes(), BOXES).encode(), SHARES, Fault.DEALING)
 
 
 @pytest.mark.parametrize("wrong", WRONG_CHOICES)
 def test_neighbours_against_the_rules(wrong: str) -> None:
-    check_out(Choice(SESSION, 1, bitmap(WRONG_CHOICES[wrong], ORDER)).encode(), CHOICE)
+    check_out(Choice(SESSION, 1, bitmap(WRONG_CHOICES[wrong], ORDER)).encode(), CHOICE, Fault.CHOICE)
 
 
 @pytest.mark.parametrize("bits", [b"", bytes(1), bytes(3), b"\xff\xff"], ids=bytes.hex)
 def test_a_choice_that_is_no_bitmap_of_the_roll(bits: bytes) -> None:
-    check_out(Choice(SESSION, 1, bits).encode(), CHOICE)
+    check_out(Choice(SESSION, 1, bits).encode(), CHOICE, Fault.UNREADABLE)

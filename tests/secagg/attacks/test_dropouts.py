@@ -8,15 +8,16 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
+from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Policy
-from folkmoot.secagg.server import AggregationFailed
+from folkmoot.secagg.messages import Roll
 from folkmoot.secagg.together import aggregate
-from tests.secagg.attacks.client_tricks import EXCHANGES, KEYS, UNMASKING, VECTOR, Moment, holders, lost, play, terms
-from tests.secagg.cohorts import Federation, Outbox
+from tests.secagg.attacks.client_tricks import Moment, lost, play
+from tests.secagg.cohorts import KEYS, REGULAR, UNMASKING, VECTOR, Federation, Outbox
 
 TERMS = Policy(fewest=5, dropout=0.25)
 COHORT = Federation(8, length=8, policy=TERMS)
-WAYS = list(product(EXCHANGES, ["before", "after"]))  # the message is lost, or the answer to it is
+WAYS = list(product(REGULAR, ["before", "after"]))  # the message is lost, or the answer to it is
 Dropout = tuple[int, str]
 
 
@@ -30,7 +31,7 @@ def check_round_without(federation: Federation, gone: dict[int, Dropout]) -> Non
     result = play(federation, trick, to_clients=to_clients)
     early = {one for one, (exchange, _) in gone.items() if exchange <= VECTOR}
     assert result.survivors == tuple(one for one in federation.ids if one not in early)
-    assert result.liars == ()
+    assert result.excluded == {}
     federation.check(result)
 
 
@@ -46,7 +47,7 @@ def test_two_clients_gone(first: Dropout, second: Dropout) -> None:
     check_round_without(COHORT, {COHORT.ids[2]: first, COHORT.ids[6]: second})
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
+@pytest.mark.parametrize("exchange", REGULAR)
 def test_where_nearly_all_are_gone_there_is_no_sum(exchange: int) -> None:
     with pytest.raises(AggregationFailed):
         play(COHORT, lost({(exchange, one) for one in COHORT.ids[4:]}))
@@ -58,15 +59,18 @@ def test_where_all_are_gone_there_is_no_sum(exchange: int) -> None:
         play(COHORT, lost({(exchange, one) for one in COHORT.ids}))
 
 
-def test_a_client_gone_together_with_all_its_neighbours() -> None:
-    """Nobody in the sum shares a mask with it: its key is not asked for, and could not be brought back."""
-    federation = Federation(16, length=8, policy=Policy(fewest=3, corrupt=0, dropout=0, malicious=False))
-    assert terms(federation).degree == 2
-    owner = federation.ids[5]
-    near = {one for one in federation.ids if one in holders(federation, owner) or owner in holders(federation, one)}
-    gone = near | {owner}
-    result = play(federation, lost({(VECTOR, one) for one in gone}))
-    assert result.survivors == tuple(one for one in federation.ids if one not in gone)
+def test_clients_gone_together_with_all_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody in the sum shares a mask with them: their keys are not asked for, and could not be brought back."""
+    federation = Federation(16, length=8, policy=Policy(fewest=3, corrupt=0, dropout=0, security=1))
+    halves = set(federation.ids[:8]), set(federation.ids[8:])
+
+    def drawn(roll: Roll, client: int, _coins: bytes) -> set[int]:
+        (half,) = (half for half in halves if client in half)
+        return set(sorted(half - {client})[: roll.degree])
+
+    monkeypatch.setattr("folkmoot.secagg.client.drawn", drawn)
+    result = play(federation, lost({(VECTOR, one) for one in halves[1]}))
+    assert result.survivors == tuple(federation.ids[:8])
     federation.check(result)
 
 

@@ -5,10 +5,10 @@ The server counts the shares before it combines them, and checks what comes out.
 
 import pytest
 
+from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.messages import Unmasking
-from folkmoot.secagg.server import AggregationFailed
-from tests.secagg.attacks.client_tricks import MANY, UNMASKING, VECTOR, Moment, holders, play, terms
-from tests.secagg.cohorts import Federation
+from tests.secagg.attacks.client_tricks import MANY, Moment, holders, play, spare
+from tests.secagg.cohorts import UNMASKING, VECTOR, Federation
 
 COHORT = Federation(60, length=4)
 OWNER = COHORT.ids[20]
@@ -24,7 +24,7 @@ def without_shares_of(owner: int, message: bytes) -> bytes:
 @pytest.mark.parametrize("dead", [False, True], ids=["own seed", "mask key"])
 @pytest.mark.parametrize("way", ["gone", "one share withheld"])
 def test_exactly_the_threshold_is_enough(missing: int, dead: bool, way: str) -> None:
-    silent = holders(COHORT, OWNER)[: terms(COHORT).degree - terms(COHORT).threshold + missing]
+    silent = holders(COHORT, OWNER)[: spare(COHORT) + missing]
 
     def trick(moment: Moment) -> bytes | None:
         if dead and (moment.exchange, moment.client) == (VECTOR, OWNER):
@@ -34,8 +34,10 @@ def test_exactly_the_threshold_is_enough(missing: int, dead: bool, way: str) -> 
         return moment.reply
 
     if missing:
-        with pytest.raises(AggregationFailed, match=f"shares of client {OWNER}'s secret came back"):
+        with pytest.raises(AggregationFailed, match=f"shares of client {OWNER}'s secret came back") as failed:
             play(COHORT, trick)
+        assert failed.value.answered
+        assert failed.value.excluded == {}
         return
     result = play(COHORT, trick)
     assert (OWNER in result.survivors) is not dead

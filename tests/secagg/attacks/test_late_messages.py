@@ -9,32 +9,25 @@ from itertools import combinations
 
 import pytest
 
-from folkmoot.secagg.messages import SHARE, Consent, Masked, Unmasking
+from folkmoot.secagg.dealing import SHARE
+from folkmoot.secagg.faults import AggregationFailed, Fault
+from folkmoot.secagg.messages import Consent, Consents, Masked, Unmasking
+from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.server import Aggregate
-from tests.secagg.attacks.client_tricks import (
-    CONSENT,
-    EXCHANGES,
-    KEYS,
-    UNMASKING,
-    VECTOR,
-    Moment,
-    lost,
-    play,
-    rehearsal,
-)
-from tests.secagg.cohorts import SESSION, Federation, Outbox
+from tests.secagg.attacks.client_tricks import MANY, Moment, holders, lost, play, rehearsal, rubbish, says, spare
+from tests.secagg.cohorts import CONSENT, KEYS, REGULAR, SESSION, UNMASKING, VECTOR, Federation, Outbox
 
 COHORT = Federation(12, length=8)
-LATE = COHORT.ids[4]
+LATE, FEW = COHORT.ids[4], COHORT.ids[: spare(COHORT)]
 
 
-def check(result: Aggregate, without: set[int]) -> None:
+def check(result: Aggregate, without: set[int], excluded: dict[int, Fault] | None = None) -> None:
     assert result.survivors == tuple(one for one in COHORT.ids if one not in without)
-    assert result.liars == ()
+    assert result.excluded == (excluded or {})
     COHORT.check(result)
 
 
-@pytest.mark.parametrize(("exchange", "later"), list(combinations(EXCHANGES, 2)))
+@pytest.mark.parametrize(("exchange", "later"), list(combinations(REGULAR, 2)))
 def test_an_answer_that_comes_too_late(exchange: int, later: int) -> None:
     kept = dict[int, bytes]()
 
@@ -49,14 +42,11 @@ def test_an_answer_that_comes_too_late(exchange: int, later: int) -> None:
     check(play(COHORT, trick, to_server=to_server), {LATE} if exchange <= VECTOR else set())
 
 
-@pytest.mark.parametrize(("exchange", "later"), list(combinations(EXCHANGES, 2)))
+@pytest.mark.parametrize(("exchange", "later"), list(combinations(REGULAR, 2)))
 def test_an_old_message_in_place_of_a_new_one_counts_as_none(exchange: int, later: int) -> None:
     old = rehearsal(COHORT)[exchange, LATE].reply
-
-    def trick(moment: Moment) -> bytes:
-        return old if (moment.exchange, moment.client) == (later, LATE) else moment.reply
-
-    check(play(COHORT, trick), {LATE} if later <= VECTOR else set())
+    result = play(COHORT, says(LATE, later, old))
+    check(result, {LATE} if later <= VECTOR else set(), {LATE: Fault.UNREADABLE})
 
 
 @pytest.mark.parametrize("stranger", [0, 4, 10_000, 2**32 - 1])
@@ -81,7 +71,7 @@ def test_a_client_of_the_roster_that_was_not_asked(missing: int) -> None:
     check(play(COHORT, trick, to_clients=to_clients, announcement=announcement, asked=asked), gone | {LATE})
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES[1:])
+@pytest.mark.parametrize("exchange", REGULAR[1:])
 def test_a_client_that_gave_no_keys(exchange: int) -> None:
     """Later it sends what it would have sent."""
 
@@ -92,14 +82,13 @@ def test_a_client_that_gave_no_keys(exchange: int) -> None:
 
 
 def test_shares_of_clients_that_did_not_consent_are_not_looked_at() -> None:
-    """They are all wrong, and too many to be put right."""
-    silent = COHORT.ids[:4]
+    """They are all wrong."""
     wrong = Unmasking(SESSION, 1, {one: bytes(SHARE) for one in COHORT.ids}).encode()
 
     def to_server(now: int, replies: Outbox) -> Outbox:
-        return {**replies, **dict.fromkeys(silent, wrong)} if now == UNMASKING else replies
+        return {**replies, **dict.fromkeys(FEW, wrong)} if now == UNMASKING else replies
 
-    check(play(COHORT, lost({(CONSENT, one) for one in silent}), to_server=to_server), set())
+    check(play(COHORT, lost({(CONSENT, one) for one in FEW}), to_server=to_server), set())
 
 
 def test_a_client_whose_vector_is_lost_cannot_consent_its_way_back() -> None:
@@ -111,29 +100,74 @@ def test_a_client_whose_vector_is_lost_cannot_consent_its_way_back() -> None:
     check(play(COHORT, lost({(VECTOR, LATE)}), to_server=to_server), {LATE})
 
 
-@pytest.mark.parametrize("wrong", [bytes(64), b"\xff" * 64], ids=["zeros", "ones"])
-def test_a_consent_that_is_not_signed_counts_as_none(wrong: bytes) -> None:
-    """Its sender is not asked to unmask; the others go on without it."""
-    asked = list[int]()
+def rubbish_words(moment: Moment) -> bytes:
+    told = Consent.decode(moment.reply, MANY)
+    return replace(told, words={one: rubbish(one, moment.client, size=TAG) for one in told.words}).encode()
+
+
+@pytest.mark.parametrize("way", ["rubbish", "none", "for everybody"])
+def test_consents_that_are_none(way: str) -> None:
+    """To each other they are worth nothing, and the rest is enough. Who is to blame, the server cannot tell."""
+
+    def trick(moment: Moment) -> bytes:
+        if moment.exchange != CONSENT or moment.client not in FEW:
+            return moment.reply
+        if way == "rubbish":
+            return rubbish_words(moment)
+        everybody = COHORT.ids if way == "for everybody" else []
+        return Consent(SESSION, 1, {one: bytes(TAG) for one in everybody}).encode()
+
+    sent: dict[int, Outbox] = {}
+    check(play(COHORT, trick, sent=sent), set())
+    for dealer, message in sent[UNMASKING].items():  # what it is shown are words of those who hold its shares
+        assert Consents.decode(message, MANY, MANY).words.keys() <= set(holders(COHORT, dealer))
+
+
+def test_with_more_of_them_nobody_unmasks() -> None:
+    told = set[int]()
 
     def trick(moment: Moment) -> bytes:
         if moment.exchange == UNMASKING:
-            asked.append(moment.client)
-        forged = (moment.exchange, moment.client) == (CONSENT, LATE)
-        return Consent(SESSION, 1, wrong).encode() if forged else moment.reply
+            told.add(moment.client)
+        return rubbish_words(moment) if moment.exchange == CONSENT else moment.reply
 
-    check(play(COHORT, trick), set())
-    assert LATE not in asked
-    assert len(asked) == len(COHORT.ids) - 1
+    with pytest.raises(AggregationFailed, match="0 shares of client") as failed:
+        play(COHORT, trick)
+    assert failed.value.excluded == {}
+    assert failed.value.answered
+    assert not told
+
+
+def test_where_nobody_consents_there_is_nobody_to_ask() -> None:
+    sent: dict[int, Outbox] = {}
+    with pytest.raises(AggregationFailed, match="0 shares of client"):
+        play(COHORT, lost({(CONSENT, one) for one in COHORT.ids}), sent=sent)
+    assert sent[UNMASKING] == {}
+
+
+def masked(moment: Moment) -> Masked:
+    return Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
 
 
 def test_a_vector_that_is_not_signed_counts_as_none() -> None:
     """Or its sender could say later that it was told of other sharers; the others go on without it."""
+    told = masked(rehearsal(COHORT)[VECTOR, LATE])
+    forged = replace(told, signature=bytes(SIGNATURE)).encode()
+    check(play(COHORT, says(LATE, VECTOR, forged)), {LATE}, {LATE: Fault.UNSIGNED})
+
+
+@pytest.mark.parametrize("way", ["rubbish", "none", "for others"])
+def test_words_that_are_none(way: str) -> None:
+    """Holders who get none from an owner would keep their shares: one client could end every round. The signature says
+    the same as the word, and reaches all of them.
+    """
 
     def trick(moment: Moment) -> bytes:
         if (moment.exchange, moment.client) != (VECTOR, LATE):
             return moment.reply
-        told = Masked.decode(moment.reply, COHORT.announcement.vector_size)
-        return replace(told, signature=rehearsal(COHORT)[CONSENT, LATE].reply[-64:]).encode()
+        told, chosen = masked(moment), holders(COHORT, LATE)
+        others = [one for one in COHORT.ids if one not in chosen]
+        names = {"rubbish": chosen, "none": [], "for others": others}[way]
+        return replace(told, words={one: rubbish(one, size=TAG) for one in names}).encode()
 
-    check(play(COHORT, trick), {LATE})
+    check(play(COHORT, trick), set())

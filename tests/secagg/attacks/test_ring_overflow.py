@@ -15,8 +15,8 @@ from folkmoot.secagg.client import step
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import Masked
 from folkmoot.secagg.packing import add_packed, packed
-from tests.secagg.attacks.client_tricks import VECTOR, Moment, answering, play, rehearsal
-from tests.secagg.cohorts import Federation, Vector
+from tests.secagg.attacks.client_tricks import MANY, Moment, answering, play, rehearsal
+from tests.secagg.cohorts import VECTOR, Federation, Vector
 
 COHORT = Federation(8, length=9)
 ME, MOST = COHORT.ids[2], COHORT.announcement.most
@@ -97,7 +97,7 @@ def test_what_a_liar_adds_changes_nothing_else() -> None:
     def trick(moment: Moment) -> bytes:
         if (moment.exchange, moment.client) != (VECTOR, ME):
             return moment.reply
-        told = Masked.decode(moment.reply, COHORT.announcement.vector_size)
+        told = Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
         words = as_words(shift, bits)
         add_packed(told.vector, bits, words)
         return replace(told, vector=packed(words, bits)).encode()

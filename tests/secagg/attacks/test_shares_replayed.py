@@ -1,26 +1,25 @@
 """Holders give back the shares that they held for the same owners in an earlier round of the session.
 They were right once; if seeds or polynomials lived longer than a round, they would still be, and the server would
-have shares of two rounds to combine. Every round has fresh seeds under fresh commitments.
+have shares of two rounds to combine. Every round has fresh seeds, under fresh commitments and marks.
 """
 
 import pytest
 
+from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.messages import Unmasking
-from folkmoot.secagg.server import AggregationFailed
 from tests.secagg.attacks.client_tricks import (
     MANY,
-    UNMASKING,
     Moment,
-    correctable,
     honest,
     lying,
     play,
     rehearsal,
+    spare,
 )
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import UNMASKING, Federation
 
 COHORT = Federation(12, length=8)
-FEW = COHORT.ids[: correctable(COHORT)]
+FEW = COHORT.ids[: spare(COHORT)]
 
 
 def of_the_round_before(moment: Moment, owner: int, share: bytes) -> bytes:
@@ -29,14 +28,14 @@ def of_the_round_before(moment: Moment, owner: int, share: bytes) -> bytes:
     return old.shares.get(owner, share)
 
 
-def test_old_shares_are_put_right() -> None:
+def test_old_shares_are_left_out() -> None:
     result = play(COHORT, lying(FEW, of_the_round_before), announcement=COHORT.later())
-    assert result.liars == tuple(FEW)
+    assert result.excluded == dict.fromkeys(FEW, Fault.SHARE)
     COHORT.check(result)
 
 
 def test_of_old_shares_alone_there_is_no_sum() -> None:
-    with pytest.raises(AggregationFailed, match="do not bring it back"):
+    with pytest.raises(AggregationFailed, match="came back"):
         play(COHORT, lying(COHORT.ids, of_the_round_before), announcement=COHORT.later())
 
 

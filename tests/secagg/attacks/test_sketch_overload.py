@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.sketch import Sketch, SketchFailed
-from tests.secagg.attacks.client_tricks import VECTOR, lost, play
-from tests.secagg.cohorts import Federation, Vector
+from tests.secagg.attacks.client_tricks import lost, play
+from tests.secagg.cohorts import VECTOR, Federation, Vector
 
 COHORT = Federation(5, length=2_000, largest=3, room=20)
 
@@ -45,7 +45,7 @@ def test_near_the_brim_the_sum_is_right_or_there_is_none(distinct: int) -> None:
 def test_an_overload_that_drops_out_does_no_harm() -> None:
     given = vectors(20, 0)
     given[COHORT.ids[1]] = np.ones(COHORT.length, dtype=np.int64)
-    larger = Federation(8, COHORT.length, COHORT.largest, COHORT.room)
+    larger = Federation(12, COHORT.length, COHORT.largest, COHORT.room)
     given |= {one: np.zeros(COHORT.length, dtype=np.int64) for one in larger.ids[5:]}
     with pytest.raises(SketchFailed):
         play(larger, vectors=given)

@@ -7,27 +7,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from folkmoot.secagg.dealing import CONTENT, MARKS, SHARE
 from folkmoot.secagg.keys import FINGERPRINT
+from folkmoot.secagg.ledger import ENTRY, Ledger
 from folkmoot.secagg.messages import (
     BOX,
-    SHARE,
+    DEALT,
+    Accusations,
     Advertisement,
     Announcement,
+    Answers,
     Boxes,
     Choice,
+    Complaints,
     Consent,
     Consents,
     Delivery,
     Masked,
     Neighbours,
     Roll,
+    Sharers,
     Survivors,
     Unmasking,
+    masked_vector,
 )
 from folkmoot.secagg.parameters import MOST
-from folkmoot.secagg.primitives import SIGNATURE
+from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.wire import U32, Malformed
-from tests.secagg.fuzz.targets import DECODERS, Written, honest_inputs
+from tests.secagg.fuzz.targets import COHORT, DECODERS, TERMS, VECTOR_SIZE, Written, honest_inputs
 
 
 def fixed(size: int) -> st.SearchStrategy[bytes]:
@@ -55,14 +62,35 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
     "roll": st.builds(Roll, *HEADS, st.just(3), st.integers(1, 3), IDS, fixed(4 * FINGERPRINT)),
     "choice": st.builds(Choice, *HEADS, fixed(2)),
     "neighbours": st.builds(Neighbours, *HEADS, listed(Advertisement.SIZE)),
-    "boxes": st.builds(Boxes, *HEADS, listed(BOX)),
-    "delivery": st.builds(Delivery, *HEADS, fixed(2), listed(Advertisement.SIZE + BOX)),
-    "masked": st.builds(Masked, *HEADS, fixed(SIGNATURE), fixed(13)),
+    "boxes": st.builds(Boxes, *HEADS, fixed(16 * TERMS.threshold), listed(BOX + MARKS)),
+    "delivery": st.builds(Delivery, *HEADS, listed(DEALT)),
+    "complaints": st.builds(Complaints, *HEADS, listed(SIGNATURE)),
+    "accusations": st.builds(Accusations, *HEADS, listed(SIGNATURE)),
+    "answers": st.builds(Answers, *HEADS, listed(CONTENT)),
+    "sharers": st.builds(Sharers, *HEADS, fixed(2)),
+    "masked": st.builds(Masked, *HEADS, fixed(SIGNATURE), listed(TAG), fixed(VECTOR_SIZE)),
     "survivors": st.builds(Survivors, *HEADS, fixed(2)),
-    "consent": st.builds(Consent, *HEADS, fixed(64)),
-    "consents": st.builds(Consents, *HEADS, listed(SIGNATURE), listed(SIGNATURE)),
+    "consent": st.builds(Consent, *HEADS, listed(TAG)),
+    "consents": st.builds(Consents, *HEADS, listed(TAG), listed(TAG + SIGNATURE)),
     "unmasking": st.builds(Unmasking, *HEADS, listed(SHARE)),
+    "ledger": st.builds(
+        Ledger,
+        st.integers(9, 2**32 - 1),
+        st.integers(0, 9),
+        st.integers(0, 3).flatmap(lambda many: fixed(many * ENTRY)),
+    ),
 }
+
+
+def test_who_looks_on_reads_the_vector_that_the_server_reads() -> None:
+    size, honest = honest_inputs()["masked"][0][0], honest_inputs()["masked"][0][1:]
+    read = DECODERS["masked"](honest, size)
+    assert isinstance(read, Masked)
+    assert masked_vector(honest, COHORT.announcement) == read.vector == honest[-VECTOR_SIZE:]
+
+
+def test_everything_that_is_sent_is_tried() -> None:
+    assert MADE.keys() == DECODERS.keys() - {"state"}
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -8,21 +8,29 @@ from struct import Struct
 
 import pytest
 
-from folkmoot.secagg.messages import BOX, HEAD, SHARE, Advertisement, Announcement, Message
+from folkmoot.secagg.dealing import CONTENT, MARKS, SHARE
+from folkmoot.secagg.ledger import Ledger
+from folkmoot.secagg.messages import BOX, DEALT, HEAD, Advertisement, Announcement, Message
 from folkmoot.secagg.parameters import MOST
-from folkmoot.secagg.primitives import DIGEST, SIGNATURE
-from folkmoot.secagg.state import PARTS, State
+from folkmoot.secagg.primitives import DIGEST, SIGNATURE, TAG
+from folkmoot.secagg.state import PARTS, Stage, State
 from folkmoot.secagg.wire import U32, Malformed
-from tests.secagg.fuzz.targets import CLIENT, COHORT, DECODERS, EXCHANGES, Decoder, honest_inputs, honest_round
+from tests.secagg.cohorts import EXCHANGES, RECEIPT, UNMASKING
+from tests.secagg.fuzz.targets import CLIENT, COHORT, DECODERS, STORED, TERMS, Decoder, honest_inputs, honest_round
 
-MESSAGES = [name for name in DECODERS if name != "state"]
+MESSAGES = [name for name in DECODERS if name not in STORED]
 HONEST = {name: (honest_inputs()[name][0][0], honest_inputs()[name][0][1:]) for name in MESSAGES}  # size, content
 STATES = [honest_round()[exchange, CLIENT][0] for exchange in EXCHANGES[1:]]
 LISTS = {
     "neighbours": (HEAD, Advertisement.SIZE),
-    "boxes": (HEAD, BOX),
-    "delivery": (HEAD + 1, Advertisement.SIZE + BOX),
-    "consents": (HEAD, SIGNATURE),
+    "boxes": (HEAD + 16 * TERMS.threshold, BOX + MARKS),
+    "delivery": (HEAD, DEALT),
+    "complaints": (HEAD, SIGNATURE),
+    "accusations": (HEAD, SIGNATURE),
+    "answers": (HEAD, CONTENT),
+    "masked": (HEAD + SIGNATURE, TAG),
+    "consent": (HEAD, TAG),
+    "consents": (HEAD, TAG),
     "unmasking": (HEAD, SHARE),
     "roll": (HEAD + 8, 0),
 }  # where the count stands, and how much comes with each number
@@ -73,10 +81,11 @@ def test_one_kind_is_not_taken_for_another(name: str) -> None:
 def test_counts_and_order(name: str) -> None:
     (size, honest), (at, each) = HONEST[name], LISTS[name]
     (count,) = U32.unpack_from(honest, at)
-    for wrong in (0, count - 1, count + 1, 2 * count, 2**16, 2**31, 2**32 - 1):
-        check_malformed(DECODERS[name], honest[:at] + U32.pack(wrong) + honest[at + 4 :], size)
+    for wrong in (0, count - 1, count + 1, 2 * count + 1, 2**16, 2**31, 2**32 - 1):
+        if wrong != count:
+            check_malformed(DECODERS[name], honest[:at] + U32.pack(wrong) + honest[at + 4 :], size)
     first, second = (honest[at + 4 + k * (4 + each) :][: 4 + each] for k in (0, 1))
-    for start in (second + first, first + first, second + second):
+    for start in (second + first, first + first, second + second) if count > 1 else ():
         check_malformed(DECODERS[name], honest[: at + 4] + start + honest[at + 4 + len(start) :], size)
     if each:
         check_malformed(DECODERS[name], honest, count - 1)  # more than there may be
@@ -89,31 +98,41 @@ def test_states(state: bytes) -> None:
         check_malformed(DECODERS["state"], state[:end], 0)
     for more in (b"\0", state):
         check_malformed(DECODERS["state"], state + more, 0)
-    for stage in (6, 7, 128, 255):
+    for stage in (len(Stage), len(Stage) + 1, 128, 255):
         check_malformed(DECODERS["state"], bytes([stage]) + state[1:], 0)
     at = 1
     for name in PARTS:
         size = len(getattr(State.decode(state), name))
         for wrong in (size + 1, size + 2**16, 2**32 - 1):
             check_malformed(DECODERS["state"], state[:at] + U32.pack(wrong) + state[at + 4 :], 0)
-        at += 4 + size
+        at += 4
 
 
-BASE = State.decode(STATES[2])  # shared
+BASE = State.decode(honest_round()[RECEIPT, CLIENT][0])
+LAST = State.decode(honest_round()[UNMASKING, CLIENT][0])
 WRONG_PARTS: list[State] = [
     replace(BASE, said=b""),
-    replace(BASE, own_seed=bytes(31)),
+    replace(BASE, seed=bytes(31)),
+    replace(BASE, advert=BASE.advert[:-1]),
     replace(BASE, threshold=bytes(5)),
     replace(BASE, threshold=U32.pack(0)),
-    replace(BASE, threshold=U32.pack(len(BASE.neighbours) + 1)),
+    replace(BASE, threshold=U32.pack(len(BASE.dealt) + 1)),
     replace(BASE, roll=BASE.roll[:-1]),
     replace(BASE, prints=BASE.prints[:-16]),
+    replace(BASE, cases=BASE.cases[:-1]),
     replace(BASE, mask_keys=BASE.mask_keys[:-1]),
-    replace(BASE, held=bytes(83)),
+    replace(BASE, holders=BASE.holders[:-1]),
+    replace(BASE, dealers=bytes(35)),
+    replace(BASE, held=bytes(99)),
     replace(BASE, sharing=bytes(2)),
     replace(BASE, survivors=b"\xff"),
     replace(BASE, chosen=b"\0"),
     replace(BASE, announced=BASE.announced[:-1]),
+    replace(BASE, ledger=BASE.ledger[:-1]),
+    replace(LAST, survivors=b""),
+    replace(LAST, held=LAST.held[104:] + LAST.held[:104]),  # shares and keys that are not of the same dealers
+    replace(LAST, dealers=LAST.dealers[36:]),
+    replace(LAST, stage=Stage.SHARED),
 ]
 
 
@@ -124,6 +143,7 @@ def test_a_state_with_a_part_that_cannot_be(state: State) -> None:
 
 def test_a_client_that_was_never_asked_has_a_state() -> None:
     assert State.decode(b"") == State.decode(State().encode()) == State()
+    assert Ledger.decode(b"") == Ledger()
 
 
 ASKED = HEAD + 2 * DIGEST  # where an announcement's numbers begin: clients, length, most, room, largest

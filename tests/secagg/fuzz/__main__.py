@@ -16,7 +16,7 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 from subprocess import run as run_process
 
 CORPUS = Path(__file__).parent / "corpus"
-COMPILED = ["folkmoot.secagg.shamir", "folkmoot.secagg.sketch", "folkmoot.secagg.packing"]  # numba reads their bytecode
+COMPILED = [f"folkmoot.secagg.{name}" for name in ("dealing", "packing", "shamir", "sketch")]  # numba reads their code
 LONGEST = 2_048  # bytes of an input
 OPTIONS = ["-seed=1", "-timeout=20", "-keep_seed=1", "-len_control=0"]  # honest messages stay what changes start from
 

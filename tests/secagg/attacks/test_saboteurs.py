@@ -1,0 +1,313 @@
+"""One client in ten wants there to be no sum, and does whatever it can think of: at every exchange there is something
+that it could spoil. In earlier versions one client that dealt rubbish ended every round.
+What a client sends is checked before anybody relies on it. Saboteurs cost a round themselves and nobody else: the sum
+is that of the survivors, whoever certainly did something is named for it, and no honest client ever is.
+
+Chance of failure: a client may draw too few honest neighbours, with probability 2^-20 a round; the seeds are fixed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from folkmoot.secagg.client import complaint
+from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
+from folkmoot.secagg.faults import AggregationFailed, Fault
+from folkmoot.secagg.keys import mask_seed
+from folkmoot.secagg.member import Policy
+from folkmoot.secagg.messages import (
+    BOX,
+    Accusations,
+    Answers,
+    Boxes,
+    Choice,
+    Complaints,
+    Consent,
+    Dealt,
+    Delivery,
+    Masked,
+    Unmasking,
+)
+from folkmoot.secagg.parameters import part_of
+from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, signed
+from folkmoot.secagg.shamir import PRIME
+from folkmoot.secagg.state import State
+from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, moved, play, rubbish
+from tests.secagg.cohorts import (
+    ANSWERS,
+    CHOICE,
+    CONSENT,
+    KEYS,
+    RECEIPT,
+    REGULAR,
+    SESSION,
+    SHARES,
+    UNMASKING,
+    VECTOR,
+    Federation,
+    Outbox,
+)
+
+ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A round: who is in it, and who of them is honest."""
+
+    federation: Federation
+    honest: frozenset[int]
+
+
+Act = Callable[[Scene, Moment], bytes]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a saboteur says at one exchange; whether it costs it its place in the sum, and what it is named for."""
+
+    exchange: int
+    act: Act
+    leaves: bool = False
+    fault: Fault | None = None
+
+
+def shut_boxes(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    boxes = {one: rubbish(one, size=BOX) + table.sealed(one, text)[BOX:] for one, text in table.contents.items()}
+    return table.dealing(boxes)
+
+
+def rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    pairs = {one: (table.sealed(one, rubbish(one)), table.sealed(one, text)) for one, text in table.contents.items()}
+    return table.dealing({one: box[:BOX] + marks[BOX:] for one, (box, marks) in pairs.items()})
+
+
+def marked_rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    return table.dealing({one: table.sealed(one, rubbish(one)) for one in table.contents})
+
+
+def rubbish_marks(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    boxes = {one: table.sealed(one, text)[:BOX] + rubbish(one, size=MARKS) for one, text in table.contents.items()}
+    return table.dealing(boxes)
+
+
+def off_the_line(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    return table.dealing({one: table.sealed(one, moved(text, one % 2)) for one, text in table.contents.items()})
+
+
+def rubbish_lines(_: Scene, moment: Moment) -> bytes:
+    table = Table(moment)
+    boxes = {one: table.sealed(one, text) for one, text in table.contents.items()}
+    numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.needed, dtype=np.uint64)
+    return table.dealing(boxes, lambda _: numbers.tobytes())
+
+
+def off_the_line_for_a_few(scene: Scene, moment: Moment) -> bytes:
+    """Fewer honest ones than would be believed at once."""
+    table = Table(moment)
+    victims = sorted(scene.honest & table.contents.keys())[: 1 + moment.client % 3]
+    boxes = {one: table.sealed(one, moved(text) if one in victims else text) for one, text in table.contents.items()}
+    return table.dealing(boxes)
+
+
+def too_few_boxes(_: Scene, moment: Moment) -> bytes:
+    sent = Boxes.decode(moment.reply, MANY, State.decode(moment.after).needed)
+    return replace(sent, boxes=dict(list(sent.boxes.items())[1:])).encode()
+
+
+def false_complaints(scene: Scene, moment: Moment) -> bytes:
+    said, me = State.decode(moment.before).said, moment.client
+    delivery = Delivery.decode(moment.message, MANY)
+    cases = {one: Dealt.read(one, body).case() for one, body in delivery.dealt.items()}
+    identity = scene.federation.identities[me]
+    made = {one: signed(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
+    return Complaints(SESSION, 1, made).encode()
+
+
+def unsigned_complaints(_: Scene, moment: Moment) -> bytes:
+    dealers = Delivery.decode(moment.message, MANY).dealt
+    return Complaints(SESSION, 1, {one: rubbish(one, size=SIGNATURE) for one in dealers}).encode()
+
+
+def complaints_of_strangers(scene: Scene, moment: Moment) -> bytes:
+    others = scene.honest - Delivery.decode(moment.message, MANY).dealt.keys() - {moment.client}
+    few = sorted(others)[: len(scene.federation.ids) // 4]
+    return Complaints(SESSION, 1, {one: rubbish(one, size=SIGNATURE) for one in few}).encode()
+
+
+def masked(scene: Scene, moment: Moment) -> Masked:
+    return Masked.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
+
+
+def rubbish_words(scene: Scene, moment: Moment) -> bytes:
+    sent = masked(scene, moment)
+    return replace(sent, words={one: rubbish(one, size=TAG) for one in sent.words}).encode()
+
+
+def no_words(scene: Scene, moment: Moment) -> bytes:
+    return replace(masked(scene, moment), words={}).encode()
+
+
+def unsigned_vector(scene: Scene, moment: Moment) -> bytes:
+    return replace(masked(scene, moment), signature=bytes(SIGNATURE)).encode()
+
+
+def rubbish_consents(_: Scene, moment: Moment) -> bytes:
+    sent = Consent.decode(moment.reply, MANY)
+    return replace(sent, words={one: rubbish(one, size=TAG) for one in sent.words}).encode()
+
+
+def wrong_shares(_: Scene, moment: Moment) -> bytes:
+    """All of them, or one."""
+    sent = Unmasking.decode(moment.reply, MANY)
+    wrong = {one: rubbish(one, size=SHARE) for one in list(sent.shares)[: 1 if moment.client % 2 else None]}
+    return replace(sent, shares=sent.shares | wrong).encode()
+
+
+def unreadable(_: Scene, moment: Moment) -> bytes:
+    """Nothing, too little, too much, or noise."""
+    noise = rubbish(moment.client, size=200)
+    return [b"", moment.reply[:-1], moment.reply + b"\0", noise][moment.client % 4]
+
+
+def unsigned_keys(_: Scene, moment: Moment) -> bytes:
+    return moment.reply[:-SIGNATURE] + bytes(SIGNATURE)
+
+
+def nobody_chosen(_: Scene, moment: Moment) -> bytes:
+    sent = Choice(SESSION, 1, bytes(len(State.decode(moment.after).chosen)))
+    return sent.encode()
+
+
+KINDS = {
+    "unsigned keys": Kind(KEYS, unsigned_keys, True, Fault.UNSIGNED),
+    "nobody chosen": Kind(CHOICE, nobody_chosen, True, Fault.CHOICE),
+    "shut boxes": Kind(SHARES, shut_boxes, True, Fault.DEALING),
+    "rubbish in boxes": Kind(SHARES, rubbish_in_boxes, True, Fault.DEALING),
+    "marked rubbish in boxes": Kind(SHARES, marked_rubbish_in_boxes, True, Fault.DEALING),
+    "rubbish marks": Kind(SHARES, rubbish_marks, True, Fault.DEALING),
+    "off the line": Kind(SHARES, off_the_line, True, Fault.DEALING),
+    "rubbish lines": Kind(SHARES, rubbish_lines, True, Fault.DEALING),
+    "too few boxes": Kind(SHARES, too_few_boxes, True, Fault.DEALING),
+    "wrong answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
+    "answers for others": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
+    "unreadable answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.UNREADABLE),
+    "silent": Kind(SHARES, off_the_line_for_a_few, True),  # it may have dropped out, falsely accused
+    "false complaints": Kind(RECEIPT, false_complaints),  # who is right, it or the dealer, nobody can tell
+    "unsigned complaints": Kind(RECEIPT, unsigned_complaints, False, Fault.UNSIGNED),
+    "complaints of strangers": Kind(RECEIPT, complaints_of_strangers),
+    "rubbish words": Kind(VECTOR, rubbish_words),  # only holders can tell
+    "no words": Kind(VECTOR, no_words),
+    "unsigned vector": Kind(VECTOR, unsigned_vector, True, Fault.UNSIGNED),
+    "rubbish consents": Kind(CONSENT, rubbish_consents),  # only dealers can tell
+    "wrong shares": Kind(UNMASKING, wrong_shares, False, Fault.SHARE),
+    **{f"unreadable {one}": Kind(one, unreadable, one <= VECTOR, Fault.UNREADABLE) for one in REGULAR},
+}
+
+
+def answers_of(kind: str, message: bytes) -> bytes | None:
+    """What is said to those who rightly complain."""
+    accusers = Accusations.decode(message, MANY).signatures
+    if kind == "wrong answers":
+        return Answers(SESSION, 1, {one: rubbish(one) for one in accusers}).encode()
+    if kind == "answers for others":
+        return Answers(SESSION, 1, {one + 1: rubbish(one) for one in accusers}).encode()
+    return b"nothing" if kind == "unreadable answers" else None
+
+
+@cache
+def cohort(clients: int) -> Federation:
+    return Federation(clients, length=4)
+
+
+def check_round(federation: Federation, kinds: dict[int, str], seed: int) -> None:
+    scene = Scene(federation, frozenset(federation.ids) - kinds.keys())
+    sent: dict[int, Outbox] = {}
+
+    def trick(moment: Moment) -> bytes:
+        name = kinds.get(moment.client)
+        if name is None or KINDS[name].exchange != moment.exchange:
+            return moment.reply
+        return KINDS[name].act(scene, moment)
+
+    def to_server(exchange: int, replies: Outbox) -> Outbox:
+        if exchange == ANSWERS:
+            for one in kinds.keys() & sent[ANSWERS].keys() - replies.keys():
+                said = answers_of(kinds[one], sent[ANSWERS][one])
+                if said is not None:
+                    replies[one] = said
+        return replies
+
+    result = play(federation, trick, to_server=to_server, sent=sent, seed=seed)
+    gone = {one for one, name in kinds.items() if KINDS[name].leaves}
+    assert result.survivors == tuple(one for one in federation.ids if one not in gone)
+    assert result.excluded == {one: KINDS[name].fault for one, name in sorted(kinds.items()) if KINDS[name].fault}
+    federation.check(result)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_kind(kind: str) -> None:
+    """As many of it as may be."""
+    federation = cohort(20)
+    check_round(federation, dict.fromkeys(federation.ids[4:6], kind), 0)
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_one_in_ten_of_any_kind(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    federation = cohort(int(rng.integers(20, 41)))
+    saboteurs = rng.choice(federation.ids, part_of(0.1, federation.clients), replace=False).tolist()
+    check_round(federation, {one: str(rng.choice(list(KINDS))) for one in saboteurs}, seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int) -> None:
+    """It fits in every way that can be looked at before it is needed. Beside it there are saboteurs of other kinds,
+    which are borne; it is named, and can be left out from then on.
+    """
+    federation = cohort(30)
+    owner, other = federation.ids[7], federation.ids[11]
+
+    def another(table: Table) -> bytes:
+        state, coins = table.state, rubbish(seed, size=coins_needed(table.state.needed))
+        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.dealt), state.needed, coins)
+        boxes = {one: table.sealed(one, text) for one, text in zip(state.dealt, made.contents, strict=True)}
+        return table.dealing(boxes, made.lines)
+
+    def trick(moment: Moment) -> bytes | None:
+        if moment.client == other and moment.exchange == CONSENT:
+            return rubbish_consents(Scene(federation, frozenset()), moment)
+        return dealing([owner], another)(moment)
+
+    with pytest.raises(AggregationFailed, match=f"client {owner} dealt") as failed:
+        play(federation, trick, seed=seed)
+    assert failed.value.excluded == {owner: Fault.SECRET}
+    assert failed.value.answered
+
+
+@pytest.mark.parametrize("gone", [SHARES, RECEIPT, ANSWERS])
+def test_an_honest_client_that_falls_silent_is_not_blamed_for_what_saboteurs_say_of_it(gone: int) -> None:
+    """All who complain of it lie, and it cannot say so."""
+    federation = Federation(20, length=4, policy=Policy(fewest=5, dropout=0.2))
+    liars, silent = federation.ids[:2], federation.ids[9]
+    scene = Scene(federation, frozenset(federation.ids) - set(liars))
+
+    def trick(moment: Moment) -> bytes | None:
+        if (moment.exchange, moment.client) == (gone, silent):
+            return None
+        if moment.exchange == RECEIPT and moment.client in liars:
+            return false_complaints(scene, moment)
+        return moment.reply
+
+    result = play(federation, trick)
+    assert result.survivors == tuple(one for one in federation.ids if one != silent)
+    assert result.excluded == {}
+    federation.check(result)

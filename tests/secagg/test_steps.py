@@ -1,0 +1,64 @@
+"""What a device may rely on: a step that is run again says the same, and does no more work than it says."""
+
+from collections import Counter
+
+import pytest
+
+from folkmoot.secagg import primitives
+from folkmoot.secagg.client import step
+from folkmoot.secagg.server import serve
+from tests.secagg.attacks.client_tricks import answering, coins
+from tests.secagg.cohorts import EXCHANGES, KEYS, Federation, exchange_of
+from tests.secagg.fuzz.targets import CLIENT, COHORT, honest_round
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_a_step_that_is_run_twice_from_one_state_gives_the_same_bytes_twice(exchange: int) -> None:
+    """A device that stored its state, lost power before it replied, and was asked again. Two replies would be two
+    dealings of one secret, or two masks. Only fresh keys need coins: all else follows from what is stored.
+    """
+    state, message, reply = honest_round()[exchange, CLIENT]
+    member, answer = COHORT.members[CLIENT], answering(COHORT.vector(CLIENT))
+    runs = [step(member, state, message, answer, coins(CLIENT, run if exchange != KEYS else 0)) for run in range(3)]
+    assert len(set(runs)) == 1
+    if exchange != KEYS:
+        assert runs[0][1] == reply
+        assert step(member, state, message, answer, no_coins) == runs[0]
+
+
+def no_coins(_: int) -> bytes:
+    raise AssertionError("this step needs no coins")
+
+
+def test_a_device_verifies_one_signature_a_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signatures are what costs most on a small device: those that it chose have signed their keys, and all else is
+    vouched for under keys that two have agreed on.
+    """
+    federation, counted = Federation(100, length=4), Counter[int]()
+    doing, verifies = [0], primitives.verifies
+
+    def counting(public: bytes, signature: bytes, said: bytes) -> bool:
+        counted[doing[0]] += 1
+        return verifies(public, signature, said)
+
+    monkeypatch.setattr(primitives, "verifies", counting)
+    server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
+    states = dict.fromkeys(federation.ids, b"")
+    outbox = next(server)
+    while True:
+        replies = {}
+        assert outbox, exchange_of(outbox)
+        for client, message in outbox.items():
+            doing[0] = client
+            states[client], replies[client] = step(
+                federation.members[client], states[client], message, federation.answer(client)
+            )
+        doing[0] = -1  # the server's own
+        try:
+            outbox = server.send(replies)
+        except StopIteration as end:
+            federation.check(end.value)
+            degree = end.value.parameters.degree
+            break
+    assert counted.keys() == {*federation.ids, -1}
+    assert max(counted[client] for client in federation.ids) <= degree + 2
