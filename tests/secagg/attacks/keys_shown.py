@@ -1,11 +1,11 @@
-"""A client is shown the keys of others twice, after their fingerprints on the roll: with a signature those of neighbours
-it chose, without one those of clients that chose it. Here the server has a corrupt client sign whatever helps, and puts
-that on the roll.
+"""A client is shown the keys of others twice, after their fingerprints on the roll: of neighbours it chose with a
+signature, of clients that chose it without. Here the server has a corrupt client sign whatever helps, and puts that on
+the roll.
 """
 
+from folkmoot.secagg.dealing import MARKS, VALUES
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.messages import BOX, Dealt, Delivery, Neighbours
-from folkmoot.secagg.dealing import MARKS, VALUES
 from folkmoot.secagg.primitives import SEED, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import CHOICE, Federation

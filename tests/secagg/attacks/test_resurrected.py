@@ -16,7 +16,9 @@ FEDERATION = Federation(20)
 GONE, VICTIM = FEDERATION.ids[4], FEDERATION.ids[7]
 
 
-@pytest.mark.parametrize("exchange", [CHOICE, SHARES, RECEIPT], ids=["before its choice", "before its shares", "before it had any"])
+@pytest.mark.parametrize(
+    "exchange", [CHOICE, SHARES, RECEIPT], ids=["before its choice", "before its shares", "before it had any"]
+)
 def test_whoever_was_gone_stays_gone(exchange: int) -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
     after = REGULAR[REGULAR.index(exchange) + 1]
