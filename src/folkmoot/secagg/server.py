@@ -41,7 +41,7 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import ANY_KEY, agreed, derived_from_agreed, is_signed
+from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, derived_from_agreed, is_signed
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.wire import Malformed, bitmap, by_client, marked
 from folkmoot.sets import Ids
@@ -116,8 +116,8 @@ def serve(
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
     for owner, sent in vectors.items():
-        for holder in sent.words.keys() & alive & dealers[owner].sealed.keys():
-            owners[holder][owner] = sent.words[holder] + sent.signature
+        for holder in alive & dealers[owner].sealed.keys():  # where there is no word, the signature is enough
+            owners[holder][owner] = sent.words.get(holder, bytes(TAG)) + sent.signature
     del vectors, delivered
 
     inbox = yield dict.fromkeys(sorted(alive), survivors)
