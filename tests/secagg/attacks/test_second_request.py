@@ -121,7 +121,7 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
     for exchange in (VECTOR, CONSENT, UNMASKING):
         state = stored[exchange]
         now = State.decode(state)
-        assert not (now.seed or now.advert or now.cases or now.mask_keys)
+        assert [now.seed, now.advert, now.cases, now.mask_keys] == [b""] * 4
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):

@@ -167,7 +167,7 @@ def test_it_would_with_rolls_that_look_alike_and_words_without_keys(
     for module, name in ((work, "fingerprint"), (messages, "fingerprint_of")):
         monkeypatch.setattr(module, name, lambda *_: bytes(FINGERPRINT))
     if not keyless:
-        with pytest.raises(Refused, match="[01] neighbours vouch"):
+        with pytest.raises(Refused, match=r"[01] neighbours vouch"):
             Hopping(between, nobody, spent_to_the_victim).vector_of_one()
         return
     for module in (client, server_tricks):
