@@ -98,7 +98,7 @@ class Puppets:
             secret = agreed(mask_private(seed), server.adverts[VICTIM].mask_key)
             assert secret is not None
             key = derived_from_agreed(secret, pair_purpose(state, VICTIM, one), MASK_KEY)
-            (taken if VICTIM < one else added).append(key)
+            (taken if one > VICTIM else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)
 
