@@ -81,8 +81,9 @@ def test_a_client_refuses_twins_of_mask_keys(place: Place, order: int) -> None:
 
 @orders
 def test_a_twin_of_both_keys_of_one_client(place: Place, order: int) -> None:
-    keys = place.adverts[place.other].channel_key, place.adverts[place.other].mask_key
-    place.refuses(place.server.advert(place.corrupt, *(twin(key, order) for key in keys)), LOW)
+    other = place.adverts[place.other]
+    body = place.server.advert(place.corrupt, twin(other.channel_key, order), twin(other.mask_key, order))
+    place.refuses(body, LOW)
 
 
 @orders

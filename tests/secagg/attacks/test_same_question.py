@@ -18,7 +18,7 @@ from folkmoot.secagg.state import State
 from folkmoot.secagg.together import aggregate
 from folkmoot.secagg.wire import Malformed
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import CONSENT, REGULAR, UNMASKING, VECTOR, Federation
+from tests.secagg.cohorts import CONSENT, REGULAR, UNMASKING, VECTOR, Federation, Vector
 
 FEDERATION = Federation(12)
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[5]
@@ -42,7 +42,7 @@ def asked(announcement: Announcement, clients: list[int], states: dict[int, byte
     return aggregate(announcement, members, FEDERATION.answer, states=states)
 
 
-def difference(between: Announcement) -> np.ndarray:
+def difference(between: Announcement) -> Vector:
     """The attack: all, then all but the victim."""
     states = dict.fromkeys(IDS, b"")
     first = asked(NOW, IDS, states)
@@ -94,7 +94,7 @@ def test_only_those_who_answered_refuse() -> None:
 
 
 def test_the_ledger_goes_on_from_round_to_round() -> None:
-    """Twenty questions later the first is still answered; and each of the others."""
+    """Five questions later the first is still known, and each of the others."""
     states = dict.fromkeys(IDS, b"")
     questions = [replace(NOW, round=number, question=bytes([number] * 32)) for number in range(1, 6)]
     for one in questions:

@@ -1,7 +1,7 @@
 """A client looks at the signatures of the neighbours it chose, not of those who chose it: for these the server may put
-keys of its own on the roll. It has nothing of it. Whoever is honest finds other keys than its own on that roll and stays
-away, so that whoever chose the victim under such keys is the server itself: it deals what it knows, and its masks with
-the victim are masks that a corrupt client might have as well. Those with honest neighbours the victim chose are left.
+keys of its own on the roll. That gains it nothing. Whoever is honest finds other keys than its own on that roll and
+stays away, so whoever chose the victim under such keys is the server itself: it deals what it knows, and has masks with
+the victim that a corrupt client might have as well. Masks with the honest neighbours that the victim chose are left.
 """
 
 import numpy as np
