@@ -91,8 +91,8 @@ REGULAR = tuple(exchange for exchange in EXCHANGES if exchange != ANSWERS)  # wh
 
 
 def exchange_of(outbox: Outbox) -> int:
-    """Which exchange begins with these messages."""
-    return (kind_of(next(iter(outbox.values()))) + 1) // 2
+    """Which exchange begins with these messages; 0 where nobody is left to ask."""
+    return (kind_of(next(iter(outbox.values()), b"")) + 1) // 2
 
 
 def conversation(

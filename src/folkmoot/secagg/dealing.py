@@ -97,9 +97,10 @@ def are_on_lines(shares: Sequence[bytes], challenges: Sequence[int], values: Seq
     """Whether each share has the value that its line says."""
     rows = np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(-1, COLUMNS)
     said = np.frombuffer(b"".join(values), dtype="<u8").astype(np.uint64)
-    out = np.empty(len(rows), dtype=np.uint64)
-    combine_rows(rows, np.array(challenges, dtype=np.uint64), out)
-    return np.asarray((out == said) & (rows < PRIME).all(axis=1))
+    gammas, out = np.array(challenges, dtype=np.uint64), np.empty(len(rows), dtype=np.uint64)
+    combine_rows(rows, gammas, out)
+    # A challenge beyond the field overflows where a share is large: to miss the line only then would tell of the share.
+    return np.asarray((out == said) & (rows < PRIME).all(axis=1) & (gammas < PRIME))
 
 
 def combine(rows: Numbers, challenge: int) -> Numbers:

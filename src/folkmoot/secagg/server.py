@@ -41,6 +41,7 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
+    Dealt,
     Delivery,
     Masked,
     Neighbours,

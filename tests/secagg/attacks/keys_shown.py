@@ -1,34 +1,36 @@
-"""A client is shown the keys of others twice, after their fingerprints on the roll. Here the server has a corrupt
-client sign whatever helps, and puts that on the roll.
+"""A client is shown the keys of others twice, after their fingerprints on the roll: of neighbours it chose with a
+signature, of clients that chose it without. Here the server has a corrupt client sign whatever helps, and puts that on
+the roll.
 """
 
-from folkmoot.secagg.keys import channel_pair, mask_pair
-from folkmoot.secagg.messages import BOX, Delivery, Neighbours
-from folkmoot.secagg.primitives import SEED
-from tests.secagg.attacks.server_tricks import Coins, EvilServer
-from tests.secagg.cohorts import Federation
+from folkmoot.secagg.dealing import MARKS, VALUES
+from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
+from folkmoot.secagg.messages import BOX, Dealt, Delivery, Neighbours
+from folkmoot.secagg.primitives import SEED, public_of
+from tests.secagg.attacks.server_tricks import EvilServer
+from tests.secagg.cohorts import CHOICE, Federation
 
 FEDERATION, TERMS = Federation(12), (10, 6)  # each chooses ten of the eleven others
-VICTIM = FEDERATION.ids[5]
-FRESH = channel_pair(bytes(SEED))[1], mask_pair(bytes(SEED))[1]
+VICTIM, STRANGER = FEDERATION.ids[5], FEDERATION.ids[8]  # whom the victim does not choose
+FRESH = public_of(channel_private(bytes(SEED))), public_of(mask_private(mask_seed(bytes(SEED))))
 
 
 class Place:
     """Where a client is shown a key: of a neighbour it chose, or of one that chose it and that it did not choose."""
 
     def __init__(self, delivered: bool) -> None:
-        self.delivered, self.server = delivered, EvilServer(FEDERATION, terms=TERMS)
-        self.server.up_to(2)
+        chosen = set(FEDERATION.ids) - {VICTIM, STRANGER}
+        self.delivered = delivered
+        self.server = EvilServer(FEDERATION, terms=TERMS, planted={VICTIM: chosen})
+        self.server.up_to(CHOICE)
         self.adverts = self.server.adverts
-        chosen = sorted(self.begun({}).graph[VICTIM])
-        (stranger,) = set(FEDERATION.ids) - {VICTIM, *chosen}
-        self.corrupt, self.other = stranger if delivered else chosen[2], chosen[6]
+        self.corrupt, self.other = STRANGER if delivered else FEDERATION.ids[2], FEDERATION.ids[7]
 
     def begun(self, forged: dict[int, bytes]) -> EvilServer:
-        """A round in which the victim was shown a roll with these advertisements on it; its coins fall as always."""
+        """A round in which the victim was shown a roll with these advertisements on it."""
         server = self.server.fork()
-        server.coins[VICTIM], server.roll = Coins(1, VICTIM), server.rolled(forged=forged)
-        server.replies[2] = {VICTIM: server.ask(VICTIM, server.roll.encode())}
+        server.roll = server.rolled(forged=forged)
+        server.replies[CHOICE] = {VICTIM: server.ask(VICTIM, server.roll.encode())}
         return server
 
     def shown(self, body: bytes, on_roll: bytes | None = None, who: int | None = None) -> tuple[EvilServer, bytes]:
@@ -55,15 +57,20 @@ class Place:
         server.is_refused(VICTIM, message, why)
 
     def refuses_mask_key(self, key: bytes, why: str) -> None:
-        """When it is used: that of a neighbour it chose one exchange after it is shown."""
+        """When it is used: once it is said who shares."""
         server, message = self.shown(self.server.advert(self.corrupt, FRESH[0], key))
+        server.ask(VICTIM, message)
         if not self.delivered:
-            server.ask(VICTIM, message)
-            message = delivered(server, {})
-        server.is_refused(VICTIM, message, why)
+            server.ask(VICTIM, delivered(server, {}))
+        everyone = set(FEDERATION.ids)
+        server.is_refused(VICTIM, server.sharers(everyone), why)
+        assert server.trial(VICTIM, server.sharers(everyone - {self.corrupt}))
 
 
 def delivered(server: EvilServer, bodies: dict[int, bytes]) -> bytes:
-    """All share, and from these come boxes, which do not open."""
-    boxes = {one: body + bytes(BOX) for one, body in bodies.items()}
-    return Delivery(*server.mark, server.bits(FEDERATION.ids), boxes).encode()
+    """From these come boxes, which do not open."""
+    return Delivery(*server.mark, {one: with_box(server, one, body) for one, body in bodies.items()}).encode()
+
+
+def with_box(server: EvilServer, one: int, body: bytes) -> bytes:
+    return Dealt(server.of_body(one, body).keys(), bytes(BOX), bytes(MARKS), bytes(VALUES), 0).body()

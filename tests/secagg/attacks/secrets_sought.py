@@ -5,11 +5,12 @@ from functools import cached_property
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.secagg.client import step
+from folkmoot.secagg.client import dealt_by, step
+from folkmoot.secagg.keys import channel_private, mask_private, mask_seed, own_seed
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import Coins, EvilServer
-from tests.secagg.cohorts import Federation, Vector
+from tests.secagg.cohorts import KEYS, RECEIPT, UNMASKING, VECTOR, Federation, Vector
 
 
 class Hidden(Federation):
@@ -31,20 +32,33 @@ class Round:
 
     def __init__(self) -> None:
         self.server = EvilServer(FEDERATION)
-        self.server.up_to(6)
+        self.server.up_to(UNMASKING)
         self.messages = {exchange: outbox[VICTIM] for exchange, outbox in self.server.sent.items()}
-        self.states, self.replies, coins = [b""], list[bytes](), Coins(0, VICTIM)
-        for message in self.messages.values():
-            state, reply = step(MEMBER, self.states[-1], message, FEDERATION.answer(VICTIM), coins)
-            self.states.append(state)
-            self.replies.append(reply)
-        self.raw = [MEMBER.identity.private_bytes_raw(), *coins.drawn]
-        self.held = State.decode(self.states[4]).shares
+        self.before, self.replies, coins = {KEYS: b""}, dict[int, bytes](), Coins(0, VICTIM)
+        for exchange, message in self.messages.items():
+            state, self.replies[exchange] = step(
+                MEMBER, self.before[exchange], message, FEDERATION.answer(VICTIM), coins
+            )
+            self.before[exchange + 1 if exchange != RECEIPT else VECTOR] = state
+        self.states = list(self.before.values())
+        (seed,) = coins.drawn
+        self.seeds = [seed, channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
+        self.raw = [MEMBER.identity.private_bytes_raw(), *self.seeds]
+        checked = State.decode(self.before[VECTOR])
+        dealing = dealt_by(checked, len(checked.dealt))
+        self.edges = {
+            (dealer, holder): self.server.edge(VICTIM, dealer, holder)
+            for dealer, chosen in self.server.graph.items()
+            for holder in chosen
+            if VICTIM in (dealer, holder)
+        }
+        self.dealt, self.held = dealing.contents, checked.shares
 
     @cached_property
     def sought(self) -> list[bytes]:
-        """Any eight bytes of a secret or a share in the ways they are written, and the numbers."""
-        secrets = [*self.raw, *(share for both in self.held.values() for share in both)]
+        """Any eight bytes of a secret, a share or a key of two in the ways they are written, and the numbers."""
+        shares = [*self.dealt, *(share for both in self.held.values() for share in both)]
+        secrets = [*self.raw, *shares, *(key for keys in self.edges.values() for key in keys)]
         pieces = [secret[at : at + 8] for secret in secrets for at in range(0, len(secret) - 7, 8)]
         forms = [form for piece in pieces for form in (piece, piece.hex().encode(), repr(piece)[2:-1].encode())]
         return forms + [str(one).encode() for one in FEDERATION.vector(VICTIM)]

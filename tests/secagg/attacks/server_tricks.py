@@ -1,41 +1,71 @@
 """A server that may say anything to anybody: honest as far as an attack wants it to be, and it keeps what it sees."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
+from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from folkmoot.errors import FolkmootError
-from folkmoot.secagg.client import Answer, Refused, step
-from folkmoot.secagg.keys import agreed_on, fingerprint, mask_pair, own_mask_key, pair_mask_key, said
+from folkmoot.secagg import client as client_side
+from folkmoot.secagg.client import Answer, Refused, complaint, consented, drawn, step
+from folkmoot.secagg.dealing import challenge_of, values_of
+from folkmoot.secagg.keys import (
+    EDGE,
+    MASK_KEY,
+    Edge,
+    agreed_on,
+    channel_private,
+    edge_purpose,
+    mask_private,
+    own_mask_key,
+    pair_purpose,
+    said,
+)
 from folkmoot.secagg.masks import add_masks, as_words
 from folkmoot.secagg.messages import (
-    HEAD,
-    NAME,
+    BOX,
+    Accusations,
     Advertisement,
     Announcement,
     Boxes,
     Choice,
+    Complaints,
     Consent,
     Consents,
+    Dealt,
     Delivery,
     Masked,
     Neighbours,
     Roll,
+    Sharers,
     Survivors,
     Unmasking,
+    kind_of,
 )
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.parameters import choose
-from folkmoot.secagg.primitives import SIGNATURE, signed
-from folkmoot.secagg.recovery import Recovery
+from folkmoot.secagg.primitives import TAG, agreed, derived_from_agreed, signed, tag
+from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U32, Malformed, bitmap, marked
-from tests.secagg.cohorts import Federation, Outbox, Vector
+from folkmoot.secagg.wire import U32, Malformed, bitmap, by_client, marked
+from tests.secagg.cohorts import (
+    CHOICE,
+    CONSENT,
+    KEYS,
+    RECEIPT,
+    REGULAR,
+    SHARES,
+    VECTOR,
+    Federation,
+    Outbox,
+    Vector,
+)
 
 Shares = dict[int, dict[int, bytes]]  # by holder, by owner
+Words = dict[int, dict[int, bytes]]  # by holder, by dealer: consents
 
 
 class Coins:
@@ -52,7 +82,7 @@ class Coins:
 
 class EvilServer:
     """One round. `states` go on from another; a client's coins follow from `seed` and its number. `terms` are degree
-    and threshold, if others than an honest server's.
+    and threshold, if others than an honest server's. `planted`: neighbours that a client draws, as it rarely would.
     """
 
     def __init__(
@@ -63,55 +93,61 @@ class EvilServer:
         seed: int = 0,
         answers: Callable[[int], Answer] | None = None,
         terms: tuple[int, int] | None = None,
+        planted: Mapping[int, set[int]] | None = None,
     ) -> None:
         self.federation, self.announcement = federation, announcement or federation.announcement
         self.mark = (self.announcement.session, self.announcement.round)
         self.states = dict(states or dict.fromkeys(federation.ids, b""))
         self.coins = {one: Coins(seed, one) for one in federation.ids}
-        self.answers, self.terms = answers or federation.answer, terms
+        self.answers, self.terms, self.planted = answers or federation.answer, terms, planted or {}
         self.sent: dict[int, Outbox] = {}
         self.replies: dict[int, Outbox] = {}
-        self.masked: dict[int, bytes] = {}  # what clients signed with their vectors
+        self.masked: dict[int, Masked] = {}  # all that clients masked, in any exchange
 
     def up_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
         """Honest until then, but that the silent say nothing in the exchange before: what it would send now."""
-        self.sent[1] = dict.fromkeys(self.federation.ids, self.announcement.encode())
-        for now in range(1, exchange):
-            there = sorted(self.sent[now].keys() - (set(silent) if now == exchange - 1 else set()))
+        self.sent[KEYS] = dict.fromkeys(self.federation.ids, self.announcement.encode())
+        for now, then in pairwise(one for one in REGULAR if one <= exchange):
+            there = sorted(self.sent[now].keys() - (set(silent) if then == exchange else set()))
             self.replies[now] = {one: self.ask(one, self.sent[now][one]) for one in there}
-            self.sent[now + 1] = self.honest(now + 1)
+            self.sent[then] = self.honest(then)
         return self.sent[exchange]
 
     def honest(self, exchange: int) -> Outbox:
-        """What an honest server says after all that it heard."""
-        heard = self.replies[exchange - 1]
-        if exchange == 2:
+        """What an honest server says after all that it heard, if nobody complained."""
+        heard = self.replies[REGULAR[REGULAR.index(exchange) - 1]]
+        if exchange == CHOICE:
             degree, threshold = self.terms or self.usual_terms()
             return dict.fromkeys(heard, self.rolled(sorted(heard), degree, threshold).encode())
-        if exchange == 3:
+        if exchange == SHARES:
             return {one: self.neighbours(one) for one in heard}
-        if exchange == 4:
+        if exchange == RECEIPT:
             return {one: self.delivery(one, heard) for one in heard}
-        if exchange == 5:
+        if exchange == VECTOR:
+            return dict.fromkeys(heard, self.sharers(heard))
+        if exchange == CONSENT:
             return dict.fromkeys(heard, self.survivors(heard))
-        signatures = {one: Consent.decode(reply).signature for one, reply in heard.items()}
-        return {one: self.consents(one, signatures) for one in heard}
+        spoken = {one: self.consent_of(reply) for one, reply in heard.items()}
+        return {one: self.consents(one, spoken) for one in heard}
 
     def usual_terms(self) -> tuple[int, int]:
-        policy, asked = self.federation.policy, self.announcement.clients
-        corrupt, dropout, malicious = policy.corrupt, policy.dropout, policy.malicious
-        chosen = choose(len(self.replies[1]), asked=asked, corrupt=corrupt, dropout=dropout, malicious=malicious)
+        chosen = self.federation.policy.protection(len(self.replies[KEYS]), self.announcement.clients)
         return chosen.degree, chosen.threshold
 
     def trial(self, client: int, message: bytes) -> tuple[bytes, bytes]:
         """What the client would do; it is asked again from where it was."""
         member, answer = self.federation.members[client], self.answers(client)
-        return step(member, self.states[client], message, answer, self.coins[client])
+
+        def falling(roll: Roll, who: int, coins: bytes) -> set[int]:
+            return self.planted[who] if who in self.planted else drawn(roll, who, coins)
+
+        with patch.object(client_side, "drawn", falling):
+            return step(member, self.states[client], message, answer, self.coins[client])
 
     def ask(self, client: int, message: bytes) -> bytes:
         self.states[client], reply = self.trial(client, message)
-        if reply[len(NAME) + 1] == Masked.kind:
-            self.masked[client] = reply[HEAD : HEAD + SIGNATURE]
+        if kind_of(reply) == Masked.kind:
+            self.masked[client] = self.masked_of(reply)
         return reply
 
     def is_refused(self, client: int, message: bytes, why: str) -> None:
@@ -123,29 +159,50 @@ class EvilServer:
     def fork(self) -> "EvilServer":
         """The same moment once more, for another attack from here on."""
         other = copy(self)
-        other.states, other.sent, other.replies = dict(self.states), dict(self.sent), dict(self.replies)
-        other.masked = dict(self.masked)
-        other.coins = dict(self.coins)
+        for name in ("states", "sent", "replies", "masked", "coins", "planted"):
+            setattr(other, name, dict(getattr(self, name)))
         return other
 
     # What it saw.
 
     @cached_property
     def adverts(self) -> dict[int, Advertisement]:
-        return {one: Advertisement.decode(reply) for one, reply in self.replies[1].items()}
+        return {one: Advertisement.decode(reply) for one, reply in self.replies[KEYS].items()}
 
     @cached_property
     def roll(self) -> Roll:
-        return Roll.decode(next(iter(self.sent[2].values())))
+        return Roll.decode(next(iter(self.sent[CHOICE].values())))
 
     @cached_property
     def graph(self) -> dict[int, set[int]]:
         order = self.roll.ids
-        return {one: marked(Choice.decode(data, len(order)).bits, order) for one, data in self.replies[2].items()}
+        return {one: marked(Choice.decode(data, len(order)).bits, order) for one, data in self.replies[CHOICE].items()}
 
     @cached_property
-    def boxes(self) -> dict[int, dict[int, bytes]]:
-        return {one: Boxes.decode(data, self.roll.degree).boxes for one, data in self.replies[3].items()}
+    def dealers(self) -> dict[int, Dealer]:
+        return {one: self.dealer(one, data) for one, data in self.replies[SHARES].items()}
+
+    def dealer(self, one: int, boxes: bytes) -> Dealer:
+        sent = Boxes.decode(boxes, self.roll.degree, self.roll.threshold)
+        values = values_of(sent.lines, self.roll.degree) or ()
+        challenge = challenge_of(self.said, one, by_client(sent.boxes))
+        return Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
+
+    @property
+    def said(self) -> bytes:
+        return said(self.announcement.encode(), self.roll.encode())
+
+    def masked_of(self, reply: bytes) -> Masked:
+        return Masked.decode(reply, self.announcement.vector_size, len(self.federation.ids))
+
+    def consent_of(self, reply: bytes) -> dict[int, bytes]:
+        return Consent.decode(reply, len(self.roll.ids)).words
+
+    def given(self, reply: bytes) -> dict[int, bytes]:
+        return Unmasking.decode(reply, len(self.roll.ids)).shares
+
+    def complaints(self, reply: bytes) -> dict[int, bytes]:
+        return Complaints.decode(reply, len(self.roll.ids)).signatures
 
     # What it says.
 
@@ -161,6 +218,9 @@ class EvilServer:
         signature = signed(identity, "advertisement", announced or self.announcement.encode(), *content)
         return b"".join(content[1:]) + signature
 
+    def of_body(self, one: int, body: bytes) -> Advertisement:
+        return Advertisement.of_body(*self.mark, one, body)
+
     def rolled(
         self,
         clients: Iterable[int] | None = None,
@@ -173,46 +233,85 @@ class EvilServer:
         """
         ids = self.roll.ids.tolist() if clients is None else list(clients)
         bodies = {one: advert.body() for one, advert in self.adverts.items()} | (forged or {})
-        prints = b"".join(fingerprint(one, bodies.get(one, b"")) for one in ids)
+        prints = b"".join(self.of_body(one, bodies.get(one, b"")).fingerprint() for one in ids)
         terms = degree or self.roll.degree, threshold or self.roll.threshold
         return Roll(*self.mark, *terms, np.array(ids, dtype="<u4").tobytes(), prints)
 
     def neighbours(self, client: int) -> bytes:
         return Neighbours(*self.mark, {one: self.adverts[one].body() for one in self.graph[client]}).encode()
 
-    def delivery(self, receiver: int, sharing: Iterable[int]) -> bytes:
-        """As if only these had shared anything."""
-        senders = (one for one in set(sharing) - {receiver} if receiver in self.boxes[one])
-        items = {one: self.adverts[one].body() + self.boxes[one][receiver] for one in senders}
-        return Delivery(*self.mark, self.bits(sharing), items).encode()
+    def dealt(self, dealer: int, holder: int) -> Dealt:
+        """What an honest server gives the holder."""
+        of, sealed = self.dealers[dealer], self.dealers[dealer].sealed[holder]
+        return Dealt(self.adverts[dealer].keys(), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
+
+    def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Dealt] | None = None) -> bytes:
+        """As if only these had dealt anything; of some, something else than they dealt."""
+        of = [one for one in set(dealers) - {holder} if holder in self.dealers[one].sealed]
+        dealt = {one: self.dealt(one, holder) for one in of} | dict(instead or {})
+        return Delivery(*self.mark, {one: item.body() for one, item in dealt.items()}).encode()
+
+    def accusations(self, signatures: dict[int, bytes]) -> bytes:
+        return Accusations(*self.mark, signatures).encode()
+
+    def false_complaint(self, dealer: int, corrupt: int) -> bytes:
+        """A corrupt holder was given what was dealt to it, and complains."""
+        case = self.dealt(dealer, corrupt).case()
+        return signed(self.federation.identities[corrupt], *complaint(self.said, dealer, corrupt, case))
+
+    def sharers(self, sharing: Iterable[int]) -> bytes:
+        return Sharers(*self.mark, self.bits(sharing)).encode()
 
     def survivors(self, alive: Iterable[int]) -> bytes:
         return Survivors(*self.mark, self.bits(alive)).encode()
 
     def agreed(self, sharing: Iterable[int]) -> bytes:
-        return agreed_on(said(self.announcement.encode(), self.roll.encode()), self.bits(sharing))
+        return agreed_on(self.said, self.bits(sharing))
 
-    def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> bytes:
-        """The consent of a corrupt client, who signs anything."""
-        identity = self.federation.identities[corrupt]
-        return signed(identity, "consent", self.agreed(sharing), self.bits(alive))
+    def seed(self, corrupt: int) -> bytes:
+        """Which all secrets of a corrupt client come from."""
+        return self.coins[corrupt].drawn[0]
 
-    def consents(self, client: int, signatures: dict[int, bytes]) -> bytes:
-        """As many of these as the client wants to see, and all that owners signed."""
-        wanted = {one: signatures[one] for one in self.graph[client] & signatures.keys()}
-        return Consents(*self.mark, wanted, self.masked).encode()
+    def edge(self, corrupt: int, dealer: int, holder: int) -> Edge:
+        """The keys of two neighbours, one of whom is corrupt."""
+        other = holder if corrupt == dealer else dealer
+        secret = agreed(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
+        assert secret is not None
+        return Edge.read(derived_from_agreed(secret, edge_purpose(self.said, dealer, holder), EDGE))
+
+    def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
+        """The consents of a corrupt client, who vouches for anything."""
+        about = consented(self.agreed(sharing), self.bits(alive))
+        dealers = [one for one, chosen in self.graph.items() if corrupt in chosen]
+        return {one: tag(self.edge(corrupt, one, corrupt).consent, about) for one in dealers}
+
+    def consents(self, client: int, spoken: Words) -> bytes:
+        """As many of these as the client wants to see, and all that owners vouched for to it."""
+        holders = self.graph[client] & spoken.keys()
+        words = {one: spoken[one][client] for one in holders if client in spoken[one]}
+        return Consents(*self.mark, words, self.vouched(client)).encode()
+
+    def vouched(self, client: int) -> dict[int, bytes]:
+        """What came with the vectors of those who chose this client."""
+        return {
+            owner: sent.words.get(client, bytes(TAG)) + sent.signature
+            for owner, sent in self.masked.items()
+            if client in self.graph[owner]
+        }
 
     def views(self, shown: dict[int, set[int]], sharing: set[int], corrupt: set[int]) -> Shares:
-        """Exchanges 5 and 6 with other survivors for everyone; the corrupt sign whatever helps. What clients give."""
-        signatures = {
-            one: Consent.decode(self.ask(one, self.survivors(alive))).signature for one, alive in shown.items()
-        }
+        """The last two exchanges with other survivors for everyone; the corrupt vouch for whatever helps. What clients
+        give.
+        """
+        words = {one: self.consent_of(self.ask(one, self.survivors(alive))) for one, alive in shown.items()}
+        false = dict[frozenset[int], Words]()
         given: Shares = {}
         for one, alive in shown.items():
-            same = {other: signatures[other] for other in shown if shown[other] == alive}
-            same |= {other: self.forged(other, sharing, alive) for other in corrupt}
+            if (story := frozenset(alive)) not in false:
+                false[story] = {other: self.forged(other, sharing, alive) for other in corrupt}
+            same = {other: words[other] for other in shown if shown[other] == alive} | false[story]
             try:
-                given[one] = Unmasking.decode(self.ask(one, self.consents(one, same)), len(self.roll.ids)).shares
+                given[one] = self.given(self.ask(one, self.consents(one, same)))
             except Refused:
                 continue
         return given
@@ -226,16 +325,20 @@ class EvilServer:
         }
 
     def recovery(self, held: Shares) -> Recovery:
-        return Recovery(self.announcement.encode(), self.roll.threshold, self.adverts, self.boxes, held)
+        """Of both kinds of seeds: a mark says which kind a share is of."""
+        announced = self.announcement.encode()
+        return Recovery(announced, self.said, self.roll.threshold, self.adverts, self.dealers, held, {})
 
-    def bare(self, vectors: Outbox, state: bytes, own: dict[int, bytes], masking: dict[int, bytes]) -> Vector:
+    def bare(
+        self, vectors: Mapping[int, Masked], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
+    ) -> Vector:
         """The sum of these masked vectors, without the own masks and the pair masks whose seeds are known. Masks
         between two of them cancel.
         """
         ring, total = self.announcement.ring_bits, np.zeros(self.announcement.words)
         words = as_words(total, ring)
-        for data in vectors.values():
-            add_packed(Masked.decode(data, self.announcement.vector_size).vector, ring, words)
+        for sent in vectors.values():
+            add_packed(sent.vector, ring, words)
         added, taken = list[bytes](), [own_mask_key(seed, state) for seed in own.values()]
         pairs = [(one, other) for one, chosen in self.graph.items() for other in chosen]
         for client, other in {
@@ -243,9 +346,9 @@ class EvilServer:
         }:
             known, public = (client, other) if client in masking else (other, client)
             if known in masking:  # the key of either brings the mask out
-                private, _ = mask_pair(masking[known])
-                key = pair_mask_key(private, self.adverts[public].mask_key, state, client, other)
-                assert key is not None
+                secret = agreed(mask_private(masking[known]), self.adverts[public].mask_key)
+                assert secret is not None
+                key = derived_from_agreed(secret, pair_purpose(state, client, other), MASK_KEY)
                 (taken if client < other else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)

@@ -4,15 +4,14 @@ comes back), or other keys than those on the roll. The client checks every key b
 it chose, and of clients that chose it.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from folkmoot.secagg.messages import Delivery
-from folkmoot.secagg.primitives import KEY, is_of_full_order
+from folkmoot.secagg.primitives import ANY_KEY, KEY, agreed
 from folkmoot.secagg.state import State
-from tests.secagg.attacks.keys_shown import FEDERATION, FRESH, TERMS, VICTIM, Place, delivered
+from tests.secagg.attacks.keys_shown import FEDERATION, FRESH, TERMS, VICTIM, Place, delivered, with_box
 from tests.secagg.attacks.server_tricks import EvilServer
+from tests.secagg.cohorts import RECEIPT
 
 P, TOP = 2**255 - 19, 1 << 255
 EIGHT = (  # of order 8
@@ -36,7 +35,7 @@ def test_good_keys_are_taken(place: Place) -> None:
 @pytest.mark.parametrize("point", LOW_ORDER + OTHER_FORMS, ids=hex)
 def test_of_low_order_or_not_in_its_one_form(place: Place, point: int) -> None:
     wrong, why = point.to_bytes(KEY, "little"), "low order, or not in its one form"
-    assert not is_of_full_order(wrong)
+    assert agreed(ANY_KEY, wrong) is None
     place.refuses(place.server.advert(place.corrupt, wrong, FRESH[1]), why)
     place.refuses_mask_key(wrong, why)
 
@@ -103,17 +102,22 @@ def test_a_key_of_a_neighbour_that_sent_no_box() -> None:
 @pytest.mark.parametrize("cut", [1, 16, 31, 32, 64])
 def test_of_wrong_length(place: Place, cut: int) -> None:
     body = place.adverts[place.corrupt].body()
-    for wrong in (body[cut:], body + bytes(cut)):
-        place.refuses(wrong, "more entries|goes on after|not in order|ends before")
+    server, message = place.shown(body)
+    whole = with_box(server, place.corrupt, body) if place.delivered else body
+    assert message.count(whole) == 1
+    for wrong in (whole[cut:], whole + bytes(cut)):
+        why = "more entries|goes on after|not in order|ends before"
+        server.is_refused(VICTIM, message.replace(whole, wrong), why)
 
 
 def test_a_box_that_comes_back_opens_nothing() -> None:
     """The victim's own box for a neighbour, sent back as that neighbour's: keys have a direction."""
     server = EvilServer(FEDERATION, terms=TERMS)
-    honest = server.up_to(4)[VICTIM]
-    told = Delivery.decode(honest, len(FEDERATION.ids))
-    other = min(server.graph[VICTIM] & told.boxes.keys())
-    back = told.boxes | {other: server.adverts[other].body() + server.boxes[VICTIM][other]}
-    state, _ = server.trial(VICTIM, replace(told, boxes=back).encode())
+    honest = server.up_to(RECEIPT)[VICTIM]
+    dealers = Delivery.decode(honest, len(FEDERATION.ids)).dealt.keys()
+    other = min(server.graph[VICTIM] & dealers)
+    back = server.dealt(VICTIM, other)._replace(keys=server.adverts[other].keys())
+    state, reply = server.trial(VICTIM, server.delivery(VICTIM, dealers, {other: back}))
     before, _ = server.trial(VICTIM, honest)
     assert State.decode(before).shares.keys() - State.decode(state).shares.keys() == {other}
+    assert server.complaints(reply).keys() == {other}

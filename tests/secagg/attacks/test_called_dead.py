@@ -6,9 +6,9 @@ after; and neighbours who believe it give the shares of one seed, never of the o
 import numpy as np
 import pytest
 
-from folkmoot.secagg.primitives import SEED
+from folkmoot.secagg.keys import own_seed
 from tests.secagg.attacks.server_tricks import EvilServer, known_seed
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import CONSENT, VECTOR, Federation
 
 FEDERATION = Federation(20)
 VICTIM, CORRUPT = FEDERATION.ids[7], set(FEDERATION.ids[:2])
@@ -18,16 +18,16 @@ EVERYONE = set(FEDERATION.ids)
 @pytest.fixture(scope="module")
 def masked() -> EvilServer:
     server = EvilServer(FEDERATION, terms=(18, 11))
-    server.up_to(5)
+    server.up_to(CONSENT)
     return server
 
 
 def test_before_its_vector_is_sent() -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
-    outbox = server.up_to(4)
+    outbox = server.up_to(VECTOR)
     others = EVERYONE - {VICTIM}
-    server.is_refused(VICTIM, server.delivery(VICTIM, others), "calls this client gone")
-    assert server.delivery(VICTIM, EVERYONE) == outbox[VICTIM]
+    server.is_refused(VICTIM, server.sharers(others), "calls this client gone")
+    assert server.sharers(EVERYONE) == outbox[VICTIM]
     assert server.trial(VICTIM, outbox[VICTIM])
 
 
@@ -44,11 +44,10 @@ def test_one_mask_is_left_when_all_others_believe_it(masked: EvilServer) -> None
     given = server.views(dict.fromkeys(alive - CORRUPT, alive), EVERYONE, CORRUPT)
     assert given.keys() == alive - CORRUPT
     mask_seed = server.recovery(given | server.held(CORRUPT, 1)).mask_seed(VICTIM)
-    own_seed = server.coins[VICTIM].drawn[2]
-    assert len(own_seed) == SEED
+    mine = own_seed(server.seed(VICTIM))
     assert known_seed(server.recovery(server.held(CORRUPT, 0)).own_seed, VICTIM) is None
 
-    state, vector = server.agreed(EVERYONE), {VICTIM: server.replies[4][VICTIM]}
+    state, vector = server.agreed(EVERYONE), {VICTIM: server.masked[VICTIM]}
     seeds, plain = {VICTIM: mask_seed}, FEDERATION.vector(VICTIM)
-    np.testing.assert_array_equal(server.bare(vector, state, {VICTIM: own_seed}, seeds), plain)
+    np.testing.assert_array_equal(server.bare(vector, state, {VICTIM: mine}, seeds), plain)
     assert (server.bare(vector, state, {}, seeds) == plain).mean() < 0.1

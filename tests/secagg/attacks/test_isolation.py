@@ -6,19 +6,21 @@ enough of theirs, and so on: no small set of honest clients is closed in this wa
 import numpy as np
 import pytest
 
+from folkmoot.secagg import client
 from folkmoot.secagg.client import Refused
+from folkmoot.secagg.keys import mask_seed
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.parameters import choose
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation, Vector
+from tests.secagg.cohorts import CHOICE, VECTOR, Federation, Vector
 
 
 class Isolation:
     """Everybody has shared its secrets; who is in the pay of the server holds shares, too."""
 
-    def __init__(self, federation: Federation, seed: int) -> None:
-        self.server, self.federation = EvilServer(federation, seed=seed), federation
-        self.server.up_to(4)
+    def __init__(self, federation: Federation, seed: int, terms: tuple[int, int] | None = None) -> None:
+        self.server, self.federation = EvilServer(federation, seed=seed, terms=terms), federation
+        self.server.up_to(VECTOR)
         self.generator = np.random.default_rng(seed)
         shuffled = self.generator.permutation(federation.ids).tolist()
         bad = int(federation.policy.corrupt * federation.clients)
@@ -53,13 +55,12 @@ class Isolation:
     def play(self, left: set[int]) -> Vector:
         """The sum over these; the corrupt say what helps, and what their vectors are is known anyway."""
         server, sharing = self.server.fork(), left | self.corrupt
-        for one in self.corrupt:
-            server.ask(one, server.delivery(one, self.federation.ids))
-        vectors = {one: server.ask(one, server.delivery(one, sharing)) for one in left}
+        for one in left:
+            server.ask(one, server.sharers(sharing))
         given = server.views(dict.fromkeys(left, sharing), sharing, self.corrupt)
         own_seed = server.recovery(given | server.held(self.corrupt, 0)).own_seed
-        masking = {one: server.coins[one].drawn[1] for one in self.corrupt}
-        return server.bare(vectors, server.agreed(sharing), {one: own_seed(one) for one in left}, masking)
+        masking = {one: mask_seed(server.seed(one)) for one in self.corrupt}
+        return server.bare(server.masked, server.agreed(sharing), {one: own_seed(one) for one in left}, masking)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +89,14 @@ def test_more_than_half_of_the_honest_are_in_any_sum(clients: int, policy: Polic
             isolation.play(left - {one})
 
 
-def test_the_same_program_against_clients_who_trust_the_server() -> None:
-    """With the lower threshold, and neighbours as few, it gets its victim into a smaller sum than it ever may."""
-    isolation = Isolation(Federation(60, policy=Policy(fewest=5, malicious=False)), 0)
+def test_the_same_program_against_clients_who_take_any_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a low threshold it gets its victim into a smaller sum than it ever may; no honest client takes that roll."""
+    low, usual = (22, 10), choose(60)
+    server = EvilServer(Federation(60), terms=low)
+    server.is_refused(3, server.up_to(CHOICE)[3], "too small")
+    monkeypatch.setattr(client, "is_safe", lambda *_: True)
+    isolation = Isolation(Federation(60), 0, low)
     left = isolation.fewest(tries=3)
     assert isolation.victim in left
-    assert len(left) < choose(60).honest
+    assert len(left) < usual.honest
     np.testing.assert_array_equal(isolation.play(left), isolation.federation.plain_sum(tuple(left)))

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from folkmoot.secagg.client import Answer
-from folkmoot.secagg.keys import agreed_on, mask_pair, own_mask_key, pair_mask_key, said
-from folkmoot.secagg.messages import Announcement, Masked
+from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose, said
+from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.packing import add_packed
+from folkmoot.secagg.primitives import agreed, derived_from_agreed, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import VECTOR, Federation
 
 BITS, CHANCE = 20, 1e-9
 FEDERATION = Federation(16, length=20_000, largest=40_000)  # sums below 2^20
@@ -31,9 +32,9 @@ def masked(number: int, announcement: Announcement | None = None, seed: int = 0)
         return lambda announcement: np.full(announcement.length, number, dtype=np.int64)
 
     server = EvilServer(FEDERATION, announcement, seed=seed, answers=answers)
-    outbox = server.up_to(4)
+    outbox = server.up_to(VECTOR)
     assert server.announcement.ring_bits == BITS
-    sent = Masked.decode(server.ask(VICTIM, outbox[VICTIM]), server.announcement.vector_size)
+    sent = server.masked_of(server.ask(VICTIM, outbox[VICTIM]))
     words = np.zeros(FEDERATION.length, dtype=np.uint32)
     add_packed(sent.vector, BITS, words)
     return words.astype(np.int64)
@@ -102,7 +103,9 @@ def test_even_with_broken_coins_masks_differ_from_round_to_round() -> None:
 
 def test_every_pair_has_masks_of_its_own() -> None:
     seeds = {one: bytes([one] * 32) for one in FEDERATION.ids}
-    keys = set[bytes | None]()
+    private = {one: mask_private(seed) for one, seed in seeds.items()}
+    public = {one: public_of(key) for one, key in private.items()}
+    keys = set[bytes]()
     announcements = [FEDERATION.announcement, FEDERATION.later(), replace(FEDERATION.announcement, session=bytes(16))]
     states = [
         agreed_on(said(one.encode(), roll), bits)
@@ -114,8 +117,9 @@ def test_every_pair_has_masks_of_its_own() -> None:
         keys |= {own_mask_key(seed, state) for seed in seeds.values()}
         for one in seeds:
             for other in (two for two in seeds if two > one):
-                public = mask_pair(seeds[other])[1], mask_pair(seeds[one])[1]
-                key = pair_mask_key(mask_pair(seeds[one])[0], public[0], state, one, other)
-                assert key == pair_mask_key(mask_pair(seeds[other])[0], public[1], state, other, one)
-                keys.add(key)
+                secret = agreed(private[one], public[other])
+                assert secret is not None
+                assert secret == agreed(private[other], public[one])
+                assert pair_purpose(state, one, other) == pair_purpose(state, other, one)
+                keys.add(derived_from_agreed(secret, pair_purpose(state, one, other), MASK_KEY))
     assert len(keys) == len(states) * (16 + 16 * 15 // 2)

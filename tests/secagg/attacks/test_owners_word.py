@@ -6,27 +6,29 @@ from dataclasses import replace
 
 import pytest
 
+from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.messages import HEAD, Consents, Unmasking
-from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.primitives import signed, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation, Outbox, conversation
+from tests.secagg.cohorts import UNMASKING, VECTOR, Federation, Outbox, conversation
 
 FEDERATION = Federation(16)
 IDS, (HOLDER, OWNER, OTHER, *_) = FEDERATION.ids, FEDERATION.ids
 
 
-@pytest.mark.parametrize("signed_by_owner", ["nothing", "other sharers", "a consent", "somebody else"])
+@pytest.mark.parametrize("signed_by_owner", ["nothing", "other sharers", "another purpose", "somebody else"])
 def test_no_share_of_an_own_mask_without_its_owners_word(signed_by_owner: str) -> None:
     server = EvilServer(FEDERATION, terms=(14, 8))
-    honest = server.up_to(6)[HOLDER]
+    honest = server.up_to(UNMASKING)[HOLDER]
     assert {OWNER, OTHER} <= State.decode(server.states[HOLDER]).shares.keys()
     shown = Consents.decode(honest, len(IDS), len(IDS))
-    fewer = server.agreed(set(IDS) - {OTHER})
+    state, fewer = server.agreed(IDS), server.agreed(set(IDS) - {OTHER})
+    identity, keys = FEDERATION.identities[OWNER], server.edge(OWNER, OWNER, HOLDER)
     told: dict[str, dict[int, bytes]] = {
         "nothing": {},
-        "other sharers": {OWNER: signed(FEDERATION.identities[OWNER], "masked", fewer)},
-        "a consent": {OWNER: server.forged(OWNER, IDS, IDS)},
+        "other sharers": {OWNER: tag(keys.word, fewer) + signed(identity, "masked", fewer)},
+        "another purpose": {OWNER: tag(keys.consent, state) + signed(identity, "consent", state)},
         "somebody else": {OWNER: shown.owners[OTHER]},
     }
     owners = {one: word for one, word in shown.owners.items() if one != OWNER} | told[signed_by_owner]
@@ -41,7 +43,7 @@ def test_the_server_takes_no_vector_without_its_owners_word() -> None:
     """Others would not open it, and there would be no sum."""
 
     def flipped(exchange: int, replies: Outbox) -> Outbox:
-        if exchange == 4:
+        if exchange == VECTOR:
             said = bytearray(replies[OTHER])
             said[HEAD] ^= 1
             return replies | {OTHER: bytes(said)}
@@ -49,4 +51,5 @@ def test_the_server_takes_no_vector_without_its_owners_word() -> None:
 
     result, _ = conversation(FEDERATION, to_server=flipped)
     assert result.survivors == tuple(one for one in IDS if one != OTHER)
+    assert result.excluded == {OTHER: Fault.UNSIGNED}
     FEDERATION.check(result)

@@ -7,11 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from folkmoot.secagg.messages import HEAD, Announcement, Neighbours
-from folkmoot.secagg.server import AggregationFailed
+from folkmoot.secagg.faults import AggregationFailed
+from folkmoot.secagg.messages import HEAD, Neighbours
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation, Outbox, conversation
+from tests.secagg.cohorts import (
+    CHOICE,
+    CONSENT,
+    RECEIPT,
+    REGULAR,
+    SHARES,
+    UNMASKING,
+    VECTOR,
+    Federation,
+    Outbox,
+    conversation,
+)
 
 FEDERATION, ALL = Federation(11), (10, 6)  # all are neighbours of all
 VICTIM = FEDERATION.ids[4]
@@ -22,7 +33,14 @@ ELSEWHERE = {
     "other session": replace(NOW, session=bytes(16)),
     "other session and round": replace(NOW, session=bytes(16), round=9),
 }
-NAMES = {2: "Roll", 3: "Neighbours", 4: "Delivery", 5: "Survivors", 6: "Consents"}
+NAMES = {
+    CHOICE: "Roll",
+    SHARES: "Neighbours",
+    RECEIPT: "Delivery",
+    VECTOR: "Sharers",
+    CONSENT: "Survivors",
+    UNMASKING: "Consents",
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +56,7 @@ def here() -> dict[int, EvilServer]:
 def there(request: pytest.FixtureRequest) -> EvilServer:
     """A whole round somewhere else, with the same clients."""
     server = EvilServer(FEDERATION, ELSEWHERE[request.param], seed=1, terms=ALL)
-    server.up_to(6)
+    server.up_to(UNMASKING)
     return server
 
 
@@ -52,24 +70,25 @@ def test_as_it_was(here: dict[int, EvilServer], there: EvilServer, exchange: int
 @pytest.mark.parametrize(
     ("exchange", "why"),
     [
-        (2, "other keys for this client"),
-        (3, "not the one on the roll"),
-        (4, "not the one on the roll"),
-        (6, "0 neighbours signed"),
+        (CHOICE, "other keys for this client"),
+        (SHARES, "not the one on the roll|another session or round"),
+        (RECEIPT, "not the one on the roll"),
+        (UNMASKING, "0 neighbours vouch"),
     ],
 )
 def test_under_a_new_head(here: dict[int, EvilServer], there: EvilServer, exchange: int, why: str) -> None:
-    """Survivors hold nothing but numbers of clients: with a new head they are those of here."""
+    """Sharers and survivors are nothing but a bit a client: with a new head they are those of here."""
     server = here[exchange]
     honest = server.sent[exchange][VICTIM]
     server.is_refused(VICTIM, honest[:HEAD] + there.sent[exchange][VICTIM][HEAD:], why)
-    assert here[5].sent[5][VICTIM][HEAD:] == there.sent[5][VICTIM][HEAD:]
+    for same in (VECTOR, CONSENT):
+        assert here[same].sent[same][VICTIM][HEAD:] == there.sent[same][VICTIM][HEAD:]
 
 
 @pytest.mark.parametrize("others", [1, 10])
 def test_keys_of_there_on_the_roll_of_here(here: dict[int, EvilServer], there: EvilServer, others: int) -> None:
     """The client's own are fresh, so it takes the roll; but those of others are signed for elsewhere."""
-    server, some = here[2].fork(), [one for one in FEDERATION.ids if one != VICTIM][:others]
+    server, some = here[CHOICE].fork(), [one for one in FEDERATION.ids if one != VICTIM][:others]
     stale = {one: there.adverts[one].body() for one in some}
     server.ask(VICTIM, server.rolled(forged=stale).encode())
     shown = {one: advert.body() for one, advert in server.adverts.items() if one != VICTIM} | stale
@@ -78,24 +97,25 @@ def test_keys_of_there_on_the_roll_of_here(here: dict[int, EvilServer], there: E
 
 def test_boxes_of_another_round_do_not_open(here: dict[int, EvilServer], there: EvilServer) -> None:
     """With the right keys and signatures around them."""
-    server = here[4].fork()
-    others = {one: dict(sent) for one, sent in there.boxes.items()}
-    assert len(State.decode(server.trial(VICTIM, server.sent[4][VICTIM])[0]).shares) == 10
-    server.boxes = others
-    state, _ = server.trial(VICTIM, server.delivery(VICTIM, FEDERATION.ids))
+    server = here[RECEIPT].fork()
+    assert len(State.decode(server.trial(VICTIM, server.sent[RECEIPT][VICTIM])[0]).shares) == 10
+    server.dealers = there.dealers
+    state, reply = server.trial(VICTIM, server.delivery(VICTIM, FEDERATION.ids))
     assert not State.decode(state).shares
+    assert len(server.complaints(reply)) == 10
 
 
 def test_an_announcement_is_of_its_round(here: dict[int, EvilServer]) -> None:
     """In the middle of a round: an earlier one is not begun, a later one ends this one and brings new keys."""
+    later = replace(ELSEWHERE["later round"], question=bytes([1] * 32))
     for server in here.values():
         server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "its keys are spent")
-        state, _ = server.trial(VICTIM, ELSEWHERE["later round"].encode())
-        assert State.decode(state).announcement == Announcement.decode(ELSEWHERE["later round"].encode())
+        state, _ = server.trial(VICTIM, later.encode())
+        assert State.decode(state).announcement == later
         assert not State.decode(state).held
 
 
-@pytest.mark.parametrize("exchange", range(1, 7))
+@pytest.mark.parametrize("exchange", REGULAR)
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_the_server_takes_nothing_of_another_time_either(exchange: int, elsewhere: str) -> None:
     """What clients say here, under a head of there, counts as not said."""

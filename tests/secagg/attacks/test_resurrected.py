@@ -3,27 +3,31 @@ client, so its name would only make a small sum look large, and draw shares of a
 not among those that shared cannot be alive later.
 """
 
+from itertools import pairwise
+
 import pytest
 
 from folkmoot.secagg.messages import Consent
 from folkmoot.secagg.server import serve
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import CHOICE, CONSENT, RECEIPT, REGULAR, SHARES, VECTOR, Federation
 
 FEDERATION = Federation(20)
 GONE, VICTIM = FEDERATION.ids[4], FEDERATION.ids[7]
 
 
-@pytest.mark.parametrize("exchange", [2, 3], ids=["before its choice", "before its shares"])
+@pytest.mark.parametrize(
+    "exchange", [CHOICE, SHARES, RECEIPT], ids=["before its choice", "before its shares", "before it had any"]
+)
 def test_whoever_was_gone_stays_gone(exchange: int) -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
-    outbox = server.up_to(exchange + 1, silent=[GONE])
-    for now in range(exchange + 1, 5):  # those that are left go on
+    after = REGULAR[REGULAR.index(exchange) + 1]
+    outbox = server.up_to(after, silent=[GONE])
+    for now, then in pairwise(one for one in REGULAR if after <= one <= CONSENT):  # those that are left go on
         server.replies[now] = {one: server.ask(one, message) for one, message in outbox.items()}
-        sharing = server.replies[now].keys()
-        outbox = {one: server.delivery(one, sharing) for one in sharing}
+        outbox = server.honest(then)
     there = set(FEDERATION.ids) - {GONE}
-    assert server.replies[4].keys() == there
+    assert server.replies[VECTOR].keys() == there
     server.is_refused(VICTIM, server.survivors(FEDERATION.ids), "gone before")
     server.is_refused(VICTIM, server.survivors(there - {FEDERATION.ids[0]} | {GONE}), "gone before")
     assert server.trial(VICTIM, server.survivors(there))
@@ -33,25 +37,25 @@ def test_whoever_was_gone_stays_gone(exchange: int) -> None:
 def test_a_sum_of_the_dead_is_no_larger_for_it() -> None:
     """Three are there and many are named: the dead do not fill the sum up to the five that the client wants."""
     server = EvilServer(FEDERATION, terms=(18, 11))
-    server.up_to(4)
+    server.up_to(VECTOR)
     sharing = set(FEDERATION.ids[:16])
-    server.ask(VICTIM, server.delivery(VICTIM, sharing))
+    server.ask(VICTIM, server.sharers(sharing))
     few = {VICTIM, *FEDERATION.ids[:2]}
     server.is_refused(VICTIM, server.survivors(few), "too few to hide among")
     server.is_refused(VICTIM, server.survivors(few | set(FEDERATION.ids[16:])), "gone before")
 
 
-@pytest.mark.parametrize("exchange", [3, 4], ids=["before its shares", "before its vector"])
+@pytest.mark.parametrize("exchange", [SHARES, VECTOR], ids=["before its shares", "before its vector"])
 def test_the_server_does_not_hear_the_dead(exchange: int) -> None:
-    """A corrupt client that was gone signs what all the others sign: it is asked for nothing more."""
+    """A corrupt client that was gone vouches for what all the others do: it is asked for nothing more."""
     evil, there = EvilServer(FEDERATION), set(FEDERATION.ids) - {GONE}
     server = serve(FEDERATION.announcement, FEDERATION.roster, FEDERATION.ids, FEDERATION.policy)
     outbox = next(server)
-    for now in range(1, 6):
+    for now in REGULAR[:-1]:
         evil.sent[now], gone = outbox, {GONE} if now == exchange else set()
         evil.replies[now] = {one: evil.ask(one, message) for one, message in outbox.items() if one not in gone}
-        if now == 5:
-            sharing = there if exchange == 3 else FEDERATION.ids
+        if now == CONSENT:
+            sharing = there if exchange == SHARES else FEDERATION.ids
             evil.replies[now][GONE] = Consent(*evil.mark, evil.forged(GONE, sharing, there)).encode()
         outbox = server.send(evil.replies[now])
     assert outbox.keys() == there

@@ -5,15 +5,18 @@ and no round is begun again.
 """
 
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import pytest
 
-from folkmoot.secagg.messages import Advertisement, Consents
-from folkmoot.secagg.primitives import SEED
+from folkmoot.secagg.client import dealt_by
+from folkmoot.secagg.keys import channel_private, mask_private, mask_seed, own_seed
+from folkmoot.secagg.ledger import Ledger
+from folkmoot.secagg.messages import BOX, Advertisement, Consents
+from folkmoot.secagg.primitives import KEY, SEED, opened
 from folkmoot.secagg.state import Stage, State
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import CHOICE, CONSENT, KEYS, RECEIPT, REGULAR, SHARES, UNMASKING, VECTOR, Federation
 
 FEDERATION = Federation(12)
 IDS, VICTIM, CORRUPT = FEDERATION.ids, FEDERATION.ids[5], FEDERATION.ids[2]
@@ -25,79 +28,112 @@ Played = tuple[EvilServer, dict[int, bytes]]
 def played() -> Played:
     """An honest round, and the victim's state after each exchange."""
     server, again, stored = EvilServer(FEDERATION, terms=(10, 6)), EvilServer(FEDERATION), {0: b""}
-    server.up_to(6)
+    server.up_to(UNMASKING)
+    again.roll = server.roll
     assert CORRUPT in server.graph[VICTIM]
-    for exchange in range(1, 7):
+    for exchange in REGULAR:
         again.ask(VICTIM, server.sent[exchange][VICTIM])
         stored[exchange] = again.states[VICTIM]
-    server.coins[VICTIM] = again.coins[VICTIM]
     return server, stored
+
+
+def before(exchange: int) -> int:
+    return REGULAR[REGULAR.index(exchange) - 1]
 
 
 def another(server: EvilServer, exchange: int) -> bytes:
     """A message of this exchange that the client would take as well, had it not answered one."""
-    if exchange == 2:
+    if exchange == CHOICE:
         return server.rolled(threshold=server.roll.threshold + 1).encode()
-    if exchange == 3:  # there is but one, with the advertisements that are on the roll
+    if exchange == SHARES:  # there is but one, with the advertisements that are on the roll
         return server.neighbours(VICTIM)
-    if exchange == 4:
+    if exchange == RECEIPT:
         return server.delivery(VICTIM, LESS)
-    if exchange == 5:
+    if exchange == VECTOR:
+        return server.sharers(LESS)
+    if exchange == CONSENT:
         return server.survivors(LESS)
-    shown = Consents.decode(server.sent[6][VICTIM], server.roll.degree, len(server.roll.ids))
-    few = dict(sorted(shown.signatures.items())[: server.roll.threshold])
+    shown = Consents.decode(server.sent[UNMASKING][VICTIM], server.roll.degree, len(server.roll.ids))
+    few = dict(sorted(shown.words.items())[: server.roll.threshold])
     return Consents(*server.mark, few, shown.owners).encode()
 
 
-@pytest.mark.parametrize(("exchange", "reached"), list(combinations_with_replacement(range(2, 7), 2)))
+@pytest.mark.parametrize(("exchange", "reached"), list(combinations_with_replacement(REGULAR[1:], 2)))
 def test_no_message_is_answered_twice(played: Played, exchange: int, reached: int) -> None:
     """The same again or another, right away or later; from the bytes that were stored, as after a crash."""
     server, stored = played[0].fork(), played[1]
     messages = server.sent[exchange][VICTIM], another(server, exchange)
-    assert (messages[0] == messages[1]) == (exchange == 3)
+    assert (messages[0] == messages[1]) == (exchange == SHARES)
     for message in messages:
-        server.states[VICTIM] = stored[exchange - 1]
+        server.states[VICTIM] = stored[before(exchange)]
         server.trial(VICTIM, message)
         server.states[VICTIM] = stored[reached]
-        server.is_refused(VICTIM, message, "another kind" if reached < 6 else "in no round")
+        server.is_refused(VICTIM, message, "another kind" if reached < UNMASKING else "in no round")
 
 
-@pytest.mark.parametrize("reached", range(1, 7))
+@pytest.mark.parametrize("reached", REGULAR)
 def test_no_round_is_begun_twice(played: Played, reached: int) -> None:
     server, stored = played[0].fork(), played[1]
     server.states[VICTIM] = stored[reached]
     first = FEDERATION.announcement
     for again in (first, replace(first, question=bytes([1] * 32)), replace(first, round=0)):
         server.is_refused(VICTIM, again.encode(), "its keys are spent")
-    after, reply = server.trial(VICTIM, FEDERATION.later().encode())
-    before, fresh = server.adverts[VICTIM], Advertisement.decode(reply)
-    assert {before.channel_key, before.mask_key}.isdisjoint({fresh.channel_key, fresh.mask_key})
+    after, reply = server.trial(VICTIM, replace(FEDERATION.later(), question=bytes([1] * 32)).encode())
+    spent, fresh = server.adverts[VICTIM], Advertisement.decode(reply)
+    assert {spent.channel_key, spent.mask_key}.isdisjoint({fresh.channel_key, fresh.mask_key})
     now, old = State.decode(after), State.decode(stored[reached])
     assert now.stage == Stage.ADVERTISED
-    for secret in (old.channel_seed, old.mask_seed, old.own_seed, old.held):
+    for secret in (old.seed, old.holders, old.dealers, old.held):
         assert not secret or secret not in after
 
 
 def test_what_has_done_its_work_is_forgotten(played: Played) -> None:
-    """Seeds once the vector is masked, shares once one of each was given; coins at once."""
+    """The seed once the vector is masked, shares once one of each was given; what follows from the seed at once."""
     server, stored = played
-    *seeds, choice, own_coins, mask_coins = server.coins[VICTIM].drawn[:6]
-    assert [len(seed) for seed in seeds] == [SEED] * 3
-    held = State.decode(stored[4]).shares
+    seed = server.seed(VICTIM)
+    assert len(seed) == SEED
+    derived = [channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
+    checked = State.decode(stored[RECEIPT])
+    dealt = dealt_by(checked, len(checked.dealt)).contents
+    held = checked.shares
+    assert len(dealt) == 10
     assert len(held) >= 8
     for exchange, state in stored.items():
-        assert [seed in state for seed in seeds] == [1 <= exchange <= 3] * 3
-        for coins in (choice, own_coins, mask_coins):
-            assert not any(coins[at : at + 8] in state for at in range(0, len(coins), 8))
+        assert (seed in state) == (KEYS <= exchange <= RECEIPT)
+        assert not any(secret in state for secret in derived)
+        for content in dealt:
+            assert not any(content[at : at + 8] in state for at in range(0, len(content), 8))
         for both in held.values():
-            assert [share in state for share in both] == [4 <= exchange <= 5] * 2
-    assert State.decode(stored[6]) == State(announced=FEDERATION.announcement.encode())
+            assert [share in state for share in both] == [RECEIPT <= exchange <= CONSENT] * 2
+    ledger = Ledger().begin().answer(FEDERATION.announcement).finish().encode()
+    assert State.decode(stored[UNMASKING]) == State(ledger=ledger, announced=FEDERATION.announcement.encode())
 
 
-@pytest.mark.parametrize("exchange", range(2, 7))
+def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Played) -> None:
+    """Who steals it then finds no seed and no key of a box, its own or one that it was dealt: its vector stays hidden,
+    though the server has all boxes.
+    """
+    server, stored = played
+    mine = server.dealers[VICTIM].sealed
+    dealers = [one for one, of in server.dealers.items() if VICTIM in of.sealed]
+    boxes = [(server.edge(VICTIM, VICTIM, one).box, sealed) for one, sealed in mine.items()]
+    boxes += [(server.edge(VICTIM, one, VICTIM).box, server.dealers[one].sealed[VICTIM]) for one in dealers]
+    for exchange in (VECTOR, CONSENT, UNMASKING):
+        state = stored[exchange]
+        now = State.decode(state)
+        assert [now.seed, now.advert, now.cases, now.mask_keys] == [b""] * 4
+        assert not any(key in state for key, _ in boxes)
+        strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
+        for (_, sealed), string in product(boxes[:2], strings):
+            assert opened(string, sealed[:BOX], server.said) is None
+    for key, sealed in boxes:  # with the right ones they do open
+        assert opened(key, sealed[:BOX], server.said) is not None
+
+
+@pytest.mark.parametrize("exchange", REGULAR[1:])
 def test_what_is_refused_does_not_change_what_is_said_next(played: Played, exchange: int) -> None:
     """A client that was shown nonsense goes on as if it had not been, with the honest message."""
     server, stored = played[0].fork(), played[1]
-    server.states[VICTIM] = stored[exchange - 1]
+    server.states[VICTIM] = stored[before(exchange)]
     server.is_refused(VICTIM, server.sent[exchange][VICTIM] + b"\0", "goes on after its end")
     assert server.trial(VICTIM, server.sent[exchange][VICTIM])

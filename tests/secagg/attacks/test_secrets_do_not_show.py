@@ -12,8 +12,10 @@ from folkmoot.secagg.client import Turn
 from folkmoot.secagg.messages import Unmasking
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import Malformed
+from folkmoot.secagg.work import Work
 from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, given
 from tests.secagg.attacks.server_tricks import Coins
+from tests.secagg.cohorts import UNMASKING
 
 
 @pytest.fixture(scope="module")
@@ -22,18 +24,22 @@ def played() -> Round:
 
 
 def test_what_is_searched_for_is_found(played: Round) -> None:
-    for secret in (played.raw[0], played.raw[3][8:16].hex(), [played.raw[5]], {"it": FEDERATION.vector(VICTIM)}):
+    edge = next(iter(played.edges.values()))
+    for secret in (played.raw[0], played.raw[3][8:16].hex(), [played.raw[5]], edge.consent, played.dealt[2]):
         assert played.shows(secret)
+    assert played.shows({"it": FEDERATION.vector(VICTIM)})
+    assert played.shows(edge)
     assert played.shows(played.states[1])
     assert not played.shows(b"nothing")
 
 
 def test_in_what_is_printed(played: Round) -> None:
-    assert [State.decode(state).stage for state in played.states] == [*Stage, Stage.IDLE]
+    stages = [stage for stage in Stage if stage is not Stage.ANSWERED]
+    assert [State.decode(state).stage for state in played.states] == [*stages, Stage.IDLE]
     for state, message in zip(played.states, played.messages.values(), strict=False):
         now = State.decode(state)
         assert not played.shows(now)
-        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM)))
+        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM), Work()))
     assert not played.shows(MEMBER)
     assert not played.shows([MEMBER, FEDERATION.roster, MEMBER.policy])
 
@@ -42,7 +48,7 @@ def test_in_a_turn_whose_answer_prints_its_vector(played: Round) -> None:
     answer, coins = partial(given, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
     assert played.shows(answer)
     assert played.shows(coins)
-    assert not played.shows(Turn(MEMBER, State(), b"", answer, coins))
+    assert not played.shows(Turn(MEMBER, State(), b"", answer, coins, Work()))
 
 
 class Bomb:
@@ -62,10 +68,11 @@ def test_states_are_plain_bytes(played: Round) -> None:
 
 
 def test_in_what_is_sent(played: Round) -> None:
-    for reply in played.replies[:5]:
-        assert not played.shows(reply)
-    shares = Unmasking.decode(played.replies[5], 12).shares
+    for exchange, reply in played.replies.items():
+        assert exchange == UNMASKING or not played.shows(reply)
+    last = played.replies[UNMASKING]
+    shares = Unmasking.decode(last, 12).shares
     assert shares == {owner: both[0] for owner, both in played.held.items()}  # all are alive
     for _, other in played.held.values():
-        assert other not in played.replies[5]
-    assert not any(seed in played.replies[5] for seed in played.raw)
+        assert other not in last
+    assert not any(seed in last for seed in played.raw)

@@ -1,7 +1,8 @@
 """The server announces a round, then one of another session, then the first again, word for word; or it finds clients
 that lost their state. It gathers consents to many survivor sets, and keys whose seeds it learnt the last time, from
 clients that each behaved well in each run: and would bring out with these the vector of one client alone. What stops
-it: everybody's fresh keys are on the roll, and all that is sealed, masked or signed is bound to the roll.
+it: a client answers a question once; and where it forgot that it did, everybody's fresh keys are on the roll, all that
+is sealed or masked is bound to the roll, and neighbours vouch for things under keys that are as fresh.
 """
 
 from collections.abc import Callable
@@ -9,14 +10,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from folkmoot.secagg import client, server
+from folkmoot.secagg import client, messages, work
 from folkmoot.secagg.client import Refused
-from folkmoot.secagg.keys import FINGERPRINT
-from folkmoot.secagg.messages import Consent, Neighbours, Unmasking
+from folkmoot.secagg.keys import FINGERPRINT, mask_seed
+from folkmoot.secagg.ledger import Ledger
+from folkmoot.secagg.messages import Neighbours
+from folkmoot.secagg.primitives import tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks import server_tricks
-from tests.secagg.attacks.server_tricks import EvilServer, Shares
-from tests.secagg.cohorts import Federation, Outbox, Vector
+from tests.secagg.attacks.server_tricks import EvilServer, Shares, Words
+from tests.secagg.cohorts import CHOICE, CONSENT, SHARES, VECTOR, Federation, Vector
 
 FEDERATION, ALL = Federation(11), (10, 6)  # all are neighbours of all
 CORRUPT, VICTIM, *REST = FEDERATION.ids
@@ -48,9 +51,9 @@ def spent_to_the_victim(one: int) -> set[int]:
 
 def in_another_session(states: dict[int, bytes], number: int) -> dict[int, bytes]:
     """Into a round of another session, and out of it at once."""
-    between = replace(FEDERATION.announcement, session=bytes(16), round=number)
+    between = replace(FEDERATION.announcement, session=bytes(16), round=number, question=bytes([1] * 32))
     other = EvilServer(FEDERATION, between, states)
-    other.up_to(2)
+    other.up_to(CHOICE)
     return other.states
 
 
@@ -69,50 +72,53 @@ class Hopping:
     on_roll: Stale
     shown: Stale
 
-    def run(self, first: EvilServer, states: dict[int, bytes], number: int) -> tuple[EvilServer, Outbox]:
+    def run(self, first: EvilServer, states: dict[int, bytes], number: int) -> EvilServer:
         """The first run announced once more, up to the masked vectors."""
         run = EvilServer(FEDERATION, states=self.between(states, number), seed=number, terms=ALL)
-        run.up_to(2)
+        run.up_to(CHOICE)
 
         def bodies(stale: set[int]) -> dict[int, bytes]:
             return {one: (first if one in stale else run).adverts[one].body() for one in FEDERATION.ids}
 
         rolls = {one: run.rolled(forged=bodies(self.on_roll(one))).encode() for one in FEDERATION.ids}
-        run.replies[2] = {one: run.ask(one, roll) for one, roll in rolls.items()}
+        run.replies[CHOICE] = {one: run.ask(one, roll) for one, roll in rolls.items()}
         for one in FEDERATION.ids:
             adverts = {other: body for other, body in bodies(self.shown(one)).items() if other in run.graph[one]}
-            run.replies.setdefault(3, {})[one] = run.ask(one, Neighbours(*run.mark, adverts).encode())
+            run.replies.setdefault(SHARES, {})[one] = run.ask(one, Neighbours(*run.mark, adverts).encode())
         for one in FEDERATION.ids:  # a box under keys that its receiver was not shown is not sent
             for other in self.shown(one):
-                run.boxes[other].pop(one, None)
-        return run, {one: run.ask(one, run.delivery(one, EVERYONE)) for one in FEDERATION.ids}
+                run.dealers[other].sealed.pop(one, None)
+        for one in FEDERATION.ids:
+            run.ask(one, run.delivery(one, EVERYONE))
+        for one in FEDERATION.ids:
+            run.ask(one, run.sharers(EVERYONE))
+        return run
 
     def vector_of_one(self) -> Vector:
         """The attack; Refused where a client sees through it."""
         first = EvilServer(FEDERATION, terms=ALL)
-        first.up_to(5)
+        first.up_to(CONSENT)
         gone = first.views(dict.fromkeys([VICTIM, *FRESH], EVERYONE - SPENT), EVERYONE, {CORRUPT})
         known = first.recovery(gone | first.held([CORRUPT], 1))
         seeds = {one: known.mask_seed(one) for one in SPENT}  # of keys that the victim will be shown once more
 
-        states, signatures = first.states, dict[int, dict[int, bytes]]()
+        states, spoken = first.states, dict[int, Words]()
         for number, (one, view) in enumerate(VIEWS.items(), start=1):
-            run, _ = replace(self, shown=self.on_roll).run(first, states, number)
-            asked = {two: Consent.decode(run.ask(two, run.survivors(view))).signature for two in view - {CORRUPT}}
-            signatures[one], states = asked | {CORRUPT: run.forged(CORRUPT, EVERYONE, view)}, run.states
+            run = replace(self, shown=self.on_roll).run(first, states, number)
+            asked = {two: run.consent_of(run.ask(two, run.survivors(view))) for two in view - {CORRUPT}}
+            spoken[one], states = asked | {CORRUPT: run.forged(CORRUPT, EVERYONE, view)}, run.states
 
-        last, masked = self.run(first, states, 99)
+        last = self.run(first, states, 99)
         given: Shares = {}
         dead: Shares = {}
         for one, told in (dict(zip(FRESH, FRESH, strict=True)) | dict(zip(SPENT, FRESH, strict=False))).items():
             last.ask(one, last.survivors(VIEWS[told]))
-            reply = last.ask(one, last.consents(one, signatures[told]))
-            given[one] = Unmasking.decode(reply, len(EVERYONE)).shares
+            given[one] = last.given(last.ask(one, last.consents(one, spoken[told])))
             dead[one] = {owner: share for owner, share in given[one].items() if owner not in VIEWS[told]}
         own = last.recovery(given | last.held([CORRUPT], 0)).own_seed(VICTIM)
-        mask_seed = last.recovery(dead | last.held([CORRUPT], 1)).mask_seed
-        seeds |= {one: mask_seed(one) for one in FRESH} | {CORRUPT: last.coins[CORRUPT].drawn[1]}
-        return last.bare({VICTIM: masked[VICTIM]}, last.agreed(EVERYONE), {VICTIM: own}, seeds)
+        mask_seed_of = last.recovery(dead | last.held([CORRUPT], 1)).mask_seed
+        seeds |= {one: mask_seed_of(one) for one in FRESH} | {CORRUPT: mask_seed(last.seed(CORRUPT))}
+        return last.bare({VICTIM: last.masked[VICTIM]}, last.agreed(EVERYONE), {VICTIM: own}, seeds)
 
 
 @pytest.fixture(params=[in_another_session, forgotten], ids=["session between", "state lost"])
@@ -124,25 +130,48 @@ def between(request: pytest.FixtureRequest) -> Between:
 @pytest.mark.parametrize(
     ("on_roll", "shown", "why"),
     [
-        (nobody, nobody, "0 neighbours signed"),
+        (nobody, nobody, "0 neighbours vouch"),
         (nobody, spent_to_the_victim, "not the one on the roll"),
-        (spent_to_the_victim, spent_to_the_victim, "0 neighbours signed"),
-        (spent, spent, "0 neighbours signed"),
+        (spent_to_the_victim, spent_to_the_victim, "0 neighbours vouch"),
+        (spent, spent, "0 neighbours vouch"),
         (spent, nobody, "not the one on the roll"),
-        (all_others, all_others, "0 neighbours signed"),
+        (all_others, all_others, "0 neighbours vouch"),
         (all_others, nobody, "not the one on the roll"),
         (everybody, spent_to_the_victim, "other keys for this client"),
     ],
 )
-def test_no_vector_comes_out_alone(between: Between, on_roll: Stale, shown: Stale, why: str) -> None:
+def test_no_vector_comes_out_alone(
+    between: Between, on_roll: Stale, shown: Stale, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if between is in_another_session:
+        with pytest.raises(Refused, match="has answered this question"):
+            Hopping(between, on_roll, shown).vector_of_one()
+    forgetful(monkeypatch)
     with pytest.raises(Refused, match=why):
         Hopping(between, on_roll, shown).vector_of_one()
 
 
-def test_it_would_with_fingerprints_that_say_nothing(between: Between, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same program, where all rolls look alike."""
-    for module in (client, server, server_tricks):
-        monkeypatch.setattr(module, "fingerprint", lambda *_: bytes(FINGERPRINT))
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients do not know what they have answered."""
+    monkeypatch.setattr(Ledger, "has_answered", lambda *_: False)
+
+
+@pytest.mark.parametrize("keyless", [False, True])
+def test_it_would_with_rolls_that_look_alike_and_words_without_keys(
+    between: Between, keyless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same program, with fingerprints that say nothing. Then only the keys are left that neighbours vouch under,
+    and without these nothing.
+    """
+    forgetful(monkeypatch)
+    for module, name in ((work, "fingerprint"), (messages, "fingerprint_of")):
+        monkeypatch.setattr(module, name, lambda *_: bytes(FINGERPRINT))
+    if not keyless:
+        with pytest.raises(Refused, match=r"[01] neighbours vouch"):
+            Hopping(between, nobody, spent_to_the_victim).vector_of_one()
+        return
+    for module in (client, server_tricks):
+        monkeypatch.setattr(module, "tag", lambda _, about: tag(bytes(16), about))
     vector = Hopping(between, nobody, spent_to_the_victim).vector_of_one()
     assert (vector == FEDERATION.vector(VICTIM)).all()
 
@@ -150,18 +179,18 @@ def test_it_would_with_fingerprints_that_say_nothing(between: Between, monkeypat
 def test_the_same_announcement_is_a_new_round(between: Between) -> None:
     """After another session, or with nothing remembered, it is answered: with fresh keys, and what is old is gone."""
     server = EvilServer(FEDERATION, terms=ALL)
-    server.up_to(5)
+    server.up_to(VECTOR)  # nobody has masked anything
     if between is in_another_session:
         server.is_refused(VICTIM, FEDERATION.announcement.encode(), "its keys are spent")
     again = EvilServer(FEDERATION, states=between(server.states, 1), seed=1, terms=ALL)
-    again.up_to(2)
+    again.up_to(CHOICE)
     for one in FEDERATION.ids:
         old, new = server.adverts[one], again.adverts[one]
         assert {old.channel_key, old.mask_key, old.commitment}.isdisjoint(
             {new.channel_key, new.mask_key, new.commitment}
         )
-        again.is_refused(one, server.sent[2][one], "other keys for this client")
-        assert again.trial(one, again.sent[2][one])
+        again.is_refused(one, server.sent[CHOICE][one], "other keys for this client")
+        assert again.trial(one, again.sent[CHOICE][one])
 
 
 def test_one_waits_while_the_others_begin_again(between: Between) -> None:
@@ -169,22 +198,22 @@ def test_one_waits_while_the_others_begin_again(between: Between) -> None:
     its boxes hold nothing.
     """
     waiting = EvilServer(FEDERATION, terms=ALL)
-    waiting.up_to(2)
+    waiting.up_to(CHOICE)
     runs, states = list[EvilServer](), waiting.states
     for number in range(3):
         run = EvilServer(FEDERATION, states=between(states, number), seed=number + 1, terms=ALL)
-        run.up_to(2)
+        run.up_to(CHOICE)
         states = run.states
         run.adverts[VICTIM], run.states[VICTIM] = waiting.adverts[VICTIM], waiting.states[VICTIM]
         run.roll = run.rolled()
-        run.replies[2] = {one: run.ask(one, run.roll.encode()) for one in FEDERATION.ids}
-        run.replies[3] = {one: run.ask(one, run.neighbours(one)) for one in FEDERATION.ids}
+        run.replies[CHOICE] = {one: run.ask(one, run.roll.encode()) for one in FEDERATION.ids}
+        run.replies[SHARES] = {one: run.ask(one, run.neighbours(one)) for one in FEDERATION.ids}
         runs.append(run)
     for run in runs:
         for taken in runs:
             taken.is_refused(VICTIM, run.roll.encode(), "another kind")
             held = run.fork()
-            held.boxes = run.boxes | {VICTIM: taken.boxes[VICTIM]}
+            held.dealers = run.dealers | {VICTIM: taken.dealers[VICTIM]}
             for one in FRESH:
                 held.ask(one, held.delivery(one, EVERYONE))
                 assert (VICTIM in State.decode(held.states[one]).shares) == (run is taken)

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Policy, Roster
 from folkmoot.secagg.messages import Roll
 from folkmoot.secagg.parameters import choose, is_safe
-from folkmoot.secagg.server import AggregationFailed, serve
+from folkmoot.secagg.server import serve
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import CONSENT, KEYS, VECTOR, Federation
 
 FEDERATION = Federation(60)  # large enough for fewer neighbours than there are clients
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[0]
@@ -22,7 +23,7 @@ IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[0]
 def announced(clients: int) -> EvilServer:
     """So many are said to be asked; the victim has given its keys."""
     server = EvilServer(FEDERATION, replace(FEDERATION.announcement, clients=clients))
-    server.replies[1] = {VICTIM: server.ask(VICTIM, server.announcement.encode())}
+    server.replies[KEYS] = {VICTIM: server.ask(VICTIM, server.announcement.encode())}
     return server
 
 
@@ -70,7 +71,7 @@ def test_degree_or_threshold_is_lowered(clients: int, corrupt: float, dropout: f
     federation = Federation(60, policy=Policy(5, corrupt, dropout))
     server, terms = EvilServer(federation), choose(clients, corrupt=corrupt, dropout=dropout)
     server.announcement = replace(server.announcement, clients=clients)
-    server.replies[1] = {VICTIM: server.ask(VICTIM, server.announcement.encode())}
+    server.replies[KEYS] = {VICTIM: server.ask(VICTIM, server.announcement.encode())}
     assert server.trial(VICTIM, roll(server, clients, terms.degree, terms.threshold))
     server.is_refused(VICTIM, roll(server, clients, terms.degree, terms.threshold - 1), "too small")
     bad = int(corrupt * clients)
@@ -85,27 +86,41 @@ def test_degree_or_threshold_is_lowered(clients: int, corrupt: float, dropout: f
 def test_the_honest_are_left_off_the_roll(asked: int, clients: int) -> None:
     """The corrupt are all still there: they are a tenth of those announced, not of those on the roll."""
     server, bad = announced(asked), asked // 10
-    every = [(degree, threshold) for degree in range(8, clients, 4) for threshold in range(degree // 2, degree + 1)]
-    enough = [terms for terms in every if is_safe(clients, *terms, bad, True)]
-    nearly = [terms for terms in every if is_safe(clients, *terms, bad - 1, True) and terms not in enough]
+    every = [(degree, threshold) for degree in range(8, clients) for threshold in range(degree // 2, degree + 1)]
+    enough = [terms for terms in every if is_safe(clients, *terms, bad)]
+    nearly = [terms for terms in every if is_safe(clients, *terms, bad - 1) and terms not in enough]
     assert len(enough) > 3
-    assert len(nearly) > 3
+    assert nearly
     for terms in nearly:
         server.is_refused(VICTIM, roll(server, clients, *terms), "too small")
-    for terms in enough[::5]:
+    for terms in enough[::20]:
         assert server.trial(VICTIM, roll(server, clients, *terms))
 
 
-def test_terms_of_a_server_that_is_only_curious_are_not_enough() -> None:
-    server, terms = announced(60), choose(60, malicious=False)
-    server.is_refused(VICTIM, roll(server, 60, terms.degree, terms.threshold), "too small")
+@pytest.mark.parametrize("security", [1, 20, 40, 63])
+def test_terms_of_less_security_are_not_enough(security: int) -> None:
+    """The client computes with the bits that it wants itself."""
+    server = announced(60)
+    every = [(degree, threshold) for degree in range(2, 60) for threshold in range(1, degree + 1)]
+    lower = [terms for terms in every if is_safe(60, *terms, 6, security) and not is_safe(60, *terms, 6)]
+    assert lower
+    for terms in lower:
+        server.is_refused(VICTIM, roll(server, 60, *terms), "too small")
+
+
+def test_terms_that_hold_against_a_curious_server_only() -> None:
+    """Half of the neighbours and no more: two sets of them could give both secrets of one client."""
+    server = announced(60)
+    for degree in (30, 58, 59):
+        for threshold in (degree // 2, degree // 2 + 3):
+            server.is_refused(VICTIM, roll(server, 60, degree, threshold), "too small")
 
 
 @pytest.mark.parametrize("fewest", [5, 12])
 def test_the_sum_is_small(fewest: int) -> None:
     federation = Federation(16, policy=Policy(fewest=fewest))
     server = EvilServer(federation)
-    server.up_to(5)
+    server.up_to(CONSENT)
     server.is_refused(VICTIM, server.survivors(IDS[:1]), "too few to hide among")
     server.is_refused(VICTIM, server.survivors(IDS[: fewest - 1]), "too few to hide among")
     assert server.trial(VICTIM, server.survivors(IDS[:fewest]))
@@ -115,12 +130,12 @@ def test_the_sum_is_small(fewest: int) -> None:
 def test_too_few_holders_of_its_shares_are_left(left: int) -> None:
     federation = Federation(16)
     server = EvilServer(federation, terms=(14, 8))
-    server.up_to(4)
+    server.up_to(VECTOR)
     sharing = {VICTIM, *sorted(server.graph[VICTIM])[:left]}
     if left < 8:
-        server.is_refused(VICTIM, server.delivery(VICTIM, sharing), "too few of the neighbours")
+        server.is_refused(VICTIM, server.sharers(sharing), "too few of the neighbours")
     else:
-        assert server.trial(VICTIM, server.delivery(VICTIM, sharing))
+        assert server.trial(VICTIM, server.sharers(sharing))
 
 
 def test_an_honest_server_goes_by_those_who_were_asked() -> None:

@@ -13,7 +13,7 @@ from folkmoot.secagg.client import Refused, encoded, refuse
 from folkmoot.secagg.masks import Words
 from folkmoot.secagg.messages import Announcement
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation, Vector
+from tests.secagg.cohorts import VECTOR, Federation, Vector
 
 FEDERATION, SPARSE = Federation(8), Federation(8, length=1_000, room=40)
 
@@ -23,9 +23,10 @@ def largest_number(federation: Federation, client: int) -> int:
     below, states = 0, dict.fromkeys(federation.ids, b"")
     for bit in reversed(range(7)):
         most = below + 2**bit - 1 or 1
-        announcement = replace(federation.announcement, round=8 - bit, most=most)
+        question = bytes([bit] * 32)  # nobody answers one twice
+        announcement = replace(federation.announcement, round=8 - bit, most=most, question=question)
         server = EvilServer(federation, announcement, states, seed=bit)
-        outbox = server.up_to(4)
+        outbox = server.up_to(VECTOR)
         try:
             server.ask(client, outbox[client])
         except Refused:

@@ -5,12 +5,13 @@ are one bit a client, and every number must be one that the client knows from be
 
 import pytest
 
-from folkmoot.secagg.messages import SHARE, Consents, Delivery, Neighbours, Survivors, Unmasking
-from folkmoot.secagg.primitives import SIGNATURE
+from folkmoot.secagg.dealing import SHARE
+from folkmoot.secagg.messages import HEAD, Accusations, Consents, Delivery, Neighbours, Unmasking
+from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.state import State
 from folkmoot.secagg.wire import U32, Malformed
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import CHOICE, CONSENT, RECEIPT, REGULAR, SHARES, UNMASKING, VECTOR, Federation
 
 FEDERATION = Federation(20)  # four bits of a bitmap's last byte are nobody's
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[7]
@@ -21,7 +22,7 @@ Entries = dict[int, bytes]
 @pytest.fixture(scope="module")
 def at() -> dict[int, EvilServer]:
     """By exchange: the same round when it has come to it."""
-    found = {exchange: EvilServer(FEDERATION, terms=(18, 11)) for exchange in range(2, 7)}
+    found = {exchange: EvilServer(FEDERATION, terms=(18, 11)) for exchange in REGULAR[1:]}
     for exchange, server in found.items():
         server.up_to(exchange)
     return found
@@ -43,16 +44,16 @@ def listed(entries: list[tuple[int, bytes]]) -> bytes:
     ],
 )
 def test_on_the_roll(at: dict[int, EvilServer], ids: list[int], why: str) -> None:
-    server = at[2]
+    server = at[CHOICE]
     server.is_refused(VICTIM, server.rolled(ids).encode(), why)
-    assert server.trial(VICTIM, server.sent[2][VICTIM])
+    assert server.trial(VICTIM, server.sent[CHOICE][VICTIM])
 
 
-@pytest.mark.parametrize("exchange", [4, 5])
+@pytest.mark.parametrize("exchange", [VECTOR, CONSENT])
 @pytest.mark.parametrize("bit", range(20, 24))
 def test_bits_beyond_the_roll(at: dict[int, EvilServer], exchange: int, bit: int) -> None:
     server = at[exchange]
-    honest, size = server.sent[exchange][VICTIM], len(Survivors(*server.mark, b"").encode())
+    honest, size = server.sent[exchange][VICTIM], HEAD
     forged = bytearray(honest)
     forged[size + bit // 8] |= 1 << bit % 8
     server.is_refused(VICTIM, bytes(forged), "bitmap does not fit")
@@ -63,18 +64,18 @@ def test_bits_beyond_the_roll(at: dict[int, EvilServer], exchange: int, bit: int
     assert server.trial(VICTIM, honest)
 
 
-@pytest.mark.parametrize("exchange", [3, 4, 6])
+@pytest.mark.parametrize("exchange", [SHARES, RECEIPT, UNMASKING])
 def test_in_lists(at: dict[int, EvilServer], exchange: int) -> None:
     """Neighbours, boxes, consents: somebody twice, in another order, too many, or from nowhere."""
     server, degree = at[exchange], at[exchange].roll.degree
     honest = server.sent[exchange][VICTIM]
     entries = {
-        3: lambda: Neighbours.decode(honest, degree).adverts,
-        4: lambda: Delivery.decode(honest, len(IDS)).boxes,
-        6: lambda: Consents.decode(honest, degree, len(IDS)).signatures,
+        SHARES: lambda: Neighbours.decode(honest, degree).adverts,
+        RECEIPT: lambda: Delivery.decode(honest, len(IDS)).dealt,
+        UNMASKING: lambda: Consents.decode(honest, degree, len(IDS)).words,
     }[exchange]()
     items = sorted(entries.items())
-    tail = listed(sorted(Consents.decode(honest, degree, len(IDS)).owners.items())) if exchange == 6 else b""
+    tail = listed(sorted(Consents.decode(honest, degree, len(IDS)).owners.items())) if exchange == UNMASKING else b""
     head = honest[: len(honest) - len(listed(items) + tail)]
     assert head + listed(items) + tail == honest
     assert server.trial(VICTIM, honest)
@@ -83,12 +84,12 @@ def test_in_lists(at: dict[int, EvilServer], exchange: int) -> None:
     server.is_refused(VICTIM, head + listed([*items, *items]) + tail, "more entries")
     for strange in (UNKNOWN, VICTIM):
         replaced = sorted([*items[1:], (strange, items[0][1])])
-        server.is_refused(VICTIM, head + listed(replaced) + tail, "not the neighbours|shares nothing|did not choose")
+        server.is_refused(VICTIM, head + listed(replaced) + tail, "not the neighbours|not on the roll|did not choose")
 
 
 def test_neighbours_are_those_that_were_chosen(at: dict[int, EvilServer]) -> None:
-    server = at[3]
-    adverts = Neighbours.decode(server.sent[3][VICTIM], len(IDS)).adverts
+    server = at[SHARES]
+    adverts = Neighbours.decode(server.sent[SHARES][VICTIM], len(IDS)).adverts
     (other,) = set(IDS) - {VICTIM} - adverts.keys()
     one = min(adverts)
     fewer = {who: body for who, body in adverts.items() if who != one}
@@ -97,24 +98,43 @@ def test_neighbours_are_those_that_were_chosen(at: dict[int, EvilServer]) -> Non
 
 
 def test_consents_of_strangers_do_not_count(at: dict[int, EvilServer]) -> None:
-    server = at[6]
-    shown = Consents.decode(server.sent[6][VICTIM], len(IDS), len(IDS))
-    few = dict(sorted(shown.signatures.items())[: server.roll.threshold - 1])
-    server.is_refused(VICTIM, Consents(*server.mark, few, shown.owners).encode(), "neighbours signed")
+    server = at[UNMASKING]
+    shown = Consents.decode(server.sent[UNMASKING][VICTIM], len(IDS), len(IDS))
+    few = dict(sorted(shown.words.items())[: server.roll.threshold - 1])
+    server.is_refused(VICTIM, Consents(*server.mark, few, shown.owners).encode(), "neighbours vouch")
     (other,) = set(IDS) - {VICTIM} - server.graph[VICTIM]
-    signature = server.forged(other, IDS, IDS)
-    assert len(signature) == SIGNATURE
-    server.is_refused(VICTIM, Consents(*server.mark, few | {other: signature}, shown.owners).encode(), "did not choose")
+    for word in (bytes(TAG), *shown.words.values()):
+        strange = Consents(*server.mark, few | {other: word}, shown.owners)
+        server.is_refused(VICTIM, strange.encode(), "did not choose")
+
+
+def test_complaints_of_strangers_or_repeated(at: dict[int, EvilServer]) -> None:
+    """As if they held a share: of somebody the victim did not choose, of nobody, of itself, or twice."""
+    server = at[RECEIPT].fork()
+    server.ask(VICTIM, server.sent[RECEIPT][VICTIM])
+    (other,) = set(IDS) - {VICTIM} - server.graph[VICTIM]
+    for strange in (other, UNKNOWN, VICTIM):
+        server.is_refused(VICTIM, server.accusations({strange: bytes(SIGNATURE)}), "who holds no share")
+    one = min(server.graph[VICTIM])
+    head = Accusations(*server.mark, {}).encode()[: -U32.size]
+    server.is_refused(VICTIM, head + listed([(one, bytes(SIGNATURE))] * 2), "twice")
+    server.is_refused(
+        VICTIM,
+        head + listed([(max(one, other), bytes(SIGNATURE)), (min(one, other), bytes(SIGNATURE))]),
+        "not in order",
+    )
+    everybody = [(who, bytes(SIGNATURE)) for who in IDS]
+    server.is_refused(VICTIM, head + listed(everybody), "more entries")
 
 
 def test_nobody_is_both_alive_and_dead(at: dict[int, EvilServer]) -> None:
     """Whatever the survivors, one share goes out for each owner, of the one kind or the other."""
-    server = at[5].fork()
+    server = at[CONSENT].fork()
     alive = set(IDS[2:])
     given = server.views(dict.fromkeys(alive, alive), set(IDS), set())
     assert given.keys() == alive
     for holder, shares in given.items():
-        both = State.decode(at[5].states[holder]).shares
+        both = State.decode(at[CONSENT].states[holder]).shares
         assert shares == {owner: both[owner][owner not in alive] for owner in both}
     twice = Unmasking(*server.mark, {}).encode()[: -U32.size] + listed([(3, bytes(SHARE)), (3, bytes(SHARE))])
     with pytest.raises(Malformed, match="twice"):
