@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 
 from folkmoot.kernels import threads
 from folkmoot.secagg.client import Answer, step
+from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.messages import Announcement, kind_of
+from folkmoot.secagg.messages import Announcement, Dealt, kind_of
+from folkmoot.secagg.primitives import KEY, keyed
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.together import Drops, aggregate, members_of
+from folkmoot.secagg.wire import U64
 
 Vector = NDArray[np.int64]
 TERMS = Policy(fewest=5)
@@ -131,3 +135,21 @@ def up_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outb
             )
         outbox = server.send(replies)
     return states, outbox
+
+
+class Edge(NamedTuple):
+    """The keys of a dealer and a holder."""
+
+    box: bytes
+    word: bytes
+    consent: bytes
+
+    @classmethod
+    def between(cls, secret: bytes, said: bytes, dealer: int, holder: int) -> "Edge":
+        keys = keyed(secret, edge_purpose(said, dealer, holder), EDGE)
+        return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
+
+
+def body_of(dealt: Dealt) -> bytes:
+    """What `Dealt.read` reads."""
+    return dealt.keys + dealt.box + dealt.marks + dealt.values + U64.pack(dealt.challenge)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from folkmoot.kernels import threads
 from folkmoot.secagg.faults import AggregationFailed
-from folkmoot.secagg.together import STAGES
+from folkmoot.secagg.together import STAGES, aggregate
 from tests.secagg.cohorts import Federation
 
 
@@ -43,3 +44,9 @@ def test_any_cohort_pattern_and_vector_gives_the_plain_sum_or_a_clean_failure(
     early = {one for stage, one in gone if stage in STAGES[:5]}
     assert result.survivors == tuple(one for one in federation.ids if one not in early)
     federation.check(result)
+
+
+def test_long_vectors_are_masked_and_summed_in_threads() -> None:
+    federation = Federation(6, length=1 << 17)
+    with threads(2):
+        federation.check(aggregate(federation.announcement, federation.members, federation.answer))

@@ -11,17 +11,18 @@ import numpy as np
 
 from folkmoot.secagg.client import Answer, Random, Refused, dealt_by, step
 from folkmoot.secagg.dealing import CONTENT, SHARE, challenge_of, mark
-from folkmoot.secagg.keys import EDGE, Edge, channel_private, edge_purpose
+from folkmoot.secagg.keys import channel_private
 from folkmoot.secagg.messages import Announcement, Boxes, Neighbours, Unmasking
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import KEY, agreed, derived_from_agreed, sealed
+from folkmoot.secagg.primitives import KEY, agreed, sealed
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U64, by_client
+from folkmoot.secagg.wire import U64, written
 from folkmoot.secagg.work import SharedWork
 from tests.secagg.cohorts import (
     SHARES,
     UNMASKING,
+    Edge,
     Federation,
     Meddle,
     Outbox,
@@ -171,7 +172,7 @@ class Table:
     @property
     def contents(self) -> Contents:
         """As an honest client deals."""
-        chosen = list(self.state.dealt)
+        chosen = list(self.state.boxes)
         return dict(zip(chosen, dealt_by(self.state, len(chosen)).contents, strict=True))
 
     def key(self, holder: int) -> bytes:
@@ -179,9 +180,7 @@ class Table:
         shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
         secret = agreed(channel_private(self.state.seed), shown[:KEY])
         assert secret is not None
-        return Edge.read(
-            derived_from_agreed(secret, edge_purpose(self.state.said, self.moment.client, holder), EDGE)
-        ).box
+        return Edge.between(secret, self.state.said, self.moment.client, holder).box
 
     def sealed(self, holder: int, content: bytes) -> bytes:
         """A box that opens, and marks that fit what is in it."""
@@ -190,7 +189,7 @@ class Table:
 
     def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
         """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
-        challenge = challenge_of(self.state.said, self.moment.client, by_client(boxes))
+        challenge = challenge_of(self.state.said, self.moment.client, written(boxes))
         lines = lines or dealt_by(self.state, len(boxes)).lines
         announcement = self.state.announcement
         return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()

@@ -4,11 +4,11 @@ the roll.
 """
 
 from folkmoot.secagg.dealing import MARKS, VALUES
-from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
+from folkmoot.secagg.keys import channel_private, keys_in, mask_private, mask_seed
 from folkmoot.secagg.messages import BOX, Dealt, Delivery, Neighbours
 from folkmoot.secagg.primitives import SEED, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
-from tests.secagg.cohorts import CHOICE, Federation
+from tests.secagg.cohorts import CHOICE, Federation, body_of
 
 FEDERATION, TERMS = Federation(12), (10, 6)  # each chooses ten of the eleven others
 VICTIM, STRANGER = FEDERATION.ids[5], FEDERATION.ids[8]  # whom the victim does not choose
@@ -69,8 +69,8 @@ class Place:
 
 def delivered(server: EvilServer, bodies: dict[int, bytes]) -> bytes:
     """From these come boxes, which do not open."""
-    return Delivery(*server.mark, {one: with_box(server, one, body) for one, body in bodies.items()}).encode()
+    return Delivery(*server.mark, {one: with_box(body) for one, body in bodies.items()}).encode()
 
 
-def with_box(server: EvilServer, one: int, body: bytes) -> bytes:
-    return Dealt(server.of_body(one, body).keys(), bytes(BOX), bytes(MARKS), bytes(VALUES), 0).body()
+def with_box(body: bytes) -> bytes:
+    return body_of(Dealt(keys_in(body), bytes(BOX), bytes(MARKS), bytes(VALUES), 0))

@@ -14,12 +14,10 @@ from folkmoot.secagg import client as client_side
 from folkmoot.secagg.client import Answer, Refused, complaint, consented, drawn, step
 from folkmoot.secagg.dealing import challenge_of, values_of
 from folkmoot.secagg.keys import (
-    EDGE,
     MASK_KEY,
-    Edge,
     agreed_on,
     channel_private,
-    edge_purpose,
+    keys_in,
     mask_private,
     own_mask_key,
     pair_purpose,
@@ -47,10 +45,10 @@ from folkmoot.secagg.messages import (
     kind_of,
 )
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import TAG, agreed, derived_from_agreed, signed, tag
+from folkmoot.secagg.primitives import TAG, agreed, keyed, signed, tag
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U32, Malformed, bitmap, by_client, marked
+from folkmoot.secagg.wire import U32, Malformed, bitmap, marked, written
 from tests.secagg.cohorts import (
     CHOICE,
     CONSENT,
@@ -59,9 +57,11 @@ from tests.secagg.cohorts import (
     REGULAR,
     SHARES,
     VECTOR,
+    Edge,
     Federation,
     Outbox,
     Vector,
+    body_of,
 )
 
 Shares = dict[int, dict[int, bytes]]  # by holder, by owner
@@ -185,7 +185,7 @@ class EvilServer:
     def dealer(self, one: int, boxes: bytes) -> Dealer:
         sent = Boxes.decode(boxes, self.roll.degree, self.roll.threshold)
         values = values_of(sent.lines, self.roll.degree) or ()
-        challenge = challenge_of(self.said, one, by_client(sent.boxes))
+        challenge = challenge_of(self.said, one, written(sent.boxes))
         return Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
 
     @property
@@ -243,13 +243,13 @@ class EvilServer:
     def dealt(self, dealer: int, holder: int) -> Dealt:
         """What an honest server gives the holder."""
         of, sealed = self.dealers[dealer], self.dealers[dealer].sealed[holder]
-        return Dealt(self.adverts[dealer].keys(), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
+        return Dealt(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
 
     def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Dealt] | None = None) -> bytes:
         """As if only these had dealt anything; of some, something else than they dealt."""
         of = [one for one in set(dealers) - {holder} if holder in self.dealers[one].sealed]
         dealt = {one: self.dealt(one, holder) for one in of} | dict(instead or {})
-        return Delivery(*self.mark, {one: item.body() for one, item in dealt.items()}).encode()
+        return Delivery(*self.mark, {one: body_of(item) for one, item in dealt.items()}).encode()
 
     def accusations(self, signatures: dict[int, bytes]) -> bytes:
         return Accusations(*self.mark, signatures).encode()
@@ -277,7 +277,7 @@ class EvilServer:
         other = holder if corrupt == dealer else dealer
         secret = agreed(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
         assert secret is not None
-        return Edge.read(derived_from_agreed(secret, edge_purpose(self.said, dealer, holder), EDGE))
+        return Edge.between(secret, self.said, dealer, holder)
 
     def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
         """The consents of a corrupt client, who vouches for anything."""
@@ -348,7 +348,7 @@ class EvilServer:
             if known in masking:  # the key of either brings the mask out
                 secret = agreed(mask_private(masking[known]), self.adverts[public].mask_key)
                 assert secret is not None
-                key = derived_from_agreed(secret, pair_purpose(state, client, other), MASK_KEY)
+                key = keyed(secret, pair_purpose(state, client, other), MASK_KEY)
                 (taken if client < other else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)

@@ -216,7 +216,6 @@ def test_an_honest_server_with_a_false_complaint_has_the_sum() -> None:
     FEDERATION.check(result)
 
 
-@pytest.mark.xfail(strict=True, reason="who is silent is taken for somebody who cannot show its shares")
 def test_a_dealer_that_drops_out_is_not_blamed_for_a_false_complaint() -> None:
     """Its receipt is lost, and a liar complains of it: it is gone like others who are gone."""
     evil, liar = EvilServer(FEDERATION), FEDERATION.ids[4]

@@ -31,7 +31,7 @@ def complaining(federation: Federation, moment: Moment) -> bytes:
     """About everybody, so that all have something to answer."""
     said, me = State.decode(moment.before).said, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(one, body).case() for one, body in delivery.dealt.items()}
+    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
     made = {one: signed(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
     return Complaints(delivery.session, delivery.round, made).encode()
 

@@ -6,6 +6,7 @@ it chose, and of clients that chose it.
 
 import pytest
 
+from folkmoot.secagg.keys import keys_in
 from folkmoot.secagg.messages import Delivery
 from folkmoot.secagg.primitives import ANY_KEY, KEY, agreed
 from folkmoot.secagg.state import State
@@ -103,7 +104,7 @@ def test_a_key_of_a_neighbour_that_sent_no_box() -> None:
 def test_of_wrong_length(place: Place, cut: int) -> None:
     body = place.adverts[place.corrupt].body()
     server, message = place.shown(body)
-    whole = with_box(server, place.corrupt, body) if place.delivered else body
+    whole = with_box(body) if place.delivered else body
     assert message.count(whole) == 1
     for wrong in (whole[cut:], whole + bytes(cut)):
         why = "more entries|goes on after|not in order|ends before"
@@ -116,7 +117,7 @@ def test_a_box_that_comes_back_opens_nothing() -> None:
     honest = server.up_to(RECEIPT)[VICTIM]
     dealers = Delivery.decode(honest, len(FEDERATION.ids)).dealt.keys()
     other = min(server.graph[VICTIM] & dealers)
-    back = server.dealt(VICTIM, other)._replace(keys=server.adverts[other].keys())
+    back = server.dealt(VICTIM, other)._replace(keys=keys_in(server.adverts[other].body()))
     state, reply = server.trial(VICTIM, server.delivery(VICTIM, dealers, {other: back}))
     before, _ = server.trial(VICTIM, honest)
     assert State.decode(before).shares.keys() - State.decode(state).shares.keys() == {other}

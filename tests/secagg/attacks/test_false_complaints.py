@@ -18,7 +18,7 @@ from folkmoot.secagg.server import Aggregate
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import Malformed
 from tests.secagg.attacks.client_tricks import MANY, Moment, Table, holders, play, rehearsal, spare, terms
-from tests.secagg.cohorts import ANSWERS, RECEIPT, SESSION, SHARES, VECTOR, Federation, Outbox
+from tests.secagg.cohorts import ANSWERS, RECEIPT, SESSION, SHARES, VECTOR, Federation, Outbox, body_of
 
 COHORT = Federation(20, length=8)
 DEALER = COHORT.ids[6]
@@ -31,7 +31,7 @@ CONTENTS = Table(rehearsal(COHORT)[SHARES, DEALER]).contents
 def dealt_to(holder: int) -> Dealt:
     """What an honest server hands on."""
     shown = Delivery.decode(rehearsal(COHORT)[RECEIPT, holder].message, MANY)
-    return Dealt.read(DEALER, shown.dealt[DEALER])
+    return Dealt.read(shown.dealt[DEALER])
 
 
 def complaint_of(holder: int, case: bytes | None = None, signer: int | None = None, dealer: int = DEALER) -> bytes:
@@ -72,7 +72,7 @@ def test_a_dealer_answers_once() -> None:
     again = Accusations(SESSION, 1, {second: complaint_of(second)}).encode()
     with pytest.raises(Malformed, match="another kind"):
         step(COHORT.members[DEALER], after, again, COHORT.answer(DEALER))
-    assert not State.decode(after).cases
+    assert not State.decode(after).sealed
 
 
 @pytest.mark.parametrize("many", [THRESHOLD, len(CHOSEN)])
@@ -125,7 +125,7 @@ def test_a_server_that_changes_what_it_passes_on_gets_a_complaint_and_no_answer(
     holder = CHOSEN[0]
     moment = rehearsal(COHORT)[RECEIPT, holder]
     shown = Delivery.decode(moment.message, MANY)
-    changed = CHANGES[change](dealt_to(holder)).body()
+    changed = body_of(CHANGES[change](dealt_to(holder)))
     message = replace(shown, dealt={**shown.dealt, DEALER: changed}).encode()
     after, reply = step(COHORT.members[holder], moment.before, message, COHORT.answer(holder))
     made = Complaints.decode(reply, MANY).signatures

@@ -15,7 +15,7 @@ from folkmoot.secagg.client import Answer
 from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose, said
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import agreed, derived_from_agreed, public_of
+from folkmoot.secagg.primitives import agreed, keyed, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import VECTOR, Federation
 
@@ -121,5 +121,5 @@ def test_every_pair_has_masks_of_its_own() -> None:
                 assert secret is not None
                 assert secret == agreed(private[other], public[one])
                 assert pair_purpose(state, one, other) == pair_purpose(state, other, one)
-                keys.add(derived_from_agreed(secret, pair_purpose(state, one, other), MASK_KEY))
+                keys.add(keyed(secret, pair_purpose(state, one, other), MASK_KEY))
     assert len(keys) == len(states) * (16 + 16 * 15 // 2)

@@ -126,7 +126,7 @@ def too_few_boxes(_: Scene, moment: Moment) -> bytes:
 def false_complaints(scene: Scene, moment: Moment) -> bytes:
     said, me = State.decode(moment.before).said, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(one, body).case() for one, body in delivery.dealt.items()}
+    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
     identity = scene.federation.identities[me]
     made = {one: signed(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
     return Complaints(SESSION, 1, made).encode()
@@ -278,8 +278,8 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
 
     def another(table: Table) -> bytes:
         state, coins = table.state, rubbish(seed, size=coins_needed(table.state.needed))
-        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.dealt), state.needed, coins)
-        boxes = {one: table.sealed(one, text) for one, text in zip(state.dealt, made.contents, strict=True)}
+        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.boxes), state.needed, coins)
+        boxes = {one: table.sealed(one, text) for one, text in zip(state.boxes, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
     def trick(moment: Moment) -> bytes | None:

@@ -19,7 +19,7 @@ from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import CHOICE, CONSENT, KEYS, RECEIPT, REGULAR, SHARES, UNMASKING, VECTOR, Federation
 
 FEDERATION = Federation(12)
-IDS, VICTIM, CORRUPT = FEDERATION.ids, FEDERATION.ids[5], FEDERATION.ids[2]
+IDS, VICTIM, CORRUPT = FEDERATION.ids, FEDERATION.ids[5], FEDERATION.ids[0]
 LESS = [one for one in IDS if one != CORRUPT]
 Played = tuple[EvilServer, dict[int, bytes]]
 
@@ -94,7 +94,7 @@ def test_what_has_done_its_work_is_forgotten(played: Played) -> None:
     assert len(seed) == SEED
     derived = [channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
     checked = State.decode(stored[RECEIPT])
-    dealt = dealt_by(checked, len(checked.dealt)).contents
+    dealt = dealt_by(checked, len(checked.boxes)).contents
     held = checked.shares
     assert len(dealt) == 10
     assert len(held) >= 8
@@ -121,7 +121,7 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
     for exchange in (VECTOR, CONSENT, UNMASKING):
         state = stored[exchange]
         now = State.decode(state)
-        assert [now.seed, now.advert, now.cases, now.mask_keys] == [b""] * 4
+        assert [now.seed, now.advert, now.sealed, now.mask_keys] == [b""] * 4
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):

@@ -164,7 +164,7 @@ def test_it_would_with_rolls_that_look_alike_and_words_without_keys(
     and without these nothing.
     """
     forgetful(monkeypatch)
-    for module, name in ((work, "fingerprint"), (messages, "fingerprint_of")):
+    for module, name in ((work, "fingerprint"), (client, "fingerprint"), (messages, "fingerprint_of")):
         monkeypatch.setattr(module, name, lambda *_: bytes(FINGERPRINT))
     if not keyless:
         with pytest.raises(Refused, match=r"[01] neighbours vouch"):

@@ -9,13 +9,11 @@ import pytest
 
 from folkmoot.secagg.dealing import coins_needed, deal, mark, values_of
 from folkmoot.secagg.keys import (
-    EDGE,
     MASK_KEY,
-    Edge,
     agreed_on,
     channel_private,
     commitment,
-    edge_purpose,
+    keys_in,
     mask_private,
     mask_seed,
     own_mask_key,
@@ -25,10 +23,10 @@ from folkmoot.secagg.keys import (
 from folkmoot.secagg.masks import add_masks, as_words
 from folkmoot.secagg.messages import Dealt
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import SIGNATURE, agreed, derived_from_agreed, public_of, sealed, tag
+from folkmoot.secagg.primitives import SIGNATURE, agreed, keyed, public_of, sealed, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import Coins, EvilServer
-from tests.secagg.cohorts import CHOICE, SHARES, Federation, Vector
+from tests.secagg.cohorts import CHOICE, SHARES, Edge, Federation, Vector
 
 FEDERATION, TERMS = Federation(16), (10, 8)
 VICTIM, *OTHERS = FEDERATION.ids
@@ -62,8 +60,7 @@ class Puppets:
         return found
 
     def edge(self, one: int) -> Edge:
-        purpose = edge_purpose(self.server.said, one, VICTIM)
-        return Edge.read(derived_from_agreed(self.secret(one), purpose, EDGE))
+        return Edge.between(self.secret(one), self.server.said, one, VICTIM)
 
     def dealt(self, one: int) -> Dealt:
         """A share of the puppet's secrets, as good as any."""
@@ -73,7 +70,7 @@ class Puppets:
         values = values_of(dealing.lines(challenge), degree)
         assert values is not None
         box = sealed(self.edge(one).box, content, server.said)
-        keys = server.of_body(one, self.bodies[one]).keys()
+        keys = keys_in(self.bodies[one])
         return Dealt(keys, box, mark(server.said, one, VICTIM, content), values[3], challenge)
 
     def masked(self) -> EvilServer:
@@ -97,7 +94,7 @@ class Puppets:
         for one, seed in neighbours.items():
             secret = agreed(mask_private(seed), server.adverts[VICTIM].mask_key)
             assert secret is not None
-            key = derived_from_agreed(secret, pair_purpose(state, VICTIM, one), MASK_KEY)
+            key = keyed(secret, pair_purpose(state, VICTIM, one), MASK_KEY)
             (taken if one > VICTIM else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)
@@ -139,7 +136,7 @@ def test_the_victim_believes_the_roll_and_no_other_keys() -> None:
     server.replies[CHOICE] = {VICTIM: server.ask(VICTIM, server.roll.encode())}
     server.replies[SHARES] = {VICTIM: server.ask(VICTIM, server.neighbours(VICTIM))}
     one, other = REPLACED[:2]
-    for wrong in (server.adverts[one].keys(), server.of_body(one, puppets.bodies[other]).keys()):
+    for wrong in (keys_in(server.adverts[one].body()), keys_in(puppets.bodies[other])):
         told = server.delivery(VICTIM, [], {one: puppets.dealt(one)._replace(keys=wrong)})
         server.is_refused(VICTIM, told, "not the one on the roll")
     state, _ = server.trial(VICTIM, server.delivery(VICTIM, [], {one: puppets.dealt(one)}))

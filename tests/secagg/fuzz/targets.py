@@ -240,7 +240,7 @@ def complaining(state: bytes, message: bytes) -> bytes:
     dealt = Delivery.decode(message, COHORT.clients).dealt
     said, identity = State.decode(state).said, COHORT.identities[GRUMBLER]
     made = {
-        one: signed(identity, *complaint(said, one, GRUMBLER, Dealt.read(one, body).case()))
+        one: signed(identity, *complaint(said, one, GRUMBLER, Dealt.read(body).case()))
         for one, body in dealt.items()
         if one == CLIENT
     }
