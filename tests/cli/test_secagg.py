@@ -35,7 +35,7 @@ def test_what_the_demo_shows_is_what_happened() -> None:
 def test_parameters_say_what_they_protect_against() -> None:
     said = folkmoot("secagg", "parameters", "1000")
     assert said.returncode == 0
-    for words in ("96", "67", "575 or more", "2^-40", "malicious"):
+    for words in ("112", "80", "595 or more", "2^-64", "malicious"):
         assert words in said.stdout
 
 
