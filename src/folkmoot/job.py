@@ -75,7 +75,11 @@ class Job:
     def policy(self) -> Policy:
         """The terms of secure aggregation."""
         privacy = self.problem.privacy
-        return Policy(corrupt=privacy.corrupt, dropout=borne(privacy.dropout), security=privacy.security)
+        return Policy(
+            corrupt=privacy.corrupt,
+            dropout=borne(privacy.dropout, self.loaded.objective.n_clients),
+            security=privacy.security,
+        )
 
     def engine(self) -> Simulation:
         privacy = self.problem.privacy

@@ -6,6 +6,7 @@ those that secure aggregation gives, in the same ring; with secure="real" it is 
 """
 
 from dataclasses import replace
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from folkmoot.secagg import Policy
 from folkmoot.sets import Ids
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
+DEVIATIONS = 4  # of the number of dropouts from what is expected
 
 
 class Simulation:
@@ -67,7 +69,7 @@ class Simulation:
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
         if policy is None:
-            policy = Policy(dropout=borne(self.dropout + self.late))
+            policy = Policy(dropout=borne(self.dropout + self.late, self.objective.n_clients))
         if not isinstance(policy, Policy):
             raise InputError(f"policy: needs a Policy, got {policy!r}")
         self.rounds = SecureRounds(self.seed, policy, witness)
@@ -151,6 +153,17 @@ class Simulation:
         return self.objective if everyone else self.objective[ids]
 
 
-def borne(dropout: float) -> float:
-    """The dropouts that terms should bear, where so many are expected."""
-    return min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)
+def borne(dropout: float, clients: int) -> float:
+    """The dropouts that terms should bear, where so many are expected: where all are asked there are no others to ask
+    if a round is lost, so a few clients allow for chance as far as any terms do.
+    """
+    dropout = min(dropout, MOST_GONE)
+    least = min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)
+    by_chance = dropout + DEVIATIONS * sqrt(dropout * (1 - dropout) / clients)
+    for share in np.linspace(by_chance, least, 6) if by_chance > least else ():
+        try:
+            Policy(dropout=float(share)).protection(clients)
+        except InputError:
+            continue
+        return float(share)
+    return least
