@@ -23,7 +23,9 @@ from folkmoot.secagg.masks import TILE, add_masks, as_words
 from folkmoot.secagg.messages import Boxes
 from folkmoot.secagg.packing import packed
 from folkmoot.secagg.primitives import keyed, stream
+from folkmoot.secagg.state import State
 from folkmoot.secagg.together import STAGES, answered, members_of
+from folkmoot.secagg.work import SharedWork
 from folkmoot.sets import Ids
 
 LARGEST = 1_000
@@ -95,12 +97,12 @@ def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> lis
     policy = Policy(corrupt=0.05, dropout=0.05)
     announcement, members = federation(clients, length, policy, most=2**32 - 1)  # the ring of `masking`
     leading = serve(announcement, members[0].roster, sorted(members), policy)
-    states, outbox, spent = dict.fromkeys(members, b""), next(leading), dict.fromkeys(STAGES, 0.0)
+    states, outbox, spent = dict.fromkeys(members, State()), next(leading), dict.fromkeys(STAGES, 0.0)
     result: Aggregate | None = None
-    threshold = policy.protection(clients).threshold
+    threshold, work = policy.protection(clients).threshold, SharedWork()
     for stage in STAGES:
         there = {one: said for one, said in outbox.items() if stage != "vector" or one >= gone}
-        replies = answered(members, states, there, lambda client: lambda _: vector(client, length), os.urandom)
+        replies = answered(members, states, there, lambda client: lambda _: vector(client, length), os.urandom, work)
         if stage == "shares":
             graph = {one: Boxes.decode(said, clients, threshold).boxes.keys() for one, said in replies.items()}
         start = perf_counter()

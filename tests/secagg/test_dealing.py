@@ -199,7 +199,10 @@ def test_marks_are_of_one_share_of_one_dealer_for_one_holder(content: bytes, pla
 
 def test_challenges_follow_from_all_that_was_sealed() -> None:
     found = {
-        challenge_of(state, dealer, sealed) for state in (b"a", b"b") for dealer in (1, 2) for sealed in (b"", b"x")
+        challenge_of(state, dealer, sealed)
+        for state in (b"a", b"b")
+        for dealer in (1, 2)
+        for sealed in ({1: b""}, {1: b"x"})
     }
     assert len(found) == 8
     assert all(0 <= one < PRIME for one in found)

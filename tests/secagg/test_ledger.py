@@ -38,9 +38,11 @@ def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -
     rng = np.random.default_rng(announcement.round)
     drops = (lambda stage, _: stage == until) if until else None
     try:
-        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=rng.bytes, states=states)
+        now = {one: State.decode(state) for one, state in states.items()}
+        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=rng.bytes, states=now)
     except AggregationFailed:
         assert until
+    states |= {one: state.encode() for one, state in now.items()}
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

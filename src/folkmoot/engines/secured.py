@@ -15,6 +15,7 @@ from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, 
 from folkmoot.secagg.client import Answer
 from folkmoot.secagg.primitives import digest
 from folkmoot.secagg.sketch import SketchFailed
+from folkmoot.secagg.state import State
 from folkmoot.secagg.together import STAGES, members_of
 from folkmoot.secagg.traffic import room_for
 from folkmoot.sets import Ids, Rows
@@ -53,7 +54,7 @@ class SecureRounds:
     def __init__(self, seed: int, policy: Policy, witness: Witness | None = None) -> None:
         self.seed, self.policy, self.witness = seed, policy, witness
         self.written_out = False  # after a sketch that did not decode, the next vector is
-        self.states: dict[int, bytes] = {}  # what clients have stored: with their ledgers, from round to round
+        self.states: dict[int, State] = {}  # what clients have stored: with their ledgers, from round to round
 
     def check(self, clients: int) -> None:
         """Refuse what could never work, before anyone is asked."""
@@ -77,7 +78,7 @@ class SecureRounds:
 
         gone = there.vanishes(self.seed, ask.number)
         watch = None if self.witness is None else self.witness.watching(ask, announcement, speakers, rows)
-        states = {one: self.states.get(one, b"") for one in members}
+        states = {one: self.states.get(one, State()) for one in members}
         try:
             result = aggregate(
                 announcement, members, answers, lambda stage, client: gone.get(client) == stage, watch, states=states

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from folkmoot.errors import FolkmootError, InputError
 from folkmoot.secagg.dealing import (
-    CONTENT,
     SHARE,
     Dealing,
     are_on_lines,
@@ -37,6 +36,7 @@ from folkmoot.secagg.dealing import (
     values_of,
 )
 from folkmoot.secagg.keys import (
+    CHECK,
     EDGE,
     MASK_KEY,
     agreed_on,
@@ -79,7 +79,7 @@ from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe, part_of
 from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, opened, public_of, sealed, signed, spread, tag
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, by_number, marked, written
+from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, marked
 from folkmoot.secagg.work import Work
 
 Random = Callable[[int], bytes]
@@ -122,17 +122,20 @@ def step(
     """One message. `answer` gives the client's vector, when it comes to that; `random` that many random bytes.
     `work` is for many clients in one process, who need not work out twice what two of them share.
     """
-    turn = Turn(member, State.decode(state), message, answer, random, work or Work())
-    kind = kind_of(message)
-    if kind == Announcement.kind:
-        after, reply = advertise(turn)
-    elif turn.now.stage is Stage.IDLE:
-        refuse("this client is in no round: its keys are spent, or not yet made")
-    elif (turn.now.stage, kind) in MOVES:
-        after, reply = MOVES[turn.now.stage, kind](turn)
-    else:
-        raise Malformed("a message is of another kind, protocol or version than expected")
+    after, reply = take(Turn(member, State.decode(state), message, answer, random, work or Work()))
     return after.encode(), reply
+
+
+def take(turn: Turn) -> tuple[State, bytes]:
+    """The same, where the state is not stored in between."""
+    kind = kind_of(turn.message)
+    if kind == Announcement.kind:
+        return advertise(turn)
+    if turn.now.stage is Stage.IDLE:
+        refuse("this client is in no round: its keys are spent, or not yet made")
+    if (turn.now.stage, kind) not in MOVES:
+        raise Malformed("a message is of another kind, protocol or version than expected")
+    return MOVES[turn.now.stage, kind](turn)
 
 
 def advertise(turn: Turn) -> tuple[State, bytes]:
@@ -236,15 +239,9 @@ def share(turn: Turn) -> tuple[State, bytes]:
         box_key, checks = turn.edge(secret, member.id, one)
         boxes[one] = sealed(box_key, content, now.said) + mark(now.said, member.id, one, content)
         holders[one] = checks
-    everything = written(boxes)
-    after = replace(
-        now,
-        stage=Stage.SHARED,
-        sealed=everything,
-        mask_keys=written({one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}),
-        holders=written(holders),
-    )
-    lines = dealing.lines(challenge_of(now.said, member.id, everything))
+    mask_keys = {one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}
+    after = replace(now, stage=Stage.SHARED, sealed=boxes, mask_keys=mask_keys, holders=holders)
+    lines = dealing.lines(challenge_of(now.said, member.id, boxes))
     return after, Boxes(announcement.session, announcement.round, lines, boxes).encode()
 
 
@@ -288,7 +285,7 @@ def check(turn: Turn) -> tuple[State, bytes]:
         if fingerprint(dealer, item.keys) != now.fingerprint(place):
             refuse("a key is not the one on the roll")
     check_apart([now.advert, *delivery.dealt.values()])
-    mask_keys = now.neighbours | {dealer: body[KEY : 2 * KEY] for dealer, body in delivery.dealt.items()}
+    mask_keys = now.mask_keys | {dealer: body[KEY : 2 * KEY] for dealer, body in delivery.dealt.items()}
     if len(set(mask_keys.values())) < len(mask_keys):
         refuse("two neighbours have the same key")
     publics = [body[:KEY] for body in delivery.dealt.values()]
@@ -310,9 +307,9 @@ def check(turn: Turn) -> tuple[State, bytes]:
     after = replace(
         now,
         stage=Stage.CHECKED,
-        mask_keys=written(mask_keys),
-        dealers=written(keyed),
-        held=written(held),
+        mask_keys=dict(sorted(mask_keys.items())),
+        dealers=keyed,
+        held=held,
         prints=b"",
     )
     return after, Complaints(announcement.session, announcement.round, complaints).encode()
@@ -336,11 +333,11 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
     its shares are no secret.
     """
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    boxes = now.boxes
+    boxes = now.sealed
     shown = Accusations.decode(turn.message, len(boxes)).of(announcement)
     if not boxes.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
         refuse("somebody complains who holds no share, or so many do that they could reconstruct a secret")
-    dealing, challenge = dealt_by(now, len(boxes)), challenge_of(now.said, member.id, now.sealed)
+    dealing, challenge = dealt_by(now, len(boxes)), challenge_of(now.said, member.id, boxes)
     values = dict(zip(boxes, values_of(dealing.lines(challenge), len(boxes)) or (), strict=True))
     for one, signature in shown.signatures.items():
         case = case_of(boxes[one], values[one], challenge)
@@ -348,7 +345,7 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
             refuse("a complaint is not signed by whom it names, or is about something that this client did not deal")
     contents = dict(zip(boxes, dealing.contents, strict=True))
     answers = {one: contents[one] for one in shown.signatures}
-    after = replace(now, stage=Stage.ANSWERED, sealed=b"")
+    after = replace(now, stage=Stage.ANSWERED, sealed={})
     return after, Answers(announcement.session, announcement.round, answers).encode()
 
 
@@ -359,10 +356,10 @@ def mask(turn: Turn) -> tuple[State, bytes]:
     sharing = marked(shown.bits, now.order)
     if member.id not in sharing:
         refuse("the server calls this client gone")
-    holders = {one: keys for one, keys in now.keyed("holders").items() if one in sharing}
+    holders = {one: keys for one, keys in now.holders.items() if one in sharing}
     if len(holders) < now.needed:
         refuse("too few of the neighbours that hold this client's shares are left")
-    neighbours = {one: key for one, key in now.neighbours.items() if one in sharing}
+    neighbours = {one: key for one, key in now.mask_keys.items() if one in sharing}
     private = mask_private(mask_seed(now.seed))
     secrets = agreed_with(turn, private, now.mask_key, list(neighbours.values()))
     state = agreed_on(now.said, shown.bits)
@@ -376,19 +373,22 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         announcement.session,
         announcement.round,
         signed(member.identity, "masked", state),
-        {one: tag(word, state) for one, (word, _) in holders.items()},
+        {one: tag(keys[:CHECK], state) for one, keys in holders.items()},
         packed(words, announcement.ring_bits),
     )
-    dealers = {one: tag(word, state) + key for one, (word, key) in now.keyed("dealers").items() if one in sharing}
-    held = {one: both for one, both in by_number(now.held, CONTENT).items() if one in sharing}
+    dealers = {one: tag(keys[:CHECK], state) + keys[CHECK:] for one, keys in now.dealers.items() if one in sharing}
+    held = {one: both for one, both in now.held.items() if one in sharing}
     after = replace(
         now,
         stage=Stage.MASKED,
         ledger=now.record.answer(announcement).encode(),
         sharing=shown.bits,
-        dealers=written(dealers),
-        held=written(held),
-        **dict.fromkeys(("seed", "advert", "sealed", "mask_keys"), b""),
+        dealers=dealers,
+        held=held,
+        seed=b"",
+        advert=b"",
+        sealed={},
+        mask_keys={},
     )
     return after, reply.encode()
 
@@ -418,7 +418,7 @@ def consent(turn: Turn) -> tuple[State, bytes]:
     if len(alive) < member.policy.enough(0):
         refuse(f"{len(alive)} clients are in the sum, too few to hide among")
     said = consented(agreed_on(now.said, now.sharing), shown.bits)
-    words = {one: tag(key, said) for one, (_, key) in now.keyed("dealers").items() if one in alive}
+    words = {one: tag(keys[CHECK:], said) for one, keys in now.dealers.items() if one in alive}
     reply = Consent(announcement.session, announcement.round, words)
     return replace(now, stage=Stage.CONSENTED, survivors=shown.bits), reply.encode()
 
@@ -431,16 +431,16 @@ def consented(state: bytes, survivors: bytes) -> bytes:
 def unmask(turn: Turn) -> tuple[State, bytes]:
     """Consents → Unmasking. A share of one secret or of the other, and then nothing is left."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    holders, threshold = now.keyed("holders"), now.needed
+    holders, threshold = now.holders, now.needed
     shown = Consents.decode(turn.message, len(holders), len(now.order)).of(announcement)
     if not holders.keys() >= shown.words.keys():
         refuse("a consent is of somebody whom this client did not choose")
     state = agreed_on(now.said, now.sharing)
     said = consented(state, now.survivors)
-    good = sum(compare_digest(tag(holders[one][1], said), word) for one, word in shown.words.items())
+    good = sum(compare_digest(tag(holders[one][CHECK:], said), word) for one, word in shown.words.items())
     if good < threshold:
         refuse(f"{good} neighbours vouch for the same roll and survivors; {threshold} must")
-    alive, shares, expected = marked(now.survivors, now.order), {}, now.keyed("dealers")
+    alive, shares = marked(now.survivors, now.order), {}
     for owner, (own, masking) in now.shares.items():
         if owner not in alive:
             shares[owner] = masking
@@ -448,7 +448,7 @@ def unmask(turn: Turn) -> tuple[State, bytes]:
         vouched = shown.owners.get(owner, b"")
         word, signature = vouched[:TAG], vouched[TAG:]
         key = member.roster.keys[owner]
-        if compare_digest(expected[owner][0], word) or is_signed(key, signature, "masked", state):
+        if compare_digest(now.dealers[owner][:CHECK], word) or is_signed(key, signature, "masked", state):
             shares[owner] = own  # it was told the same, and so masked with this client too
     after = State(ledger=now.record.finish().encode(), announced=now.announced)
     return after, Unmasking(announcement.session, announcement.round, shares).encode()

@@ -7,7 +7,7 @@ its share against mark and line. Shares that are not on polynomials of that degr
 probability 5 / 2^61 for a dealing; a dealer that wants to cheat has to try about 2^58 of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -72,9 +72,10 @@ def mark_of(which: int, state: bytes, dealer: int, holder: int, share: bytes) ->
     return sha256(name + state + U32.pack(dealer) + U32.pack(holder) + share).digest()[:MARK]
 
 
-def challenge_of(state: bytes, dealer: int, sealed: bytes) -> int:
-    """From all boxes and marks of a dealer."""
-    return int.from_bytes(digest(b"challenge", state, U32.pack(dealer), sealed)[:16], "little") % PRIME
+def challenge_of(state: bytes, dealer: int, sealed: Mapping[int, bytes]) -> int:
+    """From all boxes and marks of a dealer, in the order of their holders."""
+    everything = b"".join(sealed.values())
+    return int.from_bytes(digest(b"challenge", state, U32.pack(dealer), everything)[:16], "little") % PRIME
 
 
 def case_of(sealed: bytes, values: bytes, challenge: int) -> bytes:

@@ -10,6 +10,7 @@ from folkmoot.secagg.messages import SESSION, Announcement
 from folkmoot.secagg.primitives import DIGEST
 from folkmoot.secagg.wire import U32, Malformed, Reader
 
+MOST_ROUNDS = 1 << 31
 ENTRY = SESSION + U32.size + DIGEST  # session, round, question
 
 
@@ -30,7 +31,7 @@ class Ledger:
             return cls()
         reader = Reader(data)
         begun, finished = reader.number(U32), reader.number(U32)
-        if not begun or finished > begun or (len(data) - 2 * U32.size) % ENTRY:
+        if not finished <= begun < MOST_ROUNDS or not begun or (len(data) - 2 * U32.size) % ENTRY:
             raise Malformed("a ledger is not one that a client stores")
         return cls(begun, finished, data[2 * U32.size :])
 

@@ -54,7 +54,7 @@ from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
-from folkmoot.secagg.wire import U64, Malformed, bitmap, marked, written
+from folkmoot.secagg.wire import U64, Malformed, bitmap, marked
 from folkmoot.sets import Ids
 
 T = TypeVar("T")
@@ -228,7 +228,7 @@ class Desk:
         for sender, sent in self.read(inbox, graph, lambda data: Boxes.decode(data, chosen.degree, chosen.threshold)):
             values = values_of(sent.lines, chosen.degree)
             if sent.boxes.keys() == graph[sender] and values is not None:
-                challenge = challenge_of(state, sender, written(sent.boxes))
+                challenge = challenge_of(state, sender, sent.boxes)
                 dealers[sender] = Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
             else:
                 self.excluded[sender] = Fault.DEALING

@@ -5,6 +5,7 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
 from struct import Struct
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, numbers_in
+from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, written
 from folkmoot.sets import Ids
+
+ByClient: TypeAlias = dict[int, bytes]  # in the order of their numbers
 
 
 class Stage(IntEnum):
@@ -46,16 +49,16 @@ class State:
     roll: bytes = b""  # who is on it, four bytes each
     prints: bytes = b""  # of all on the roll
     chosen: bytes = b""  # neighbours, a bit for each of the roll
-    sealed: bytes = b""  # number, box and marks: of those it chose
-    mask_keys: bytes = b""  # number, public key: of those it chose, then of those who chose it, too
-    holders: bytes = field(default=b"", repr=False)  # number, key of a word, key of a consent: of those it chose
-    dealers: bytes = field(default=b"", repr=False)  # the same of those who chose it
-    held: bytes = field(default=b"", repr=False)  # number, share of its own mask's seed, share of its mask key's
+    sealed: ByClient = field(default_factory=dict)  # box and marks for those it chose
+    mask_keys: ByClient = field(default_factory=dict)  # of those it chose, then of those who chose it, too
+    holders: ByClient = field(default_factory=dict, repr=False)  # keys of a word and of a consent: of those it chose
+    dealers: ByClient = field(default_factory=dict, repr=False)  # the same of those who chose it
+    held: ByClient = field(default_factory=dict, repr=False)  # shares of an own mask's seed and of a mask key's
     sharing: bytes = b""
     survivors: bytes = b""
 
     def encode(self) -> bytes:
-        parts = [getattr(self, name) for name in PARTS]
+        parts = [written(getattr(self, name)) if name in ENTRIES else getattr(self, name) for name in PARTS]
         return SHAPE.pack(self.stage, *map(len, parts)) + b"".join(parts)
 
     @classmethod
@@ -72,7 +75,8 @@ class State:
             or not are_possible(Stage(stage), dict(zip(PARTS, sizes, strict=True)))
         ):
             raise Malformed("a stored state is not one that a client stores")
-        state = cls(Stage(stage), *(data[lo:hi] for lo, hi in pairwise(ends)))
+        parts: dict[str, Any] = {name: data[lo:hi] for name, (lo, hi) in zip(PARTS, pairwise(ends), strict=True)}
+        state = cls(Stage(stage), **parts | {name: by_number(parts[name], size) for name, size in ENTRIES.items()})
         if not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
         return state
@@ -80,13 +84,15 @@ class State:
     def is_whole(self) -> bool:
         """What sizes do not tell."""
         on_roll = len(self.roll) // U32.size
-        if numbers_in(self.held, CONTENT) != numbers_in(self.dealers, 2 * CHECK):
+        if self.held.keys() != self.dealers.keys():
             return False
         if any(bits and not is_bitmap(bits, on_roll) for bits in (self.chosen, self.sharing, self.survivors)):
             return False
         if self.announced:
             self.announcement  # noqa: B018 - malformed, if it is
-        self.record  # noqa: B018 - malformed, if it is
+        ledger = self.record  # malformed, if it is
+        if self.stage > Stage.ADVERTISED and ledger.finished == ledger.begun:  # this round is begun, and not finished
+            return False
         return not self.threshold or 1 <= self.needed <= int.from_bytes(self.chosen, "little").bit_count()
 
     @cached_property
@@ -125,26 +131,10 @@ class State:
     def mask_key(self) -> bytes:
         return self.advert[KEY : 2 * KEY]
 
-    def keyed(self, name: str) -> dict[int, tuple[bytes, bytes]]:
-        """Two keys for each of `holders` or `dealers`: of words, and of consents."""
-        entries = by_number(getattr(self, name), 2 * CHECK)
-        return {one: (both[:CHECK], both[CHECK:]) for one, both in entries.items()}
-
-    @property
-    def neighbours(self) -> dict[int, bytes]:
-        """Their mask keys."""
-        return by_number(self.mask_keys, KEY)
-
-    @property
-    def boxes(self) -> dict[int, bytes]:
-        """What it sealed for each, and marked."""
-        return by_number(self.sealed, BOX + MARKS)
-
     @property
     def shares(self) -> dict[int, tuple[bytes, bytes]]:
         """Of others: of the seed of its own mask, and of its mask key's."""
-        entries = by_number(self.held, CONTENT)
-        return {one: (both[:SHARE], both[SHARE:]) for one, both in entries.items()}
+        return {one: (both[:SHARE], both[SHARE:]) for one, both in self.held.items()}
 
 
 def are_possible(stage: Stage, sizes: dict[str, int]) -> bool:
@@ -166,15 +156,14 @@ SIZES = {
     "said": DIGEST,
     "threshold": U32.size,
 }
-MULTIPLES = {
-    "roll": U32.size,
-    "prints": FINGERPRINT,
-    "sealed": U32.size + BOX + MARKS,
-    "mask_keys": U32.size + KEY,
-    "holders": U32.size + 2 * CHECK,
-    "dealers": U32.size + 2 * CHECK,
-    "held": U32.size + CONTENT,
+ENTRIES = {
+    "sealed": BOX + MARKS,
+    "mask_keys": KEY,
+    "holders": 2 * CHECK,
+    "dealers": 2 * CHECK,
+    "held": CONTENT,
 }
+MULTIPLES = {"roll": U32.size, "prints": FINGERPRINT, **{name: U32.size + size for name, size in ENTRIES.items()}}
 BEGUN = ["announced", "seed", "advert"]
 ROLL = ["said", "threshold", "roll", "chosen"]
 NEEDED = {

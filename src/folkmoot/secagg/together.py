@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.kernels import on_threads
-from folkmoot.secagg.client import Answer, Random, Refused, step
+from folkmoot.secagg.client import Answer, Random, Refused, Turn, take
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement, Neighbours, kind_of
@@ -38,12 +38,12 @@ def aggregate(
     drops: Drops | None = None,
     watch: Watch | None = None,
     random: Random = os.urandom,
-    states: dict[int, bytes] | None = None,
+    states: dict[int, State] | None = None,
 ) -> Aggregate:
     """Lead a round with these members; a client that is gone once stays away. `states` are what they have stored."""
     first = next(iter(members.values()))
     server = serve(announcement, first.roster, sorted(members), first.policy)
-    states = dict.fromkeys(members, b"") if states is None else states
+    states = dict.fromkeys(members, State()) if states is None else states
     work = SharedWork()
     outbox = next(server)
     while True:
@@ -63,16 +63,16 @@ def aggregate(
             return result
 
 
-def ends_of(stage: str, states: dict[int, bytes], outbox: Mapping[int, bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+def ends_of(stage: str, states: dict[int, State], outbox: Mapping[int, bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
     """The keys that clients are about to agree with: their own private and public, and another's."""
     for client, message in outbox.items() if stage in ("shares", "vector") else ():
-        state = State.decode(states[client])
+        state = states[client]
         if stage == "shares":
             bodies = Neighbours.decode(message, len(state.order)).adverts.values()
             private, mine, others = channel_private(state.seed), state.channel_key, [body[:KEY] for body in bodies]
         else:
             private, mine = mask_private(mask_seed(state.seed)), state.mask_key
-            others = [key for key in state.neighbours.values() if mine < key]  # the other end has them, too
+            others = [key for key in state.mask_keys.values() if mine < key]  # the other end has them, too
         for other in others:
             yield private, mine, other
 
@@ -84,11 +84,11 @@ def stage_of(outbox: Mapping[int, bytes]) -> str:
 
 def answered(
     members: Mapping[int, Member],
-    states: dict[int, bytes],
+    states: dict[int, State],
     inbox: dict[int, bytes],
     answers: Answers,
     random: Random,
-    work: Work | None = None,
+    work: Work,
     in_turn: bool = False,
 ) -> dict[int, bytes]:
     """One exchange, clients in threads or in turn; who refuses is silent."""
@@ -98,9 +98,8 @@ def answered(
     def some(lo: int, hi: int) -> None:
         for client in clients[lo:hi]:
             try:
-                states[client], replies[client] = step(
-                    members[client], states[client], inbox[client], answers(client), random, work
-                )
+                turn = Turn(members[client], states[client], inbox[client], answers(client), random, work)
+                states[client], replies[client] = take(turn)
             except Refused:
                 continue
 

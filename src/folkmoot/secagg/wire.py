@@ -1,7 +1,6 @@
 """Bytes in, bytes out: one canonical form a message, and a reader that trusts no length."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from struct import Struct
 
 import numpy as np
@@ -43,10 +42,7 @@ class Reader:
     def by_client(self, size: int, most: int) -> dict[int, bytes]:
         """So many bytes for each of some clients, in the order of their numbers, nobody twice."""
         count = self.count(U32.size + size, most)
-        entries = by_number(self.take(count * (U32.size + size)), size)
-        if len(entries) < count or any(a >= b for a, b in pairwise(entries)):
-            raise Malformed("clients are not in order, or one stands there twice")
-        return entries
+        return by_number(self.take(count * (U32.size + size)), size)
 
     def end(self) -> None:
         if self.at != len(self.data):
@@ -71,15 +67,12 @@ def written(entries: Mapping[int, bytes]) -> bytes:
 
 
 def by_number(data: bytes, size: int) -> dict[int, bytes]:
-    """Entries of a size, each after its client's number."""
+    """Entries of a size, each after its client's number, in the order of numbers."""
+    ids = np.frombuffer(data, dtype=np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": U32.size + size}))["id"]
+    if (ids[1:] <= ids[:-1]).any():
+        raise Malformed("clients are not in order, or one stands there twice")
     parts = [data[at : at + size] for at in range(U32.size, len(data), U32.size + size)]
-    return dict(zip(numbers_in(data, size), parts, strict=True))
-
-
-def numbers_in(data: bytes, size: int) -> list[int]:
-    """Whose entries these are."""
-    form = np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": U32.size + size})
-    return list(np.frombuffer(data, dtype=form)["id"].tolist())
+    return dict(zip(ids.tolist(), parts, strict=True))
 
 
 def numbers(data: bytes) -> Ids:

@@ -17,7 +17,7 @@ from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import KEY, agreed, sealed
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U64, written
+from folkmoot.secagg.wire import U64
 from folkmoot.secagg.work import SharedWork
 from tests.secagg.cohorts import (
     SHARES,
@@ -172,7 +172,7 @@ class Table:
     @property
     def contents(self) -> Contents:
         """As an honest client deals."""
-        chosen = list(self.state.boxes)
+        chosen = list(self.state.sealed)
         return dict(zip(chosen, dealt_by(self.state, len(chosen)).contents, strict=True))
 
     def key(self, holder: int) -> bytes:
@@ -189,7 +189,7 @@ class Table:
 
     def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
         """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
-        challenge = challenge_of(self.state.said, self.moment.client, written(boxes))
+        challenge = challenge_of(self.state.said, self.moment.client, boxes)
         lines = lines or dealt_by(self.state, len(boxes)).lines
         announcement = self.state.announcement
         return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()

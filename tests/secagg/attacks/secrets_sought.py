@@ -45,7 +45,7 @@ class Round:
         self.seeds = [seed, channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
         self.raw = [MEMBER.identity.private_bytes_raw(), *self.seeds]
         checked = State.decode(self.before[VECTOR])
-        dealing = dealt_by(checked, len(checked.boxes))
+        dealing = dealt_by(checked, len(checked.sealed))
         self.edges = {
             (dealer, holder): self.server.edge(VICTIM, dealer, holder)
             for dealer, chosen in self.server.graph.items()

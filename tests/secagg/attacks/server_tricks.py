@@ -48,7 +48,7 @@ from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.primitives import TAG, agreed, keyed, signed, tag
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U32, Malformed, bitmap, marked, written
+from folkmoot.secagg.wire import U32, Malformed, bitmap, marked
 from tests.secagg.cohorts import (
     CHOICE,
     CONSENT,
@@ -185,7 +185,7 @@ class EvilServer:
     def dealer(self, one: int, boxes: bytes) -> Dealer:
         sent = Boxes.decode(boxes, self.roll.degree, self.roll.threshold)
         values = values_of(sent.lines, self.roll.degree) or ()
-        challenge = challenge_of(self.said, one, written(sent.boxes))
+        challenge = challenge_of(self.said, one, sent.boxes)
         return Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
 
     @property

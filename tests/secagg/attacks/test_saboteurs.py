@@ -278,8 +278,8 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
 
     def another(table: Table) -> bytes:
         state, coins = table.state, rubbish(seed, size=coins_needed(table.state.needed))
-        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.boxes), state.needed, coins)
-        boxes = {one: table.sealed(one, text) for one, text in zip(state.boxes, made.contents, strict=True)}
+        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.needed, coins)
+        boxes = {one: table.sealed(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
     def trick(moment: Moment) -> bytes | None:

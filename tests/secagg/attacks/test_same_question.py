@@ -39,7 +39,11 @@ OTHERWISE = replace(FEDERATION.later(), question=bytes([1] * 32))
 def asked(announcement: Announcement, clients: list[int], states: dict[int, bytes]) -> Aggregate:
     """A round by the book; its states stay with the clients."""
     members = {one: FEDERATION.members[one] for one in clients}
-    return aggregate(announcement, members, FEDERATION.answer, states=states)
+    now = {one: State.decode(states[one]) for one in clients}
+    try:
+        return aggregate(announcement, members, FEDERATION.answer, states=now)
+    finally:
+        states |= {one: state.encode() for one, state in now.items()}
 
 
 def difference(between: Announcement) -> Vector:

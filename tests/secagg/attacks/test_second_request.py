@@ -83,7 +83,7 @@ def test_no_round_is_begun_twice(played: Played, reached: int) -> None:
     assert {spent.channel_key, spent.mask_key}.isdisjoint({fresh.channel_key, fresh.mask_key})
     now, old = State.decode(after), State.decode(stored[reached])
     assert now.stage == Stage.ADVERTISED
-    for secret in (old.seed, old.holders, old.dealers, old.held):
+    for secret in (old.seed, *old.holders.values(), *old.dealers.values(), *old.held.values()):
         assert not secret or secret not in after
 
 
@@ -94,7 +94,7 @@ def test_what_has_done_its_work_is_forgotten(played: Played) -> None:
     assert len(seed) == SEED
     derived = [channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
     checked = State.decode(stored[RECEIPT])
-    dealt = dealt_by(checked, len(checked.boxes)).contents
+    dealt = dealt_by(checked, len(checked.sealed)).contents
     held = checked.shares
     assert len(dealt) == 10
     assert len(held) >= 8
@@ -121,7 +121,7 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
     for exchange in (VECTOR, CONSENT, UNMASKING):
         state = stored[exchange]
         now = State.decode(state)
-        assert [now.seed, now.advert, now.sealed, now.mask_keys] == [b""] * 4
+        assert [now.seed, now.advert, now.sealed, now.mask_keys] == [b"", b"", {}, {}]
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):
