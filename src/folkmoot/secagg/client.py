@@ -32,7 +32,6 @@ from folkmoot.secagg.dealing import (
     challenge_of,
     coins_needed,
     deal,
-    mark,
     values_of,
 )
 from folkmoot.secagg.keys import (
@@ -77,7 +76,7 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe, part_of
-from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, opened, public_of, sealed, signed, spread, tag
+from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, public_of, signed, spread, tag
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, marked
 from folkmoot.secagg.work import Work
@@ -237,7 +236,7 @@ def share(turn: Turn) -> tuple[State, bytes]:
     boxes, holders = dict[int, bytes](), dict[int, bytes]()
     for one, secret, content in zip(chosen, secrets, dealing.contents, strict=True):
         box_key, checks = turn.edge(secret, member.id, one)
-        boxes[one] = sealed(box_key, content, now.said) + mark(now.said, member.id, one, content)
+        boxes[one] = turn.work.marked_box(box_key, content, now.said, member.id, one)
         holders[one] = checks
     mask_keys = {one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}
     after = replace(now, stage=Stage.SHARED, sealed=boxes, mask_keys=mask_keys, holders=holders)
@@ -293,8 +292,8 @@ def check(turn: Turn) -> tuple[State, bytes]:
     held, keyed = dict[int, bytes](), dict[int, bytes]()
     for (dealer, item), secret in zip(items.items(), secrets, strict=True):
         box_key, checks = turn.edge(secret, dealer, member.id)
-        content = opened(box_key, item.box, now.said)
-        if content is not None and mark(now.said, dealer, member.id, content) == item.marks:
+        content = turn.work.content(box_key, item.box + item.marks, now.said, dealer, member.id)
+        if content is not None:
             held[dealer], keyed[dealer] = content, checks
     for dealer, fits in zip(list(held), on_their_lines([items[one] for one in held], held), strict=True):
         if not fits:

@@ -82,7 +82,8 @@ def numbers(data: bytes) -> Ids:
 
 def bitmap(marked: set[int], order: Ids) -> bytes:
     """One bit for each client of an order, the lowest first."""
-    bits = np.isin(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))
+    bits = np.zeros(len(order), dtype=bool)
+    bits[np.searchsorted(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))] = True
     return np.packbits(bits, bitorder="little").tobytes()
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from folkmoot.kernels import on_threads
+from folkmoot.secagg.dealing import MARKS, mark
 from folkmoot.secagg.keys import fingerprint, keys_in
-from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed
+from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed, opened, sealed
 from folkmoot.secagg.wire import U32
 
 AT_ONCE = 64  # agreements
@@ -29,6 +30,15 @@ class Work:
         """From a secret that two have agreed on."""
         return keyed(secret, purpose, size)
 
+    def marked_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
+        """What a holder is dealt: a box that it opens, and marks."""
+        return sealed(key, content, said) + mark(said, dealer, holder, content)
+
+    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
+        """What is in it; None where it does not open, or does not fit its marks."""
+        content = opened(key, marked_box[:-MARKS], said)
+        return content if content is not None and mark(said, dealer, holder, content) == marked_box[-MARKS:] else None
+
 
 class SharedWork(Work):
     """What one client has worked out, the next is given. For simulations: nobody has secrets from this object."""
@@ -37,6 +47,7 @@ class SharedWork(Work):
         self._prints: dict[tuple[bytes, int, bytes], bytes | None] = {}
         self._secrets: dict[bytes, bytes | None] = {}
         self._keys: dict[bytes, bytes] = {}
+        self._contents: dict[tuple[bytes, bytes, bytes, int, int], bytes] = {}
 
     def agree(self, ends: Iterable[tuple[bytes, bytes, bytes]]) -> None:
         """Private key, its public one, and another's: worked out in threads, without Python's lock, once per pair."""
@@ -67,10 +78,20 @@ class SharedWork(Work):
             self._keys[name] = super().keys(secret, purpose, size)
         return self._keys[name]
 
+    def marked_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
+        box = super().marked_box(key, content, said, dealer, holder)
+        self._contents[key, box, said, dealer, holder] = content
+        return box
+
+    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
+        known = self._contents.get((key, marked_box, said, dealer, holder))
+        return super().content(key, marked_box, said, dealer, holder) if known is None else known
+
     def forget(self) -> None:
         """What two agreed on."""
         self._secrets.clear()
         self._keys.clear()
+        self._contents.clear()
 
 
 def pair_of(one: bytes, other: bytes) -> bytes:
