@@ -9,11 +9,13 @@ Chance of failure: a client may draw too few honest neighbours, with probability
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from folkmoot.secagg.client import complaint
+from folkmoot.secagg import client as client_side
+from folkmoot.secagg.client import complaint, drawn
 from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import mask_seed
@@ -29,6 +31,7 @@ from folkmoot.secagg.messages import (
     Dealt,
     Delivery,
     Masked,
+    Roll,
     Unmasking,
 )
 from folkmoot.secagg.parameters import part_of
@@ -291,6 +294,33 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
         play(federation, trick, seed=seed)
     assert failed.value.excluded == {owner: Fault.SECRET}
     assert failed.value.answered
+
+
+@pytest.mark.parametrize("spared", [0, 1])
+def test_saboteurs_who_choose_each_other_end_a_round_and_are_not_named(spared: int) -> None:
+    """Nobody sees by what coins a client chose. One has its accomplices for neighbours, and when its share is wanted
+    they say nothing: one in ten, and of many clients far fewer (docs/secagg.md). One accomplice less, and the round
+    bears it.
+    """
+    federation = cohort(170)
+    chosen = federation.policy.protection(federation.clients)
+    owner, *others = federation.ids
+    silent = others[: chosen.degree - chosen.threshold + 1 - spared]
+    assert 1 + len(silent) <= part_of(federation.policy.dropout, federation.clients)
+
+    def falling(roll: Roll, who: int, coins: bytes) -> set[int]:
+        return set(others[: chosen.degree]) if who == owner else drawn(roll, who, coins)
+
+    def trick(moment: Moment) -> bytes | None:
+        return None if moment.exchange == UNMASKING and moment.client in silent else moment.reply
+
+    with patch.object(client_side, "drawn", falling):
+        if spared:
+            federation.check(play(federation, trick))
+            return
+        with pytest.raises(AggregationFailed, match=f"shares of client {owner}'s secret came back") as failed:
+            play(federation, trick)
+    assert failed.value.excluded == {}
 
 
 @pytest.mark.parametrize("gone", [SHARES, RECEIPT, ANSWERS])
