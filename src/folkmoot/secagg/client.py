@@ -9,8 +9,9 @@
 6. Survivors → Consent: its word for who is in the sum, to each neighbour whose shares it holds.
 7. Consents → Unmasking: one share for everybody whose shares it holds.
 
-Whoever runs this stores the state after a step before it sends the reply. All coins of a round come from one seed in
-the state: a step that is run twice gives the same reply twice. What a client refuses leaves its state as it was:
+Whoever runs this stores the state after a step before it sends the reply, and never puts an older one back. All coins
+of a round come from one seed in the state, drawn with the keys: a later step that is run twice gives the same reply
+twice, if the answer is the same. What a client refuses leaves its state as it was:
 refusals depend on what the server knows anyway.
 """
 
@@ -205,7 +206,8 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
 def drawn(roll: Roll, client: int, coins: bytes) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
 
-    A 64-bit number modulo at most 2^22 is uniform to 2^-42.
+    A 64-bit number modulo at most 2^22: none is likelier than it should be by a factor of more than 1 + 2^-42, so that
+    what is unlikely stays so.
     """
     others = roll.ids[roll.ids != client]
     places: set[int] = set()
