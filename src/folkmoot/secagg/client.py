@@ -41,12 +41,14 @@ from folkmoot.secagg.keys import (
     MASK_KEY,
     agreed_on,
     channel_private,
+    choice_seed,
     commitment,
     edge_purpose,
     fingerprint,
     keys_in,
     mask_private,
     mask_seed,
+    own_digest,
     own_mask_key,
     own_seed,
     pair_purpose,
@@ -158,7 +160,7 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
         U32.pack(member.id),
         public_of(channel_private(seed)),
         public_of(mask_private(mask_seed(seed))),
-        commitment(turn.message, member.id, own_seed(seed)),
+        commitment(turn.message, member.id, own_digest(own_seed(seed)), choice_seed(seed)),
     )
     signature = signed(member.identity, "advertisement", turn.message, *content)
     reply = Advertisement(announcement.session, announcement.round, member.id, *content[1:], signature)
@@ -175,8 +177,8 @@ def choose(turn: Turn) -> tuple[State, bytes]:
     if fingerprint(member.id, keys_in(now.advert)) != now.fingerprint(*now.places([member.id])):
         refuse("the roll has other keys for this client")
     state = said(now.announced, turn.message)
-    coins = spread(now.seed, U64.size * roll.degree, "choice", state)
-    chosen = bitmap(drawn(roll, member.id, coins), roll.ids)
+    coins = choice_seed(now.seed)
+    chosen = bitmap(drawn(roll, member.id, state, coins), roll.ids)
     after = replace(
         now,
         stage=Stage.CHOSE,
@@ -185,7 +187,8 @@ def choose(turn: Turn) -> tuple[State, bytes]:
         threshold=U32.pack(roll.threshold),
         chosen=chosen,
     )
-    return after, Choice(announcement.session, announcement.round, chosen).encode()
+    reply = Choice(announcement.session, announcement.round, chosen, coins, own_digest(own_seed(now.seed)))
+    return after, reply.encode()
 
 
 def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
@@ -203,13 +206,15 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
         refuse("degree and threshold are too small for what this client wants to withstand")
 
 
-def drawn(roll: Roll, client: int, coins: bytes) -> set[int]:
+def drawn(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
+    Nor can the client: it has committed to the seed, and the roll has the keys of all others in it.
 
     A 64-bit number modulo at most 2^22: none is likelier than it should be by a factor of more than 1 + 2^-42, so that
     what is unlikely stays so.
     """
     others = roll.ids[roll.ids != client]
+    coins = spread(seed, U64.size * roll.degree, "choice", state)
     places: set[int] = set()
     tops = range(len(others) - roll.degree, len(others))
     for top, (coin,) in zip(tops, U64.iter_unpack(coins), strict=True):

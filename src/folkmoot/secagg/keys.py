@@ -38,9 +38,19 @@ def mask_private(shared_seed: bytes) -> bytes:
     return derived(shared_seed, "mask")
 
 
-def commitment(announced: bytes, client: int, seed: bytes) -> bytes:
-    """To the seed of a client's own mask."""
-    return digest(b"commitment", announced, U32.pack(client), seed)
+def choice_seed(seed: bytes) -> bytes:
+    """What a client draws its neighbours with; it is shown with the choice."""
+    return derived(seed, "choice seed")
+
+
+def own_digest(seed: bytes) -> bytes:
+    """Of the seed of a client's own mask."""
+    return digest(b"own mask", seed)
+
+
+def commitment(announced: bytes, client: int, own: bytes, seed: bytes) -> bytes:
+    """To the seed of a client's own mask, by its digest, and to the seed that it will draw its neighbours with."""
+    return digest(b"commitment", announced, U32.pack(client), own, digest(b"choice", seed))
 
 
 def keys_in(body: bytes) -> bytes:

@@ -15,7 +15,7 @@ from folkmoot.secagg.dealing import CHALLENGE, CONTENT, MARKS, SHARE, VALUES, ca
 from folkmoot.secagg.keys import FINGERPRINT, KEYS, keys_in
 from folkmoot.secagg.keys import fingerprint as fingerprint_of
 from folkmoot.secagg.parameters import MOST
-from folkmoot.secagg.primitives import DIGEST, KEY, SIGNATURE, TAG
+from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
 from folkmoot.sets import Ids
@@ -212,10 +212,25 @@ class Roll(Message):
         return numbers(self.clients)
 
 
+@dataclass(frozen=True)
 class Choice(Bits):
-    """4. Client to server: the neighbours it drew."""
+    """4. Client to server: the neighbours it drew, and what shows that it drew them: the seed of its coins, to which it
+    committed before there was a roll.
+    """
 
     kind = 4
+    seed: bytes
+    own_digest: bytes  # of the seed of its own mask: the rest of what it committed to
+
+    def encode(self) -> bytes:
+        return super().encode() + self.seed + self.own_digest
+
+    @classmethod
+    def decode(cls, data: bytes, clients: int) -> "Choice":
+        reader, session, number = cls.opened(data)
+        bits, seed, own_digest = reader.take(bitmap_size(clients)), reader.take(SEED), reader.take(DIGEST)
+        reader.end()
+        return cls(session, number, bits, seed, own_digest)
 
 
 @dataclass(frozen=True)

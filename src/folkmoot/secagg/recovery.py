@@ -8,7 +8,7 @@ import numpy as np
 from folkmoot.secagg import shamir
 from folkmoot.secagg.dealing import MARK, MASKING, OWN, SHARE, are_on_lines, mark_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
-from folkmoot.secagg.keys import commitment, mask_private
+from folkmoot.secagg.keys import mask_private, own_digest
 from folkmoot.secagg.messages import BOX, Advertisement
 from folkmoot.secagg.primitives import SEED, public_of
 
@@ -27,22 +27,22 @@ class Recovery:
 
     def __init__(
         self,
-        announced: bytes,
         said: bytes,
         threshold: int,
         adverts: dict[int, Advertisement],
+        digests: dict[int, bytes],
         dealers: dict[int, Dealer],
         given: dict[int, dict[int, bytes]],
         shown: dict[int, dict[int, bytes]],
     ) -> None:
-        self.announced, self.said, self.threshold, self.adverts = announced, said, threshold, adverts
+        self.said, self.threshold, self.adverts, self.digests = said, threshold, adverts, digests
         self.dealers, self.given, self.shown = dealers, given, shown
         self.excluded: dict[int, Fault] = {}
 
     def own_seed(self, owner: int) -> bytes:
-        """Of an own mask; it must match its commitment."""
+        """Of an own mask; it must match what its client committed to."""
         seed = self._seed(owner, OWN)
-        if seed is None or commitment(self.announced, owner, seed) != self.adverts[owner].commitment:
+        if seed is None or own_digest(seed) != self.digests[owner]:
             self._dealt_another(owner)
         return seed
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from folkmoot.errors import InputError
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.client import complaint
+from folkmoot.secagg.client import complaint, drawn
 from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import (
     MASK_KEY,
     agreed_on,
+    commitment,
     keys_in,
     mask_private,
     own_mask_key,
@@ -54,7 +55,7 @@ from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
-from folkmoot.secagg.wire import U64, Malformed, bitmap, marked
+from folkmoot.secagg.wire import U64, Malformed, bitmap
 from folkmoot.sets import Ids
 
 T = TypeVar("T")
@@ -97,7 +98,7 @@ def serve(
     state = said(desk.announced, roll)
 
     inbox = yield dict.fromkeys(adverts, roll)
-    graph = desk.read_choices(order, chosen.degree, inbox)
+    graph, digests = desk.read_choices(Roll.decode(roll), state, adverts, inbox)
     bodies = {one: advert.body() for one, advert in adverts.items()}
 
     inbox = yield {
@@ -142,7 +143,7 @@ def serve(
     given = desk.read(inbox, consents, lambda data: Unmasking.decode(data, len(order)))
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
-    recovery = Recovery(desk.announced, state, chosen.threshold, adverts, sharing_dealers, held, shown)
+    recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown)
     recovery.excluded = desk.excluded
     add_masks(total, *masks_left(recovery, alive, agreed_state))
     excluded = dict(sorted(desk.excluded.items()))
@@ -211,15 +212,19 @@ class Desk:
         seen = Counter(key for _, keys in good.values() for key in keys)
         return {sender: entry for sender, (entry, keys) in good.items() if all(seen[key] == 1 for key in keys)}
 
-    def read_choices(self, order: Ids, degree: int, inbox: Inbox) -> dict[int, set[int]]:
-        graph, on_roll = dict[int, set[int]](), set(order.tolist())
-        for sender, sent in self.read(inbox, on_roll, lambda data: choice_of(data, order)):
-            chosen = marked(sent.bits, order)
-            if len(chosen) == degree and sender not in chosen:
-                graph[sender] = chosen
+    def read_choices(
+        self, roll: Roll, state: bytes, adverts: dict[int, Advertisement], inbox: Inbox
+    ) -> tuple[dict[int, set[int]], dict[int, bytes]]:
+        """Whom everybody drew; and digests of the seeds of own masks, to which they committed with the same word."""
+        graph, digests = dict[int, set[int]](), dict[int, bytes]()
+        for sender, sent in self.read(inbox, adverts, lambda data: Choice.decode(data, len(roll.ids))):
+            chosen = drawn(roll, sender, state, sent.seed)
+            committed = commitment(self.announced, sender, sent.own_digest, sent.seed)
+            if committed == adverts[sender].commitment and bitmap(chosen, roll.ids) == sent.bits:
+                graph[sender], digests[sender] = chosen, sent.own_digest
             else:
                 self.excluded[sender] = Fault.CHOICE
-        return graph
+        return graph, digests
 
     def read_boxes(
         self, state: bytes, chosen: Parameters, graph: dict[int, set[int]], inbox: Inbox
@@ -283,12 +288,6 @@ class Desk:
         entries = list(self.read(inbox, sharers, lambda data: Masked.decode(data, size, degree)))
         signed = self.are_signed([(one, (sent.signature, "masked", state)) for one, sent in entries])
         return {one: sent for (one, sent), good in zip(entries, signed, strict=True) if good}
-
-
-def choice_of(data: bytes, order: Ids) -> Choice:
-    sent = Choice.decode(data, len(order))
-    marked(sent.bits, order)
-    return sent
 
 
 def essences(entry: Advertisement) -> set[bytes | None]:

@@ -14,7 +14,7 @@ from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import BOX, DEALT, HEAD, SESSION, Advertisement, Announcement
 from folkmoot.secagg.parameters import FEWEST, MOST, Parameters
-from folkmoot.secagg.primitives import DIGEST, SIGNATURE, TAG
+from folkmoot.secagg.primitives import DIGEST, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.wire import U32, U64, bitmap_size
 
@@ -47,7 +47,7 @@ def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
         },
         up={
             "keys": listed + Advertisement.SIZE,
-            "choice": HEAD + bits,
+            "choice": HEAD + bits + SEED + DIGEST,
             "shares": listed + degree * (number + BOX + MARKS) + 2 * U64.size * parameters.threshold,
             "receipt": listed,
             "vector": listed + SIGNATURE + degree * (number + TAG) + announcement.vector_size,

@@ -138,8 +138,8 @@ class EvilServer:
         """What the client would do; it is asked again from where it was."""
         member, answer = self.federation.members[client], self.answers(client)
 
-        def falling(roll: Roll, who: int, coins: bytes) -> set[int]:
-            return self.planted[who] if who in self.planted else drawn(roll, who, coins)
+        def falling(roll: Roll, who: int, state: bytes, seed: bytes) -> set[int]:
+            return self.planted[who] if who in self.planted else drawn(roll, who, state, seed)
 
         with patch.object(client_side, "drawn", falling):
             return step(member, self.states[client], message, answer, self.coins[client])
@@ -326,8 +326,9 @@ class EvilServer:
 
     def recovery(self, held: Shares) -> Recovery:
         """Of both kinds of seeds: a mark says which kind a share is of."""
-        announced = self.announcement.encode()
-        return Recovery(announced, self.said, self.roll.threshold, self.adverts, self.dealers, held, {})
+        clients, choices = len(self.roll.ids), self.replies[CHOICE]
+        digests = {one: Choice.decode(data, clients).own_digest for one, data in choices.items()}
+        return Recovery(self.said, self.roll.threshold, self.adverts, digests, self.dealers, held, {})
 
     def bare(
         self, vectors: Mapping[int, Masked], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]

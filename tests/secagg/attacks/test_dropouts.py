@@ -64,11 +64,12 @@ def test_clients_gone_together_with_all_their_neighbours(monkeypatch: pytest.Mon
     federation = Federation(16, length=8, policy=Policy(fewest=3, corrupt=0, dropout=0, security=1))
     halves = set(federation.ids[:8]), set(federation.ids[8:])
 
-    def drawn(roll: Roll, client: int, _coins: bytes) -> set[int]:
+    def drawn(roll: Roll, client: int, _state: bytes, _seed: bytes) -> set[int]:
         (half,) = (half for half in halves if client in half)
         return set(sorted(half - {client})[: roll.degree])
 
-    monkeypatch.setattr("folkmoot.secagg.client.drawn", drawn)
+    for side in ("client", "server"):
+        monkeypatch.setattr(f"folkmoot.secagg.{side}.drawn", drawn)
     result = play(federation, lost({(VECTOR, one) for one in halves[1]}))
     assert result.survivors == tuple(federation.ids[:8])
     federation.check(result)

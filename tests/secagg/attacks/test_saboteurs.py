@@ -9,12 +9,10 @@ Chance of failure: a client may draw too few honest neighbours, with probability
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from folkmoot.secagg import client as client_side
 from folkmoot.secagg.client import complaint, drawn
 from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
 from folkmoot.secagg.faults import AggregationFailed, Fault
@@ -38,6 +36,7 @@ from folkmoot.secagg.parameters import part_of
 from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, signed
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import State
+from folkmoot.secagg.wire import bitmap
 from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, moved, play, rubbish
 from tests.secagg.cohorts import (
     ANSWERS,
@@ -186,8 +185,8 @@ def unsigned_keys(_: Scene, moment: Moment) -> bytes:
 
 
 def nobody_chosen(_: Scene, moment: Moment) -> bytes:
-    sent = Choice(SESSION, 1, bytes(len(State.decode(moment.after).chosen)))
-    return sent.encode()
+    sent = Choice.decode(moment.reply, len(State.decode(moment.after).order))
+    return replace(sent, bits=bytes(len(sent.bits))).encode()
 
 
 KINDS = {
@@ -296,31 +295,43 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
     assert failed.value.answered
 
 
-@pytest.mark.parametrize("spared", [0, 1])
-def test_saboteurs_who_choose_each_other_end_a_round_and_are_not_named(spared: int) -> None:
-    """Nobody sees by what coins a client chose. One has its accomplices for neighbours, and when its share is wanted
-    they say nothing: one in ten, and of many clients far fewer (docs/secagg.md). One accomplice less, and the round
-    bears it.
+@pytest.mark.parametrize("honest_coins", [True, False])
+def test_saboteurs_cannot_choose_each_other(honest_coins: bool) -> None:
+    """If one had its accomplices for neighbours, and they said nothing when its share is wanted, nobody could be named.
+    But it has committed to its coins before it knew the roll: with other neighbours than those, or with other coins, it
+    is left out, and its accomplices are only a few who are silent.
     """
-    federation = cohort(170)
+    federation = cohort(60)
     chosen = federation.policy.protection(federation.clients)
     owner, *others = federation.ids
-    silent = others[: chosen.degree - chosen.threshold + 1 - spared]
-    assert 1 + len(silent) <= part_of(federation.policy.dropout, federation.clients)
-
-    def falling(roll: Roll, who: int, coins: bytes) -> set[int]:
-        return set(others[: chosen.degree]) if who == owner else drawn(roll, who, coins)
+    silent = others[: part_of(federation.policy.dropout, federation.clients) - 1]
 
     def trick(moment: Moment) -> bytes | None:
+        if moment.exchange == CHOICE and moment.client == owner:
+            bits = bitmap(set(others[: chosen.degree]), State.decode(moment.after).order)
+            sent = Choice.decode(moment.reply, federation.clients)
+            return replace(sent, bits=bits, seed=sent.seed if honest_coins else rubbish(1, size=SEED)).encode()
         return None if moment.exchange == UNMASKING and moment.client in silent else moment.reply
 
-    with patch.object(client_side, "drawn", falling):
-        if spared:
-            federation.check(play(federation, trick))
-            return
-        with pytest.raises(AggregationFailed, match=f"shares of client {owner}'s secret came back") as failed:
-            play(federation, trick)
-    assert failed.value.excluded == {}
+    result = play(federation, trick)
+    assert result.survivors == tuple(others)
+    assert result.excluded == {owner: Fault.CHOICE}
+    federation.check(result)
+
+
+def test_other_coins_that_were_not_committed_to() -> None:
+    """Neighbours that follow from coins of its liking: they are not the ones it committed to."""
+    federation = cohort(20)
+    owner = federation.ids[3]
+
+    def trick(moment: Moment) -> bytes | None:
+        if moment.exchange != CHOICE or moment.client != owner:
+            return moment.reply
+        sent, roll, said = Choice.decode(moment.reply, 20), Roll.decode(moment.message), State.decode(moment.after).said
+        seed = rubbish(2, size=SEED)
+        return replace(sent, bits=bitmap(drawn(roll, owner, said, seed), roll.ids), seed=seed).encode()
+
+    assert play(federation, trick).excluded == {owner: Fault.CHOICE}
 
 
 @pytest.mark.parametrize("gone", [SHARES, RECEIPT, ANSWERS])

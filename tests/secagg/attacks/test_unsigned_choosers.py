@@ -12,10 +12,12 @@ from folkmoot.secagg.keys import (
     MASK_KEY,
     agreed_on,
     channel_private,
+    choice_seed,
     commitment,
     keys_in,
     mask_private,
     mask_seed,
+    own_digest,
     own_mask_key,
     own_seed,
     pair_purpose,
@@ -51,7 +53,11 @@ class Puppets:
     def body(self, one: int) -> bytes:
         seed, announced = seed_of(one), self.server.announcement.encode()
         keys = public_of(channel_private(seed)), public_of(mask_private(mask_seed(seed)))
-        return b"".join(keys) + commitment(announced, one, own_seed(seed)) + bytes(SIGNATURE)
+        return (
+            b"".join(keys)
+            + commitment(announced, one, own_digest(own_seed(seed)), choice_seed(seed))
+            + bytes(SIGNATURE)
+        )
 
     def secret(self, one: int) -> bytes:
         """That a puppet and the victim agree on for boxes and words."""

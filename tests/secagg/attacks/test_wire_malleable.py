@@ -60,7 +60,7 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
     ),
     "advertisement": st.builds(Advertisement, *HEADS, NUMBER, fixed(32), fixed(32), fixed(32), fixed(64)),
     "roll": st.builds(Roll, *HEADS, st.just(3), st.integers(1, 3), IDS, fixed(4 * FINGERPRINT)),
-    "choice": st.builds(Choice, *HEADS, fixed(2)),
+    "choice": st.builds(Choice, *HEADS, fixed(2), fixed(32), fixed(32)),
     "neighbours": st.builds(Neighbours, *HEADS, listed(Advertisement.SIZE)),
     "boxes": st.builds(Boxes, *HEADS, fixed(16 * TERMS.threshold), listed(BOX + MARKS)),
     "delivery": st.builds(Delivery, *HEADS, listed(DEALT)),
