@@ -282,6 +282,95 @@ def test_a_conversation_is_decided_by_its_seed() -> None:
     assert len(set(conversation(1) + conversation(2))) == 6
 
 
+# Several juries, their sums added up.
+
+
+def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[Sum, list[Ask]]:
+    heard: list[Ask] = []
+
+    def answer(ask: Ask) -> Sum:
+        heard.append(ask)
+        said: Sum = engine(ask)
+        return said
+
+    return drive(server.ask_juries(keyed, size, count, "a jury"), answer), heard
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+@pytest.mark.parametrize("clients", [100, 300])  # of 100, everyone is asked
+@pytest.mark.parametrize("alike", [True, False])
+def test_juries_together_are_one_large_jury(alike: bool, clients: int, dropout: float) -> None:
+    objective = town(clients).reweighted(np.ones(clients)) if alike else town(clients)
+    server, engine = Talk(Population.of(objective), Uniform(3, 1), 5), Simulation(objective, dropout=dropout, seed=1)
+    answer, heard = juries_of(server, engine, 30, 4)
+    whole = server.population.draw(120, key_of(key_of(5, 0), 1))
+    assert whole.everyone == server.cohort.everyone == (clients == 100)
+    parts = [named(ask.cohort, server.population) for ask in heard]
+    ids, times = named(whole, server.population)
+    order = np.argsort(np.concatenate([part[0] for part in parts]))
+    np.testing.assert_array_equal(np.concatenate([part[0] for part in parts])[order], ids)  # everybody once
+    np.testing.assert_array_equal(np.concatenate([part[1] for part in parts])[order], times)
+    np.testing.assert_array_equal(named(server.cohort, server.population)[0], ids)
+    assert len({digest_of(ask.query) for ask in heard}) == 1
+    assert max(ask.cohort.size for ask in heard) <= 30
+    assert [ask.label for ask in heard] == [f"a jury, jury {at + 1} of {len(heard)}" for at in range(len(heard))]
+    assert [ask.number for ask in heard] == list(range(server.rounds))
+    assert (server.cohort.size, answer.asked) == (whole.size, whole.weight)
+    stayed = ids if answer.present is None else ids[answer.present]
+    assert answer.clients == len(stayed)
+    weights = times[np.isin(ids, stayed)]
+    assert answer.count == weights.sum()
+    np.testing.assert_array_equal(answer.total, heard[0].query.total(objective[stayed], stayed, weights))
+    if not dropout:
+        np.testing.assert_array_equal(answer.total, engine(Ask(heard[0].query, whole, "at once", 0)).total)
+        assert server.sample(answer).complete == whole.everyone
+
+
+@pytest.mark.parametrize(("size", "count"), [(None, 3), (10, 1), (1000, 2)])
+def test_what_fits_one_round_is_asked_in_one(size: int | None, count: int) -> None:
+    one, several = talk(), talk()
+    _, heard = juries_of(several, Deaf(0), size, count)
+    engine = Deaf(0)
+    drive(one.ask(keyed, size, "a jury"), engine)
+    assert [digest_of(ask) for ask in heard] == [digest_of(ask) for ask in engine.heard]
+
+
+def test_a_jury_that_said_nothing_is_asked_again() -> None:
+    server = talk()
+    answer, heard = juries_of(server, Deaf(2), 10, 3)
+    assert len({digest_of(ask.cohort) for ask in heard[:3]}) == 1
+    assert [ask.label[-6:] for ask in heard] == ["1 of 3"] * 3 + ["2 of 3", "3 of 3"]
+    assert (answer.count, answer.clients, answer.asked, server.rounds) == (30, 30, 30, 5)
+
+
+def test_others_take_the_place_of_a_jury_that_was_lost() -> None:
+    """Of 1,000 clients 300 are drawn; two juries of 100 are lost after they had sent their answers."""
+    server = talk()
+    answer, heard = juries_of(server, Deaf(2, (0, 1)), 100, 3)
+    asked = [named(ask.cohort, server.population)[0] for ask in heard]
+    assert len(np.unique(np.concatenate(asked))) == 500  # nobody is asked twice
+    np.testing.assert_array_equal(named(server.cohort, server.population)[0], np.sort(np.concatenate(asked[2:])))
+    assert (answer.count, server.sample(answer).draws, server.cohort.everyone) == (300, 300, False)
+
+
+@pytest.mark.parametrize(
+    ("server", "size", "why"),
+    [
+        (talk(), 300, "only 100 others are left"),
+        (talk(), 400, "only 0 others are left"),
+        (Talk(Population(3, 900, np.linspace(1, 2, 900)), Uniform(3, 1), 1), 50, "where weights differ"),
+    ],
+)
+def test_where_no_others_are_left_a_lost_jury_ends_the_run(server: Talk, size: int, why: str) -> None:
+    with pytest.raises(RoundFailed, match=f"^a jury, jury 1 of 3: the round was lost after .*{why}"):
+        juries_of(server, Deaf(1, (0,)), size, 3)
+
+
+def test_three_times_in_a_row_is_enough_for_a_jury() -> None:
+    with pytest.raises(RoundFailed, match=r"^a jury, jury 1 of 3: too few clients answered, 3 times in a row"):
+        juries_of(talk(), Deaf(99), 10, 3)
+
+
 # The simulator.
 
 

@@ -137,7 +137,8 @@ def _view(job: Job) -> View | None:
         return None
     names = loaded.objective.client_names
     n = len(loaded.items.names)
-    told_of = np.argsort(-seen.learned[:n], kind="stable")[:SHOWN]  # by the sum: which items a client likes is its own
+    said = seen.said if job.problem.output.show_client else seen.learned  # by the sum: what a client likes is its own
+    told_of = np.argsort(-said[:n], kind="stable")[:SHOWN]
     return View(
         client=names[seen.client] if names else f"number {seen.client + 1:,}",
         clients=seen.clients,

@@ -51,6 +51,7 @@ METHODS: dict[str, type] = {
     "exhaustive": Exhaustive,
 }
 COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked a round; whole protocols are slow
+HOW_MANY = ("rounds", "cohort", "jury", "juries")
 EXPECTED = 1_000  # answers a round of discrete greedy
 Say = Callable[[str], None]
 
@@ -116,7 +117,7 @@ def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Fed
     """The method that a problem names, with its settings; those that it does not have are refused, or left out."""
     how, kind = problem.method, METHODS[problem.method.name]
     known = {field.name for field in fields(kind)}
-    given = {name: getattr(how, name) for name in ("rounds", "cohort", "jury") if getattr(how, name) is not None}
+    given = {name: getattr(how, name) for name in HOW_MANY if getattr(how, name) is not None}
     given |= problem.settings
     if only_what_fits:
         given = {name: value for name, value in given.items() if name in known}

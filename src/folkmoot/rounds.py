@@ -42,6 +42,12 @@ class Cohort:
         weight = len(ids) if times is None else int(times.sum())
         return cls(frozen(ids), None if times is None else frozen(times), len(ids), weight)
 
+    def dealt(self, size: int, key: int) -> list["Cohort"]:
+        """All clients, in parts of at most so many each, at random and about equally large."""
+        ids, order = ids_of(self), np.random.default_rng(key).permutation(self.size)
+        hands = (np.sort(hand) for hand in np.array_split(order, -(-self.size // size)))
+        return [Cohort.of(ids[hand], None if self.times is None else self.times[hand]) for hand in hands]
+
     def marked(self, ids: Ids) -> Mask | None:
         """Which of the cohort these are, in its order; None: all of it."""
         if len(ids) == self.size:
@@ -306,6 +312,29 @@ def _named(cohort: Cohort, answer: Sum) -> bool:
     return fits and int(answer.present.sum()) == answer.clients
 
 
+def ids_of(cohort: Cohort) -> Ids:
+    """The numbers of all its clients, written out."""
+    return np.arange(cohort.size) if cohort.ids is None else cohort.ids
+
+
+def joined(cohorts: list[Cohort], sums: list[Sum]) -> tuple[Cohort, Sum]:
+    """Cohorts that have nobody in common as one, and the sum of their sums."""
+    ids = np.concatenate([ids_of(one) for one in cohorts])
+    order = np.argsort(ids)
+    times = [one.times for one in cohorts if one.times is not None]
+    present = [
+        np.broadcast_to(True if said.present is None else said.present, one.size)
+        for one, said in zip(cohorts, sums, strict=True)
+    ]
+    return Cohort.of(ids[order], np.concatenate(times)[order] if times else None), Sum(
+        np.sum([said.total for said in sums], axis=0),
+        count=sum(said.count for said in sums),
+        clients=sum(said.clients for said in sums),
+        asked=sum(said.asked for said in sums),
+        present=np.concatenate(present)[order],
+    )
+
+
 class Talk:
     """The server's side of a conversation: whom it asks, and the keys of the coins."""
 
@@ -332,9 +361,51 @@ class Talk:
                 return answer
             if answer.spent:
                 sent = self._spent(size, label, sent)
+        raise self._failed(ask, answer)
+
+    def ask_juries(
+        self, question: Query | Callable[[int], Query], size: int | None, count: int, label: str
+    ) -> Run[Sum]:
+        """Ask `count` juries of `size` clients each, in a round each, and add up their sums.
+
+        They are drawn as one large jury, and stand for everyone as it would: nobody is in two of them. A jury that is
+        lost is asked again if nobody had sent an answer; else others take its place.
+        """
+        if size is None:
+            return (yield from self.ask(question, None, label))
+        key = key_of(self.seed, self.rounds)
+        whole = self.population.draw(count * size, key_of(key, 1))
+        dealt = whole.dealt(size, key_of(key, 2))
+        if len(dealt) == 1:
+            return (yield from self.ask(question, count * size, label))
+        query = question if isinstance(question, Query) else question(key)
+        drawn = ids_of(whole)  # and whoever takes a place
+        juries, sums = list[Cohort](), list[Sum]()
+        for at, jury in enumerate(dealt):
+            self.cohort, part = jury, f"{label}, jury {at + 1} of {len(dealt)}"
+            for _ in range(ATTEMPTS):
+                number, key = self.rounds, key_of(self.seed, self.rounds)
+                self.rounds += 1
+                ask = Ask(query, self.cohort, part, number)
+                answer = yield ask
+                if not answer.lost:
+                    break
+                if answer.spent:
+                    drawn = self._spent(jury.size, part, drawn)
+                    self.cohort = self.population.draw(jury.size, key_of(key, 1), without=drawn)
+            else:
+                raise self._failed(ask, answer)
+            juries.append(self.cohort)
+            sums.append(answer)
+            drawn = drawn if self.cohort is jury else np.union1d(drawn, ids_of(self.cohort))
+        cohort, answer = joined(juries, sums)
+        self.cohort = replace(cohort, everyone=whole.everyone)
+        return answer
+
+    def _failed(self, ask: Ask, answer: Sum) -> RoundFailed:
         again = "" if answer.spent else "; a stored run can be resumed when more are there"
-        raise RoundFailed(
-            f"{label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "
+        return RoundFailed(
+            f"{ask.label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "
             f"{ask.cohort.size:,}){again}"
         )
 

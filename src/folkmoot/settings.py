@@ -82,6 +82,11 @@ class How:
         "Clients asked in a round; 1,000 unless given (100 if secure is real).", None, example="1000"
     )
     jury: int | None = setting("Clients who score what was found; 40 cohorts (if real: 200).", None, example="40000")
+    juries: int | None = setting(
+        "Juries, a round each, that say together how good the answer is; one for its value, one for its bound.",
+        None,
+        example="5",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,7 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCG(roundings=-1), "roundings: needs"),
     (lambda: FedCG(polish=-1), "polish: needs"),
     (lambda: FedCG(jury=0), "jury: needs"),
+    (lambda: FedCG(juries=0), "juries: needs a whole number of at least 1"),
     (lambda: FedCG(range_from="nobody"), 'range_from: needs "everyone" or "jury"'),  # type: ignore[arg-type]
     (lambda: FedCG(clip=0.0), "clip: needs"),
     (lambda: FedCG(clip=1.5), "clip: needs"),

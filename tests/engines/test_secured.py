@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from folkmoot import (
+    Auto,
     DiscreteGreedy,
     FacilityLocation,
     FedCG,
@@ -70,6 +71,18 @@ def test_sums_and_result_are_those_of_the_ideal(name: str, dropout: dict[str, An
         np.testing.assert_array_equal(one.total, other.total)
         assert (one.count, one.clients, one.asked, one.lost) == (other.count, other.clients, other.asked, other.lost)
         assert one.same(other)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_juries_add_up_to_the_ideal(dropout: float) -> None:
+    objective, terms = crowd(60), Policy(fewest=3, dropout=0.3)
+    method = Auto(20, 2, jury=20, juries=2, polish=0)
+    engines = [Heard(Simulation(objective, secure, dropout=dropout, policy=terms)) for secure in ("real", "ideal")]
+    found, expected = (solve(objective, 2, method, engine=engine, seed=5) for engine in engines)
+    assert replace(found, seconds=0) == replace(expected, seconds=0)
+    assert found.estimate is not None
+    assert found.estimate.clients == sum(one.clients for one in engines[0].sums[-2:]) <= 40
+    assert all(one.same(other) for one, other in zip(engines[0].sums, engines[1].sums, strict=True))
 
 
 def test_clients_that_count_several_times() -> None:

@@ -32,6 +32,7 @@ from folkmoot.queries import (
     LocalBase,
     LocalWalk,
     Magnitude,
+    Pair,
     Participation,
     Query,
     Ranges,
@@ -267,6 +268,11 @@ def appraisal(objective: Objective) -> Query:
     return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, key=KEY)
 
 
+def pair(objective: Objective) -> Query:
+    """What both the bound and the appraisal need."""
+    return Pair(first=gradient(20, stochastic=False)(objective), second=appraisal(objective))
+
+
 def shards(*, deal: bool, items: Ids | None = None) -> Maker:
     """The party is the shard: what holds of clients alone does not hold of these."""
     return lambda objective: ShardBase(
@@ -312,6 +318,7 @@ KINDS: dict[str, Maker] = {
     "magnitude": magnitude,
     "values": values,
     "appraisal": appraisal,
+    "bound and appraisal": pair,
 }
 BY_TIMES = {
     "gains, uniform chance",
@@ -323,6 +330,7 @@ BY_TIMES = {
     "gains and value, uniform chance",
     "importance",
     "appraisal",
+    "bound and appraisal",
 }  # whose numbers are not `times` what one would answer
 GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
 SHARDS: dict[str, Maker] = {

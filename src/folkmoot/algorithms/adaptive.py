@@ -84,7 +84,8 @@ class AdaptiveSequencing(Federated):
             scores = yield from scored(problem, sets, "scoring drafts")
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
-        return Chosen(best, self._promise(problem, looks) if complete else None, order)
+        merit = looks[-1].at_wide(matroid.n_items)
+        return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
 
     def _last(
         self, problem: Problem, plan: "Plan", looks: list[Look], doubt: float, known: Look | None

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from folkmoot.algorithms.problem import Problem, in_order
+from folkmoot.algorithms.problem import Problem, in_order, layered
 from folkmoot.certificate import bound_from_gains
 from folkmoot.coding import key_of
 from folkmoot.confidence import Tail
 from folkmoot.queries.gradient import Gradient
+from folkmoot.queries.pair import Pair
 from folkmoot.queries.query import FINE_BITS
 from folkmoot.queries.values import LIMIT, Appraisal, asked_about
 from folkmoot.result import Estimate
@@ -19,6 +20,7 @@ from folkmoot.sets import Array, Ids, Mask, indicator
 MOST_LOOKS = 3  # points from which the bound is looked at
 WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
 BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
+ASIDE, LAYERS = 0.1, 3  # or so far from the set to so many bases beside it
 SPENT = (0.9, 0.1)  # of what confidence leaves, by the answer and by popularity, which may take its place
 RANDOM_BASES = 8  # whose mean is shown as "random"
 
@@ -41,7 +43,7 @@ class Appraised(NamedTuple):
 
 
 def appraised(
-    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, *, doubt: bool
+    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
 ) -> Run[Appraised]:
     """How good the answer is, from a last cohort that scores little but it: its score is not the best of many.
 
@@ -49,6 +51,9 @@ def appraised(
     worse; both are given an interval then, and share what confidence leaves. Half of that goes to each end of an
     interval, and the bound's half is shared by the ways that lead to one. `order`: all items, in which what each adds
     to those before it is told.
+
+    Where several juries are asked, they look at the bound from y in the same answers. What both say is not independent
+    then; that each may be wrong with its own probability holds all the same.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
     n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
@@ -63,9 +68,18 @@ def appraised(
         return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
 
     last, key = question(0), key_of(talk.seed, -10)
-    answer = yield from talk.ask(question, problem.jury, "appraisal")
-    sample, means = talk.sample(answer), last.mean(answer.total, answer.count)
-    *worth, everything = last.histograms(answer.total)
+    if problem.juries is None:
+        answer = yield from talk.ask(question, problem.jury, "appraisal")
+        total = answer.total
+    else:
+        bound = gradient_at(problem, y)
+        answer = yield from talk.ask_juries(
+            lambda key: Pair(first=bound, second=question(key)), problem.jury, problem.juries, "bound and appraisal"
+        )
+        gradients, total = Pair(first=bound, second=last).split(answer.total)
+        looks = [*looks, look_of(problem, bound, gradients, answer.count, talk.sample(answer))]
+    sample, means = talk.sample(answer), last.mean(total, answer.count)
+    *worth, everything = last.histograms(total)
     best = int(doubt and means[1] > means[0])
     value, alpha = float(means[best]), 1 - confidence
     low, high = sample.interval(value, last.grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), key)
@@ -75,7 +89,7 @@ def appraised(
     nothing = tail.top == 0 or (sample.complete and mean == 0)  # nobody gains anything, for certain
     least = 0.0 if nothing else ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
     bound_high = min(highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
-    clipped = max(ranges.clipped, last.cut(answer.total, answer.count))
+    clipped = max(ranges.clipped, last.cut(total, answer.count))
     known = (ranges.public or ranges.surveyed) and not clipped
     estimate = Estimate(
         value=value,
@@ -129,17 +143,42 @@ def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
     return np.minimum(BETWEEN * (x + at_set), 1.0)
 
 
+def beside(problem: Problem, chosen: Mask, gains: Array | None) -> Array:
+    """A point on the way from the set to bases of what gains most beside it: with a little of each, all gain less, and
+    the bound is lower than at the set. The set itself where that is not known or gradients are sampled.
+    """
+    y = chosen.astype(np.float64)
+    if gains is None or not problem.talk.population.closed_form:
+        return y
+    order, rank = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -11)), problem.matroid.rank
+    some = layered(problem.matroid, order, LAYERS * rank)
+    some = some[~chosen[some]]
+    y *= 1 - ASIDE
+    y[some] = min(ASIDE * rank / max(len(some), 1), 1.0)
+    return y
+
+
 def look_from(problem: Problem, y: Array) -> Run[Look]:
+    """A look from y, as one jury says."""
+    question = gradient_at(problem, y)
+    answer = yield from problem.talk.ask(question, problem.jury, "bound, all items")
+    return look_of(problem, question, answer.total, answer.count, problem.talk.sample(answer))
+
+
+def gradient_at(problem: Problem, y: Array) -> Gradient:
+    """The question of a look."""
+    ranges = problem.ranges
+    return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+
+
+def look_of(problem: Problem, question: Gradient, total: Ids, count: int, sample: Sample) -> Look:
     """What no allowed set is worth more than, from one sum over the gradients at y of all items.
 
     For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That
     holds for the mean over any clients, and so for those who are asked.
     """
-    talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + talk.population.slack)
-    plain = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
-    answer = yield from talk.ask(plain, problem.jury, "bound, all items")
-    gradient = plain.mean(answer.total, answer.count)
-    value = plain.value(answer.total, answer.count)
-    bound = bound_from_gains(value, (1.0 - y) * gradient, matroid) + lost
-    return Look(gradient, bound, talk.sample(answer))
+    matroid, ranges = problem.matroid, problem.ranges
+    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + problem.talk.population.slack)
+    gradient = question.mean(total, count)
+    bound = bound_from_gains(question.value(total, count), (1.0 - question.x) * gradient, matroid) + lost
+    return Look(gradient, bound, sample)

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 import folkmoot.rounding as rounding
-from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, appraised, look_from, near, popular_base
+from folkmoot.algorithms.appraisal import MOST_LOOKS, Appraised, Look, appraised, beside, look_from, near, popular_base
 from folkmoot.algorithms.polish import polished, scored
-from folkmoot.algorithms.problem import Found, Point, Problem, in_order, shortlisted, singleton_means
+from folkmoot.algorithms.problem import Chosen, Found, Point, Problem, in_order, shortlisted, singleton_means
 from folkmoot.coding import key_of
 from folkmoot.errors import InputError
 from folkmoot.guarantee import Promise
@@ -46,8 +46,10 @@ class Federated(ABC):
 
     shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
     roundings: how many pipage draws are scored beside the top of x. polish: at most so many rounds of best swaps.
-    jury: clients who score (None: 40 cohorts, or everyone). range_from: whom to ask how large values are, unless the
-    objective knows (`most`); only "everyone" leads to bounds, since a few clients unasked may hold nearly all value.
+    jury: clients who score (None: 40 cohorts, or everyone). juries: so many juries, a round each, say together how good
+    the answer is, its value and its bound in one question (None: two questions, to one jury each). range_from: whom
+    to ask how large values are, unless the objective knows (`most`); only "everyone" leads to bounds, since a few
+    clients unasked may hold nearly all value.
     clip: share of clients whose values must fit the public range whole. confidence: of the estimate.
     """
 
@@ -55,6 +57,7 @@ class Federated(ABC):
     roundings: int = 31
     polish: int = 4
     jury: int | None = None
+    juries: int | None = None
     range_from: Literal["everyone", "jury"] = "everyone"
     clip: float = 1.0
     confidence: float = 0.95
@@ -91,7 +94,8 @@ class Federated(ABC):
 
     def planned(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
-        return 2 + self.searching(matroid) + 1 + self.polish + MOST_LOOKS + 1
+        last = MOST_LOOKS + 1 if self.juries is None else (self.polish > 0) + self.juries
+        return 2 + self.searching(matroid) + 1 + self.polish + last
 
     @abstractmethod
     def searching(self, matroid: Matroid) -> int:
@@ -110,6 +114,8 @@ class Federated(ABC):
         as_count(self.polish, "polish", least=0)
         if self.jury is not None:
             as_count(self.jury, "jury")
+        if self.juries is not None:
+            as_count(self.juries, "juries")
         if self.range_from not in ("everyone", "jury"):
             raise InputError(f'range_from: needs "everyone" or "jury", got {self.range_from!r}')
         if not 0 < as_number(self.clip, "clip") <= 1:
@@ -122,7 +128,7 @@ class Federated(ABC):
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
         ranges = yield from self._ranges(talk, jury)
         alone = yield from singleton_means(talk, ranges, jury)
-        problem = Problem(talk, ranges, jury, alone, jurors=self.jurors(talk, ranges, jury))
+        problem = Problem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
         if self.shortlist is not None:
             problem = replace(problem, items=shortlisted(problem, self.shortlist))
         found = yield from self.search(problem)
@@ -132,16 +138,21 @@ class Federated(ABC):
         if len(candidates) > 1:
             scores = yield from scored(problem, candidates, "scoring roundings")
             first = candidates[int(scores.argmax())]
-        looks = [(yield from look_from(problem, near(problem, first, x)))]
-        popular = popular_base(problem)
-        chosen = yield from polished(problem, first, looks[0].gradient, self.polish, [popular])
-        further = [] if (chosen == first).all() else [near(problem, chosen, x)]
+        looks, chosen = list[Look](), first
+        if self.juries is None or self.polish:
+            looks = [(yield from look_from(problem, near(problem, first, x)))]
+            rivals = [popular_base(problem)]
+            chosen = yield from polished(problem, first, looks[0].gradient, self.polish, rivals)
+        y = near(problem, chosen, x)
+        if self.juries is not None and isinstance(found, Chosen):
+            y = beside(problem, chosen, looks[0].gradient if looks else found.merit)
+        further = [] if self.juries is not None or (chosen == first).all() else [y]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
-        for y in further:
-            looks.append((yield from look_from(problem, y)))
+        for point in further:
+            looks.append((yield from look_from(problem, point)))
         order, doubt = self._order(problem, found), self.polish > 0
-        worth = yield from appraised(problem, chosen, order, looks, self.confidence, doubt=doubt)
+        worth = yield from appraised(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
         covered = self.shortlist is None and talk.population.closed_form
         return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
 

@@ -24,6 +24,7 @@ class Problem:
     jury: int | None
     singletons: Array  # what each item is worth alone, as the jury says
     items: Ids | None = None  # the shortlist; None: all items
+    juries: int | None = None  # so many say together how good the answer is; None: one its bound, another its value
     jurors: Participation | None = None  # who compares sets, where clients decide that by coins; None: a jury is drawn
 
     @property
@@ -55,6 +56,7 @@ class Chosen:
     members: Mask
     promise: Promise | None
     order: Ids  # as they were taken
+    merit: Array | None = None  # what items looked worth beside the set, as last known
 
 
 Found = Point | Chosen

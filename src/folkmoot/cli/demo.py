@@ -10,6 +10,8 @@ from folkmoot.cli.show import Json
 from folkmoot.errors import InputError
 
 MOST_PEOPLE = 1_000_000
+ASKED, JURIES, CORRUPT = 300, 5, 0.05
+ROUNDS = 12, 24  # of the search, at least and at most: one for each clinic
 TITLE = "Where should {clinics} clinics stand so that {people:,} people are close, if nobody tells us where they live?"
 
 
@@ -42,11 +44,14 @@ def demo(
         drawn(place, people, seed)
     problem = place / "problem.toml"
     title = TITLE.format(clinics=clinics, people=people)
-    write(problem, PROBLEM.format(title=title, clinics=clinics, seed=seed, credit=CREDIT))
+    rounds = min(max(clinics, ROUNDS[0]), ROUNDS[1])
+    numbers = {"asked": ASKED, "juries": JURIES, "corrupt": CORRUPT, "rounds": rounds}
+    write(problem, PROBLEM.format(title=title, clinics=clinics, seed=seed, credit=CREDIT, **numbers))
     if not as_json:
         console().print(
-            f"{people:,} people, {len(places())} towns of Italy. 100 or 200 people are asked at a time, and only "
-            "their sum is learned: every byte of secure aggregation, against a malicious server."
+            f"{people:,} people, {len(places())} towns of Italy. {'' if people > JURIES * ASKED else 'Up to '}{ASKED} "
+            "people are asked at a time, and only their sum is learned: every byte of secure aggregation, against a "
+            f"malicious server with {CORRUPT:.0%} of the people on its side."
         )
     asked = read(problem, {"output": {"folder": str(place / "run")}})
     run, story = begun(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
@@ -70,13 +75,15 @@ count = {clinics}
 
 [method]
 name = "auto"              # one clinic after the other, each where it helps most
-cohort = 100               # people who are asked in a round
-rounds = 24                # two for each clinic
-jury = 200                 # people who score what was found
-polish = 3                 # rounds in which they may swap one clinic for another
+cohort = {asked}               # people who are asked in a round
+rounds = {rounds}                # of the search
+jury = {asked}                 # people who score what was found
+juries = {juries}                 # so many juries say together how good it is
+polish = 0                 # no rounds in which they may swap one clinic for another
 
 [privacy]
 secure = "real"            # every byte of secure aggregation, against a malicious server
+corrupt = {corrupt}             # share of the people who may work for it
 
 [output]
 title = "{title}"

@@ -7,6 +7,7 @@ from folkmoot.queries.gains import Gains, Importance, Singletons
 from folkmoot.queries.gradient import Gradient, Votes
 from folkmoot.queries.local import LocalBase, LocalWalk, ShardBase
 from folkmoot.queries.magnitude import Magnitude, Ranges
+from folkmoot.queries.pair import Pair
 from folkmoot.queries.participation import Participation
 from folkmoot.queries.query import Query
 from folkmoot.queries.values import Appraisal, Values
@@ -22,6 +23,7 @@ __all__ = [
     "LocalBase",
     "LocalWalk",
     "Magnitude",
+    "Pair",
     "Participation",
     "Query",
     "Ranges",
