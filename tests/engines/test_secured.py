@@ -85,6 +85,22 @@ def test_juries_add_up_to_the_ideal(dropout: float) -> None:
     assert all(one.same(other) for one, other in zip(engines[0].sums, engines[1].sums, strict=True))
 
 
+def test_an_engine_serves_one_run_after_another() -> None:
+    """The same questions to the same clients: in a simulation each run has clients who have answered nothing yet."""
+    objective = crowd(16)
+    engine = Simulation(objective, "real", policy=Policy(fewest=3))
+    runs = [solve(objective, 2, METHODS["gradient"], engine=engine, seed=5) for _ in range(2)]
+    assert replace(runs[0], seconds=0) == replace(runs[1], seconds=0)
+
+
+def test_within_a_run_nobody_answers_the_same_question_twice() -> None:
+    objective = crowd(16)
+    engine = Simulation(objective, "real", policy=Policy(fewest=3))
+    assert not engine(everyone(objective, gradient(12), 0)).lost
+    again = engine(everyone(objective, gradient(12), 1))
+    assert (again.lost, again.spent) == (True, False)
+
+
 def test_clients_that_count_several_times() -> None:
     weights = np.random.default_rng(1).integers(1, 5, 30)
     objective = crowd(30, weights=weights)

@@ -55,6 +55,7 @@ class SecureRounds:
         self.seed, self.policy, self.witness = seed, policy, witness
         self.written_out = False  # after a sketch that did not decode, the next vector is
         self.states: dict[int, State] = {}  # what clients have stored: with their ledgers, from round to round
+        self.last = -1  # the round asked last
 
     def check(self, clients: int) -> None:
         """Refuse what could never work, before anyone is asked."""
@@ -78,6 +79,9 @@ class SecureRounds:
 
         gone = there.vanishes(self.seed, ask.number)
         watch = None if self.witness is None else self.witness.watching(ask, announcement, speakers, rows)
+        if ask.number <= self.last:  # another run begins, with clients who have answered nothing yet
+            self.states = {}
+        self.last = ask.number
         states = {one: self.states.get(one, State()) for one in members}
         try:
             result = aggregate(
