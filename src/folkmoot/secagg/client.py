@@ -43,6 +43,8 @@ from folkmoot.secagg.keys import (
     channel_private,
     choice_seed,
     commitment,
+    complaint,
+    consented,
     edge_purpose,
     fingerprint,
     keys_in,
@@ -77,11 +79,12 @@ from folkmoot.secagg.messages import (
     Unmasking,
     kind_of,
 )
+from folkmoot.secagg.neighbours import drawn
 from folkmoot.secagg.packing import packed
 from folkmoot.secagg.parameters import is_safe, part_of
-from folkmoot.secagg.primitives import KEY, SEED, TAG, digest, is_signed, public_of, signed, spread, tag
+from folkmoot.secagg.primitives import KEY, SEED, TAG, is_signed, public_of, signed, spread, tag
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, U64, Malformed, bitmap, marked
+from folkmoot.secagg.wire import U32, Malformed, bitmap, marked
 from folkmoot.secagg.work import Work
 
 Random = Callable[[int], bytes]
@@ -206,23 +209,6 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
         refuse("degree and threshold are too small for what this client wants to withstand")
 
 
-def drawn(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
-    """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
-    Nor can the client: it has committed to the seed, and the roll has the keys of all others in it.
-
-    A 64-bit number modulo at most 2^22: none is likelier than it should be by a factor of more than 1 + 2^-42, so that
-    what is unlikely stays so.
-    """
-    others = roll.ids[roll.ids != client]
-    coins = spread(seed, U64.size * roll.degree, "choice", state)
-    places: set[int] = set()
-    tops = range(len(others) - roll.degree, len(others))
-    for top, (coin,) in zip(tops, U64.iter_unpack(coins), strict=True):
-        place = coin % (top + 1)
-        places.add(top if place in places else place)
-    return set(others[list(places)].tolist())
-
-
 def share(turn: Turn) -> tuple[State, bytes]:
     """Neighbours → Boxes."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
@@ -329,11 +315,6 @@ def on_their_lines(items: list[Dealt], held: dict[int, bytes]) -> list[bool]:
     return list((fits[0::2] & fits[1::2]).tolist())
 
 
-def complaint(state: bytes, dealer: int, holder: int, case: bytes) -> tuple[str, bytes, bytes, bytes, bytes]:
-    """What a holder signs who complains: who deals, and what it was given."""
-    return ("complaint", state, U32.pack(dealer), U32.pack(holder), case)
-
-
 def answer_complaints(turn: Turn) -> tuple[State, bytes]:
     """Accusations → Answers. Who was given what this client dealt, and complains all the same, works for the server:
     its shares are no secret.
@@ -427,11 +408,6 @@ def consent(turn: Turn) -> tuple[State, bytes]:
     words = {one: tag(keys[CHECK:], said) for one, keys in now.dealers.items() if one in alive}
     reply = Consent(announcement.session, announcement.round, words)
     return replace(now, stage=Stage.CONSENTED, survivors=shown.bits), reply.encode()
-
-
-def consented(state: bytes, survivors: bytes) -> bytes:
-    """What neighbours vouch for to each other before anything is opened."""
-    return digest(b"consent", state, survivors)
 
 
 def unmask(turn: Turn) -> tuple[State, bytes]:

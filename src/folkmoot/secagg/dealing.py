@@ -61,9 +61,8 @@ def polynomials(secret: bytes, threshold: int, coins: bytes) -> Numbers:
 
 def mark(state: bytes, dealer: int, holder: int, content: bytes) -> bytes:
     """Both marks of what is in a box."""
-    head = state + U32.pack(dealer) + U32.pack(holder)
     own, masking = content[:SHARE], content[SHARE:]
-    return sha256(b"own" + head + own).digest()[:MARK] + sha256(b"mask" + head + masking).digest()[:MARK]
+    return mark_of(OWN, state, dealer, holder, own) + mark_of(MASKING, state, dealer, holder, masking)
 
 
 def mark_of(which: int, state: bytes, dealer: int, holder: int, share: bytes) -> bytes:

@@ -88,3 +88,13 @@ def own_mask_key(seed: bytes, state: bytes) -> bytes:
 def sketch_seed(state: bytes) -> bytes:
     """Fixed once everybody's keys are; whoever answers knows it by then."""
     return digest(b"sketch", state)
+
+
+def complaint(state: bytes, dealer: int, holder: int, case: bytes) -> tuple[str, bytes, bytes, bytes, bytes]:
+    """What a holder signs who complains: who deals, and what it was given."""
+    return ("complaint", state, U32.pack(dealer), U32.pack(holder), case)
+
+
+def consented(state: bytes, survivors: bytes) -> bytes:
+    """What neighbours vouch for to each other before anything is opened."""
+    return digest(b"consent", state, survivors)

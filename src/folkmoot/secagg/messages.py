@@ -4,9 +4,9 @@ Every message starts with the protocol's name and version, its kind, the session
 another time or place is not taken for one of here and now. There is one way to write each.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -68,6 +68,24 @@ class Bits(Message):
         bits = reader.take(bitmap_size(clients))
         reader.end()
         return cls(session, number, bits)
+
+
+@dataclass(frozen=True)
+class Listed(Message):
+    """So many bytes for each of some clients; the field that a subclass adds."""
+
+    entry: ClassVar[int]
+
+    def encode(self) -> bytes:
+        return self.head() + by_client(getattr(self, fields(self)[-1].name))
+
+    @classmethod
+    def decode(cls, data: bytes, most: int) -> Self:
+        reader, session, number = cls.opened(data)
+        entries = reader.by_client(cls.entry, most)
+        reader.end()
+        made: Self = cast(Any, cls)(session, number, entries)
+        return made
 
 
 @dataclass(frozen=True)
@@ -234,21 +252,12 @@ class Choice(Bits):
 
 
 @dataclass(frozen=True)
-class Neighbours(Message):
+class Neighbours(Listed):
     """5. Server to client: the advertisements of the neighbours that it chose."""
 
     kind = 5
+    entry = Advertisement.SIZE
     adverts: dict[int, bytes]  # what each says after its number
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.adverts)
-
-    @classmethod
-    def decode(cls, data: bytes, degree: int) -> "Neighbours":
-        reader, session, number = cls.opened(data)
-        adverts = reader.by_client(Advertisement.SIZE, degree)
-        reader.end()
-        return cls(session, number, adverts)
 
 
 @dataclass(frozen=True)
@@ -297,38 +306,20 @@ DEALT = KEYS + BOX + MARKS + VALUES + CHALLENGE
 
 
 @dataclass(frozen=True)
-class Delivery(Message):
+class Delivery(Listed):
     """7. Server to client: what others dealt to it."""
 
     kind = 7
+    entry = DEALT
     dealt: dict[int, bytes]  # by dealer
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.dealt)
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> "Delivery":
-        reader, session, number = cls.opened(data)
-        dealt = reader.by_client(DEALT, clients)
-        reader.end()
-        return cls(session, number, dealt)
 
 
 @dataclass(frozen=True)
-class Signatures(Message):
+class Signatures(Listed):
     """A signature for each of some clients."""
 
+    entry = SIGNATURE
     signatures: dict[int, bytes]
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.signatures)
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> Self:
-        reader, session, number = cls.opened(data)
-        signatures = reader.by_client(SIGNATURE, clients)
-        reader.end()
-        return cls(session, number, signatures)
 
 
 class Complaints(Signatures):
@@ -344,21 +335,12 @@ class Accusations(Signatures):
 
 
 @dataclass(frozen=True)
-class Answers(Message):
+class Answers(Listed):
     """10. Client to server: what it dealt to those who complained, in the open: they have it, or are corrupt."""
 
     kind = 10
+    entry = CONTENT
     contents: dict[int, bytes]  # by holder
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.contents)
-
-    @classmethod
-    def decode(cls, data: bytes, degree: int) -> "Answers":
-        reader, session, number = cls.opened(data)
-        contents = reader.by_client(CONTENT, degree)
-        reader.end()
-        return cls(session, number, contents)
 
 
 class Sharers(Bits):
@@ -397,21 +379,12 @@ class Survivors(Bits):
 
 
 @dataclass(frozen=True)
-class Consent(Message):
+class Consent(Listed):
     """14. Client to server: its word for who is in the sum, to each neighbour whose shares it holds."""
 
     kind = 14
+    entry = TAG
     words: dict[int, bytes]  # by dealer
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.words)
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> "Consent":
-        reader, session, number = cls.opened(data)
-        words = reader.by_client(TAG, clients)
-        reader.end()
-        return cls(session, number, words)
 
 
 @dataclass(frozen=True)
@@ -436,23 +409,14 @@ class Consents(Message):
 
 
 @dataclass(frozen=True)
-class Unmasking(Message):
+class Unmasking(Listed):
     """16. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
     arrived, of its mask key's seed if not. Never both.
     """
 
     kind = 16
+    entry = SHARE
     shares: dict[int, bytes]  # by owner
-
-    def encode(self) -> bytes:
-        return self.head() + by_client(self.shares)
-
-    @classmethod
-    def decode(cls, data: bytes, clients: int) -> "Unmasking":
-        reader, session, number = cls.opened(data)
-        shares = reader.by_client(SHARE, clients)
-        reader.end()
-        return cls(session, number, shares)
 
 
 def masked_vector(data: bytes, announcement: Announcement) -> bytes | memoryview:

@@ -23,7 +23,9 @@ class Dealer:
 
 
 class Recovery:
-    """`given`: by holder, what it gave back. `shown`: by owner and holder, both shares where the owner showed them."""
+    """`given`: by holder, what it gave back. `shown`: by owner and holder, both shares where the owner showed them.
+    `excluded`: where those who gave or dealt something else are written down.
+    """
 
     def __init__(
         self,
@@ -34,10 +36,10 @@ class Recovery:
         dealers: dict[int, Dealer],
         given: dict[int, dict[int, bytes]],
         shown: dict[int, dict[int, bytes]],
+        excluded: dict[int, Fault],
     ) -> None:
         self.said, self.threshold, self.adverts, self.digests = said, threshold, adverts, digests
-        self.dealers, self.given, self.shown = dealers, given, shown
-        self.excluded: dict[int, Fault] = {}
+        self.dealers, self.given, self.shown, self.excluded = dealers, given, shown, excluded
 
     def own_seed(self, owner: int) -> bytes:
         """Of an own mask; it must match what its client committed to."""

@@ -15,13 +15,13 @@ import numpy as np
 
 from folkmoot.errors import InputError
 from folkmoot.kernels import on_threads, thread_count
-from folkmoot.secagg.client import complaint, drawn
 from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import (
     MASK_KEY,
     agreed_on,
     commitment,
+    complaint,
     keys_in,
     mask_private,
     own_mask_key,
@@ -51,6 +51,7 @@ from folkmoot.secagg.messages import (
     Survivors,
     Unmasking,
 )
+from folkmoot.secagg.neighbours import drawn
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
@@ -94,11 +95,11 @@ def serve(
     chosen = desk.protection(len(adverts))
     order = np.array(list(adverts), dtype=np.int64)
     prints = b"".join(advert.fingerprint() for advert in adverts.values())
-    roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints).encode()
-    state = said(desk.announced, roll)
+    roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints)
+    state = said(desk.announced, roll.encode())
 
-    inbox = yield dict.fromkeys(adverts, roll)
-    graph, digests = desk.read_choices(Roll.decode(roll), state, adverts, inbox)
+    inbox = yield dict.fromkeys(adverts, roll.encode())
+    graph, digests = desk.read_choices(roll, state, adverts, inbox)
     bodies = {one: advert.body() for one, advert in adverts.items()}
 
     inbox = yield {
@@ -143,8 +144,7 @@ def serve(
     given = desk.read(inbox, consents, lambda data: Unmasking.decode(data, len(order)))
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
-    recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown)
-    recovery.excluded = desk.excluded
+    recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, desk.excluded)
     add_masks(total, *masks_left(recovery, alive, agreed_state))
     excluded = dict(sorted(desk.excluded.items()))
     return Aggregate(decoded(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)

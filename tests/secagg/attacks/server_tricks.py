@@ -11,12 +11,14 @@ import pytest
 
 from folkmoot.errors import FolkmootError
 from folkmoot.secagg import client as client_side
-from folkmoot.secagg.client import Answer, Refused, complaint, consented, drawn, step
+from folkmoot.secagg.client import Answer, Refused, step
 from folkmoot.secagg.dealing import challenge_of, values_of
 from folkmoot.secagg.keys import (
     MASK_KEY,
     agreed_on,
     channel_private,
+    complaint,
+    consented,
     keys_in,
     mask_private,
     own_mask_key,
@@ -44,6 +46,7 @@ from folkmoot.secagg.messages import (
     Unmasking,
     kind_of,
 )
+from folkmoot.secagg.neighbours import drawn
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.primitives import TAG, agreed, keyed, signed, tag
 from folkmoot.secagg.recovery import Dealer, Recovery
@@ -328,7 +331,7 @@ class EvilServer:
         """Of both kinds of seeds: a mark says which kind a share is of."""
         clients, choices = len(self.roll.ids), self.replies[CHOICE]
         digests = {one: Choice.decode(data, clients).own_digest for one, data in choices.items()}
-        return Recovery(self.said, self.roll.threshold, self.adverts, digests, self.dealers, held, {})
+        return Recovery(self.said, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
 
     def bare(
         self, vectors: Mapping[int, Masked], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from folkmoot.secagg.client import complaint
 from folkmoot.secagg.dealing import MARK, SHARE, VALUES
+from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Dealt
 from folkmoot.secagg.primitives import SIGNATURE, signed
 from folkmoot.secagg.shamir import PRIME

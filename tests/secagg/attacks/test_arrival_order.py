@@ -6,7 +6,7 @@ replies give the same messages and the same sum, to the byte.
 import numpy as np
 import pytest
 
-from folkmoot.secagg.client import complaint
+from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Complaints, Dealt, Delivery
 from folkmoot.secagg.primitives import signed

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from folkmoot.secagg.client import Refused, complaint, step
+from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.dealing import SHARE, VALUES
+from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.messages import Accusations, Answers, Complaints, Dealt, Delivery, Masked
 from folkmoot.secagg.primitives import signed
 from folkmoot.secagg.server import Aggregate

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from folkmoot.secagg.client import consented
+from folkmoot.secagg.keys import consented
 from folkmoot.secagg.messages import Consents, Masked
 from folkmoot.secagg.primitives import SIGNATURE, TAG, signed, tag
 from folkmoot.secagg.state import State

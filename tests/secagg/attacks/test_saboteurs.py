@@ -13,10 +13,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from folkmoot.secagg.client import complaint, drawn
 from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
 from folkmoot.secagg.faults import AggregationFailed, Fault
-from folkmoot.secagg.keys import mask_seed
+from folkmoot.secagg.keys import complaint, mask_seed
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import (
     BOX,
@@ -32,6 +31,7 @@ from folkmoot.secagg.messages import (
     Roll,
     Unmasking,
 )
+from folkmoot.secagg.neighbours import drawn
 from folkmoot.secagg.parameters import part_of
 from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, signed
 from folkmoot.secagg.shamir import PRIME

@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from folkmoot.errors import InputError
-from folkmoot.secagg.client import Refused, complaint, step
+from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.faults import AggregationFailed, Fault
+from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import (
