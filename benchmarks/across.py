@@ -11,7 +11,7 @@ from benchmarks.families import BREAKERS, FAMILIES, FULL_DEMO, Family
 from benchmarks.instances import Missing
 from benchmarks.quality import NAMES, Mean, instances
 from benchmarks.table import Floor, show
-from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.federated.method import Federated
 
 SEEDS = range(12)
 SETTINGS = ((100, 200), (1_000, None))  # cohort, jury (None: 40 cohorts)

@@ -13,7 +13,7 @@ import numpy as np
 import folkmoot as fm
 from benchmarks.instances import crowd
 from benchmarks.table import Floor, show
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
 
 SEEDS = 400
 CLIENTS, ITEMS, K = 5_000, 30, 3

@@ -19,7 +19,7 @@ from scipy import sparse
 import folkmoot as fm
 from benchmarks.instances import HERE, Matrix, Missing, heavy
 from folkmoot.demo import homes, places
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
 
 K = 20
 CLIENTS = 20_000

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import folkmoot as fm
 from benchmarks.instances import Matrix, Missing, movielens_1m, ratings
 from benchmarks.table import Floor, show
-from folkmoot.kernels import kernel, on_threads
+from folkmoot.foundation.kernels import kernel, on_threads
 
 COPIES = 128
 

@@ -15,9 +15,9 @@ from benchmarks.gradient import fastest, read, words_of
 from benchmarks.instances import HERE, crowd
 from benchmarks.memory import peak
 from benchmarks.table import Floor, show
-from folkmoot.queries import Gradient
-from folkmoot.rounds import Ask
-from folkmoot.sets import Array
+from folkmoot.conversation.rounds import Ask
+from folkmoot.foundation.sets import Array
+from folkmoot.questions import Gradient
 
 CLIENTS, ITEMS, RATED, K = 1_000_000, 10_000, 100, 20
 TURNS = 15

@@ -11,7 +11,7 @@ import numpy as np
 import folkmoot as fm
 from benchmarks.instances import Missing, favourites, first_genres, five_stars, heavy, movielens_1m
 from benchmarks.table import Floor, show
-from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.federated.method import Federated
 
 K = 20
 SEEDS = range(12)

@@ -16,7 +16,8 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
-from folkmoot.kernels import on_threads, thread_count, threads
+from folkmoot.foundation.kernels import on_threads, thread_count, threads
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Aggregate, Announcement, Member, Parameters, Policy, aggregate, choose, serve, shamir
 from folkmoot.secagg.keys import own_mask_key, pair_purpose
 from folkmoot.secagg.masks import TILE, add_masks, as_words
@@ -26,7 +27,6 @@ from folkmoot.secagg.primitives import keyed, stream
 from folkmoot.secagg.state import State
 from folkmoot.secagg.together import STAGES, answered, members_of
 from folkmoot.secagg.work import SharedWork
-from folkmoot.sets import Ids
 
 LARGEST = 1_000
 PEER_PYTHON = HERE / ".secagg-venv" / "bin" / "python"

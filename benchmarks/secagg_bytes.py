@@ -7,11 +7,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Announcement, Policy, SketchFailed, aggregate, choose
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.together import members_of
 from folkmoot.secagg.traffic import room_for, traffic
-from folkmoot.sets import Ids
 
 FIGURE = HERE / "docs" / "figures" / "secagg_bytes.svg"
 SECURITY_FIGURE = FIGURE.with_name("secagg_security.svg")

@@ -27,9 +27,9 @@ from folkmoot import (
     Uniform,
     codec,
 )
-from folkmoot.codec import digest_of, packed, text_of, unpacked
-from folkmoot.queries import Gains, Gradient, LocalBase, Magnitude
-from folkmoot.rounds import Ask, Cohort
+from folkmoot.conversation.codec import digest_of, packed, text_of, unpacked
+from folkmoot.conversation.rounds import Ask, Cohort
+from folkmoot.questions import Gains, Gradient, LocalBase, Magnitude
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import N
 from tests.queries.kinds import KINDS, SHARDS, WIRE

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from folkmoot.coding import (
+from folkmoot.foundation.coding import (
     MASK64,
     Coded,
     Coding,
@@ -22,8 +22,8 @@ from folkmoot.coding import (
     key_of,
     mixed,
 )
-from folkmoot.queries.local import best_in_groups, ranked
-from folkmoot.sets import Array, Ids
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.questions.local import best_in_groups, ranked
 
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair
 EDGES = [0, 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.confidence import Grid, Tail, divergence, highest_mean, highest_share, mean_interval, thinned
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
+from folkmoot.theory.confidence import Grid, Tail, divergence, highest_mean, highest_share, mean_interval, thinned
 
 CLIENTS = 5_000
 RNG = np.random.default_rng(2024)

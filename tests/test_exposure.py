@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Auto, Coverage, DiscreteGreedy, FedCG, Simulation, resume, solve, verify
-from folkmoot.exposure import Summed, smallest_difference
-from folkmoot.queries import Gains, Gradient, Magnitude, Query, Votes
-from folkmoot.queries.gains import singletons
-from folkmoot.result import Difference, Result, Round
-from folkmoot.rounds import Ask, Cohort, Engine, Population, Sum
+from folkmoot.conversation.exposure import Summed, smallest_difference
+from folkmoot.conversation.result import Difference, Result, Round
+from folkmoot.conversation.rounds import Ask, Cohort, Engine, Population, Sum
+from folkmoot.questions import Gains, Gradient, Magnitude, Query, Votes
+from folkmoot.questions.gains import singletons
 
 CLIENTS, ITEMS = 60, 200
 

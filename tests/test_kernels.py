@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import folkmoot as fm
-from folkmoot import kernels
-from folkmoot.sets import Array
+from folkmoot.foundation import kernels
+from folkmoot.foundation.sets import Array
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from folkmoot import FacilityLocation, multilinear, samples_needed
+from folkmoot import FacilityLocation, samples_needed
+from folkmoot.theory import multilinear
 
 
 def test_the_bound_is_hoeffdings_with_a_union() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.errors import InputError
-from folkmoot.problem import SECTIONS, Source, as_toml, assembled, example, read
-from folkmoot.settings import Data
+from folkmoot.application.problem import SECTIONS, Source, as_toml, assembled, example, read
+from folkmoot.application.settings import Data
+from folkmoot.foundation.errors import InputError
 
 
 @settings(deadline=None, derandomize=True)

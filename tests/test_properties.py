@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import folkmoot as fm
+from folkmoot.foundation.sets import Array
 from folkmoot.objectives.runs import sorted_runs
-from folkmoot.sets import Array
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=150)
 settings.load_profile("steady")

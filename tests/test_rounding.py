@@ -24,7 +24,7 @@ from folkmoot import (
     rounding,
     solve,
 )
-from folkmoot.sets import Array, Mask
+from folkmoot.foundation.sets import Array, Mask
 from tests.matroids.kinds import KINDS, N
 
 DRAWS = 1500

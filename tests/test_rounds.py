@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from folkmoot import Coverage, FacilityLocation, InputError, Objective, Uniform
-from folkmoot.codec import digest_of
-from folkmoot.coding import coins, key_of
+from folkmoot.conversation.codec import digest_of
+from folkmoot.conversation.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
 from folkmoot.engines.simulate import Simulation
-from folkmoot.errors import RoundFailed
-from folkmoot.queries import Gains, Gradient, Magnitude, Participation, Query
-from folkmoot.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
-from folkmoot.sets import Array, Ids
+from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.errors import RoundFailed
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.questions import Gains, Gradient, Magnitude, Participation, Query
 
 CHANCE = 1e-9
 WEIGHTS = np.array([0.3, 0.0, 5.0, 1.0, 0.25, 0.0, 2.0, 0.07, 0.4])  # one counts for more than all others together

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import folkmoot as fm
-from folkmoot.sets import Array, Ids
+from folkmoot.foundation.sets import Array, Ids
 from folkmoot.sklearn import FederatedSelector, Quantiles, binned
 from tests.test_real_data import read
 

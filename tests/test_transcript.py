@@ -28,10 +28,10 @@ from folkmoot import (
     solve,
     verify,
 )
-from folkmoot.algorithms.federated import Federated
-from folkmoot.result import Round
-from folkmoot.rounds import Ask, Sum
-from folkmoot.transcript import Transcript
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.result import Round
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.transcript import Transcript
 
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
 METHODS = [

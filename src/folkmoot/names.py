@@ -1,6 +1,6 @@
 """The public names. The package loads them when the first of them is asked for."""
 
-from folkmoot import multilinear, rounding, secagg
+from folkmoot import secagg
 from folkmoot.algorithms import (
     AdaptiveSequencing,
     Auto,
@@ -19,12 +19,11 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
-from folkmoot.certificate import upper_bound
-from folkmoot.checks import check_submodular
+from folkmoot.application.solve import solve
+from folkmoot.conversation.conduct import resume, verify
+from folkmoot.conversation.result import Result
 from folkmoot.engines import Simulation
-from folkmoot.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
-from folkmoot.federation import resume, verify
-from folkmoot.front import solve
+from folkmoot.foundation.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
 from folkmoot.matroids import (
     Free,
     Graphic,
@@ -37,7 +36,6 @@ from folkmoot.matroids import (
     Truncation,
     Uniform,
 )
-from folkmoot.multilinear import samples_needed
 from folkmoot.objectives import (
     ConcaveOverModular,
     Coverage,
@@ -50,9 +48,12 @@ from folkmoot.objectives import (
     ProbabilisticCoverage,
     store,
 )
-from folkmoot.result import Result
+from folkmoot.theory import multilinear, rounding
+from folkmoot.theory.certificate import upper_bound
+from folkmoot.theory.checks import check_submodular
+from folkmoot.theory.multilinear import samples_needed
+from folkmoot.theory.welfare import welfare
 from folkmoot.version import __version__
-from folkmoot.welfare import welfare
 
 __all__ = [
     "AdaptiveSequencing",

@@ -7,17 +7,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from folkmoot.algorithms.baselines import FederatedFrankWolfe
-from folkmoot.algorithms.central import ContinuousGreedy, Method
-from folkmoot.algorithms.discrete import DiscreteGreedy
-from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
-from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.central.methods import ContinuousGreedy, Method
+from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe
+from folkmoot.algorithms.federated.discrete import DiscreteGreedy
+from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.application.solve import solve
 from folkmoot.engines.simulate import Simulation
-from folkmoot.errors import InputError
-from folkmoot.front import solve
-from folkmoot.inputs import as_count, as_list
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_list
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.objectives.information import MOST_STATES, Information
-from folkmoot.sets import Array, Ids, Mask, indicator
 
 try:
     from sklearn.base import BaseEstimator

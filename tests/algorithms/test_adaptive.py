@@ -26,9 +26,9 @@ from folkmoot import (
     solve,
     verify,
 )
-from folkmoot.algorithms.adaptive import DEPTH, DOUBT, Sequenced
-from folkmoot.algorithms.draft import Look, discounts, drafted
-from folkmoot.rounds import Ask, Sum
+from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, Sequenced
+from folkmoot.algorithms.federated.draft import Look, discounts, drafted
+from folkmoot.conversation.rounds import Ask, Sum
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 
@@ -250,7 +250,7 @@ def test_near_substitutes_and_decoys() -> None:
 
 def test_items_that_did_not_fit_into_the_first_question_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only 12 of 40 items are asked about at every prefix, and the first 12 are copies of each other."""
-    monkeypatch.setattr("folkmoot.algorithms.adaptive.MOST_NUMBERS", 120)
+    monkeypatch.setattr("folkmoot.algorithms.federated.adaptive.MOST_NUMBERS", 120)
     matrix = np.zeros((300, 40))
     matrix[:100, :30] = 1.0 - 1e-3 * np.arange(30)
     matrix[np.arange(100, 300), 30 + np.arange(200) % 10] = 0.9
@@ -287,7 +287,7 @@ def test_small_and_odd_inputs(matrix: Any, k: int, cohort: int | None) -> None:
 
 def test_sequences_longer_than_one_question_can_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several items join between two marks: they have equal parts in what is lost, and no share is known there."""
-    monkeypatch.setattr("folkmoot.algorithms.adaptive.MOST_MARKS", 4)
+    monkeypatch.setattr("folkmoot.algorithms.federated.adaptive.MOST_MARKS", 4)
     objective = FacilityLocation(benefits(6))
     result = solve(objective, 6, AdaptiveSequencing(), seed=1)
     assert result.value is not None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import folkmoot as fm
-from folkmoot.algorithms.polish import Evidence, doubt
-from folkmoot.queries import Drift, Gains
-from folkmoot.rounds import Ask, Population, Sum
+from folkmoot.algorithms.federated.polish import Evidence, doubt
+from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.questions import Drift, Gains
 from folkmoot.secagg import Policy
 
 

@@ -26,7 +26,7 @@ from folkmoot import (
     Uniform,
     solve,
 )
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
 from tests.matroids.kinds import KINDS, N
 from tests.objectives.families import FAMILIES, by_row
 
@@ -155,7 +155,7 @@ def test_the_bound_is_above_the_optimum(family: str) -> None:
 
 def test_continuous_greedy_reaches_its_guarantee() -> None:
     """(1 − 1/e) of the optimum for F̂(x), here with room to spare for 50 steps."""
-    from folkmoot import multilinear
+    from folkmoot.theory import multilinear
 
     for seed in range(5):
         rng = np.random.default_rng(seed)

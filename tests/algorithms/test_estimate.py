@@ -28,8 +28,8 @@ from folkmoot import (
     solve,
     store,
 )
-from folkmoot.algorithms.federated import Federated
-from folkmoot.rounds import Ask, Sum
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import carried
 from tests.algorithms.test_federated import ratings

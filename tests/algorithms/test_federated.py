@@ -23,12 +23,12 @@ from folkmoot import (
     Simulation,
     solve,
 )
-from folkmoot.algorithms.fedcg import mean_of_bases, walk
-from folkmoot.algorithms.federated import Federated
-from folkmoot.algorithms.problem import Problem
-from folkmoot.queries import LocalBase, Ranges
-from folkmoot.rounds import Ask, Population, Sum, Talk
-from folkmoot.sets import Array, indicator
+from folkmoot.algorithms.federated.fedcg import mean_of_bases, walk
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.search import Problem
+from folkmoot.conversation.rounds import Ask, Population, Sum, Talk
+from folkmoot.foundation.sets import Array, indicator
+from folkmoot.questions import LocalBase, Ranges
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 

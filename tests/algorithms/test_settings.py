@@ -18,8 +18,8 @@ from folkmoot import (
     Uniform,
     solve,
 )
-from folkmoot.algorithms.federated import Federated
-from folkmoot.rounds import Ask, Population, Sum
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.rounds import Ask, Population, Sum
 from tests.algorithms.test_federated import ratings
 
 WRONG: list[tuple[Callable[[], Federated], str]] = [

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from folkmoot.application.settings import METHODS
 from folkmoot.demo import SPREAD, homes, places
 from folkmoot.report.kept import from_json
-from folkmoot.settings import METHODS
 from tests.cli.calling import films, folkmoot, ratings
 
 SOURCE = Path(__file__).parents[3] / "shared" / "data" / "geonames-cities" / "cities15000.csv.xz"

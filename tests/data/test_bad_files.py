@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from folkmoot.data import Data, load
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from tests.data.writing import MOVIES, RATINGS, write
 
 HEAD = "userId,movieId,rating\n"

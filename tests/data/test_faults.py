@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from folkmoot.data import Data, load
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from tests.data.writing import dense, loaded, write
 
 HEAD = "user,item,rating\n"

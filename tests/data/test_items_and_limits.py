@@ -9,7 +9,7 @@ import polars
 import pytest
 
 from folkmoot.data import Items, Limit, constraint
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.matroids import Laminar, Partition, Truncation, Uniform
 from tests.data.writing import MOVIES, RATINGS, dense, loaded, write
 

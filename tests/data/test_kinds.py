@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.data import Data, load
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.objectives import Coverage, FacilityLocation, Information
 from tests.data.writing import MATRIX, MOVIES, RATINGS, dense, loaded, write
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.data import Data, Look, look
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from tests.data.writing import MOVIES, write
 
 FAULTY = "user,item,rating\n1,1,5\n1,2,\n,2,3\n2,2,-1\n3,2,4\n3,2,4.5\n"

@@ -21,12 +21,12 @@ from folkmoot import (
     Uniform,
     solve,
 )
+from folkmoot.conversation.rounds import Ask, Cohort, Sum, Talk, drive
 from folkmoot.engines.secured import SecureRounds
-from folkmoot.queries import Gradient, Votes
-from folkmoot.rounds import Ask, Cohort, Sum, Talk, drive
+from folkmoot.foundation.sets import Ids
+from folkmoot.questions import Gradient, Votes
 from folkmoot.secagg import Announcement, Policy
 from folkmoot.secagg.sketch import Sketch, SketchFailed
-from folkmoot.sets import Ids
 
 
 def crowd(clients: int, items: int = 12, weights: Ids | None = None) -> FacilityLocation:

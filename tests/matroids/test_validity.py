@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Graphic, InputError, Linear, Oracle, Uniform
-from folkmoot.sets import Ids
+from folkmoot.foundation.sets import Ids
 
 
 def test_no_empty_set() -> None:

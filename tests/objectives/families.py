@@ -20,7 +20,7 @@ from folkmoot import (
     ProbabilisticCoverage,
     welfare,
 )
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
 
 ITEMS, CLIENTS = 6, 5
 SetFunction = Callable[[frozenset[int]], float]

@@ -5,8 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from folkmoot import Information, Objective, check_submodular, multilinear, welfare
-from folkmoot.sets import Array, Ids, Mask
+from folkmoot import Information, Objective, check_submodular
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.theory import multilinear, welfare
 from tests.objectives.families import FAMILIES, LIFTED, Case
 
 EVERY = FAMILIES | LIFTED

@@ -21,7 +21,8 @@ from folkmoot import (
     Truncation,
     Uniform,
 )
-from folkmoot.queries import (
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.questions import (
     Appraisal,
     Differences,
     Drift,
@@ -41,7 +42,6 @@ from folkmoot.queries import (
     Values,
     Votes,
 )
-from folkmoot.sets import Array, Ids, Mask, indicator
 from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
 
 Maker = Callable[[Objective], Query]

@@ -7,14 +7,14 @@ import numpy as np
 from folkmoot import (
     Objective,
 )
-from folkmoot.coding import _mixed
-from folkmoot.queries import (
+from folkmoot.foundation.coding import _mixed
+from folkmoot.foundation.sets import Ids
+from folkmoot.questions import (
     Magnitude,
     Query,
     Ranges,
 )
-from folkmoot.queries.query import FINE_BITS
-from folkmoot.sets import Ids
+from folkmoot.questions.query import FINE_BITS
 from tests.objectives.families import FAMILIES, Case
 from tests.queries.kinds import (
     EVERY,

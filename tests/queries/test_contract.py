@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from folkmoot import Objective
-from folkmoot.codec import digest_of, packed, unpacked
-from folkmoot.coding import key_of
-from folkmoot.queries import Query
-from folkmoot.sets import Ids
+from folkmoot.conversation.codec import digest_of, packed, unpacked
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.sets import Ids
+from folkmoot.questions import Query
 from tests.queries.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE
 
 

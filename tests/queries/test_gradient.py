@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import folkmoot.kernels
+import folkmoot.foundation.kernels
 from folkmoot import (
     FacilityLocation,
     Functions,
     Objective,
     ProbabilisticCoverage,
 )
-from folkmoot.coding import key_of
-from folkmoot.queries import (
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.questions import (
     Gradient,
     Query,
     Votes,
 )
-from folkmoot.sets import Array, Ids
 from tests.objectives.families import sparse_matrix
 from tests.queries.kinds import (
     EVERY,
@@ -70,9 +70,9 @@ def test_sums_do_not_depend_on_threads_or_blocks(monkeypatch: pytest.MonkeyPatch
         queries = {name: make(objective) for name, make in kinds.items()}
         sums: dict[str, list[Ids]] = {name: [] for name in queries}
         for entries, count, least in ((250_000, 1, 2), (250_000, 2, 2), (20_000, 2, 20), (10_000_000, 2, 1)):
-            monkeypatch.setattr(folkmoot.kernels, "ENTRIES_PER_BLOCK", entries)
+            monkeypatch.setattr(folkmoot.foundation.kernels, "ENTRIES_PER_BLOCK", entries)
             assert len(objective.client_blocks()) >= least
-            with folkmoot.kernels.threads(count):
+            with folkmoot.foundation.kernels.threads(count):
                 for name, query in queries.items():
                     sums[name].append(query.total(objective, ids, times))
         for name, same in sums.items():

@@ -21,13 +21,13 @@ from folkmoot import (
     Objective,
     Uniform,
 )
-from folkmoot.coding import _mixed, key_of
-from folkmoot.queries import (
+from folkmoot.foundation.coding import _mixed, key_of
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.questions import (
     LocalBase,
     LocalWalk,
     ShardBase,
 )
-from folkmoot.sets import Array, Ids
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import Kind, N
 from tests.objectives.families import SetFunction, sparse_matrix

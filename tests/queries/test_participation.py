@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from folkmoot import DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
-from folkmoot.algorithms.discrete import Kind
-from folkmoot.queries import Drift, Gains, Participation
-from folkmoot.rounds import Ask, Population, Sum
+from folkmoot.algorithms.federated.discrete import Kind
+from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.questions import Drift, Gains, Participation
 from tests.queries.measures import within
 
 IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")

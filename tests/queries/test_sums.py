@@ -14,8 +14,9 @@ from folkmoot import (
     FacilityLocation,
     Objective,
 )
-from folkmoot.coding import key_of
-from folkmoot.queries import (
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.questions import (
     Appraisal,
     Gains,
     Importance,
@@ -23,9 +24,8 @@ from folkmoot.queries import (
     Participation,
     Values,
 )
-from folkmoot.queries.magnitude import BINS, LEAST, MOST, bins_of
-from folkmoot.queries.query import FINE_BITS
-from folkmoot.sets import Array, Ids, Mask
+from folkmoot.questions.magnitude import BINS, LEAST, MOST, bins_of
+from folkmoot.questions.query import FINE_BITS
 from tests.queries.kinds import (
     EVERY,
     ITEMS,

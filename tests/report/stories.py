@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import folkmoot as fm
-from folkmoot.guarantee import Guarantee, Term
+from folkmoot.conversation.result import Difference, Estimate, Result, Round
 from folkmoot.report import Baseline, Comparison, Entry, Item, Story, View
-from folkmoot.result import Difference, Estimate, Result, Round
+from folkmoot.theory.guarantee import Guarantee, Term
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from folkmoot.conversation.result import Result
 from folkmoot.report import compared, markdown, markdown_of, page, pictures, pictures_of, result_chart, result_html
 from folkmoot.report.charts import MOST_BARS
 from folkmoot.report.page import strict
 from folkmoot.report.story import Story
-from folkmoot.result import Result
 from tests.report.stories import COMPARISON, SHAPES, real
 
 pytest.importorskip("vl_convert", reason="pages and pictures need vl-convert-python")

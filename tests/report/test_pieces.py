@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.report import (
     Chart,
     compared,

@@ -9,7 +9,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from folkmoot.kernels import threads
+from folkmoot.foundation.kernels import threads
 from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster

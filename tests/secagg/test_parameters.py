@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.parameters import CORRECTNESS, MOST, SECURITY, choose, is_safe, part_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.kernels import threads
+from folkmoot.foundation.kernels import threads
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.together import STAGES, aggregate
 from tests.secagg.cohorts import Federation

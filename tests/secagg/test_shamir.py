@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.secagg import shamir
 
 

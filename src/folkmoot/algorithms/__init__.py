@@ -1,9 +1,6 @@
 """Ways to choose: central ones that see every function, federated ones that see sums."""
 
-from folkmoot.algorithms.adaptive import AdaptiveSequencing
-from folkmoot.algorithms.auto import Auto, Plan
-from folkmoot.algorithms.baselines import FederatedFrankWolfe, RandGreeDi
-from folkmoot.algorithms.central import (
+from folkmoot.algorithms.central.methods import (
     Choice,
     ContinuousGreedy,
     Exhaustive,
@@ -13,9 +10,12 @@ from folkmoot.algorithms.central import (
     RandomSet,
     StochasticGreedy,
 )
-from folkmoot.algorithms.discrete import DiscreteGreedy
-from folkmoot.algorithms.fedcg import FedCG, FedCGPlus
-from folkmoot.algorithms.federated import Federated
+from folkmoot.algorithms.federated.adaptive import AdaptiveSequencing
+from folkmoot.algorithms.federated.auto import Auto, Plan
+from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe, RandGreeDi
+from folkmoot.algorithms.federated.discrete import DiscreteGreedy
+from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
+from folkmoot.algorithms.federated.method import Federated
 
 __all__ = [
     "AdaptiveSequencing",

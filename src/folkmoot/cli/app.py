@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli import compare, demo, init, inspect, runs, secagg
-from folkmoot.errors import FolkmootError, InputError
+from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.version import __version__
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # what is wrong with options and arguments

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.application.settings import METHODS, Choose, Data, How, Output, Privacy
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
-from folkmoot.errors import InputError
-from folkmoot.settings import METHODS, Choose, Data, How, Output, Privacy
+from folkmoot.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from folkmoot.problem import Problem
+    from folkmoot.application.problem import Problem
     from folkmoot.report.story import Comparison
 
 
@@ -37,9 +37,9 @@ def compare(
     """Compare methods on one problem: the same seeds, one table and one plot."""
     from dataclasses import asdict
 
+    from folkmoot.application.contest import USUAL, contested
+    from folkmoot.application.job import prepared
     from folkmoot.cli.show import bar, console, print_json, show_comparison, working
-    from folkmoot.contest import USUAL, contested
-    from folkmoot.job import prepared
 
     names = [name.strip() for name in methods.split(",")] if methods else list(USUAL)
     unknown = [name for name in names if name not in METHODS]
@@ -68,8 +68,8 @@ def _written(found: "Comparison", problem: "Problem") -> list[Path]:
     import json
     from dataclasses import asdict
 
+    from folkmoot.application.folder import fresh, write
     from folkmoot.cli.runs import charts_at_hand
-    from folkmoot.folder import fresh, write
     from folkmoot.report import compared, markdown_of, pictures_of
 
     charts, output = charts_at_hand(), problem.output

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli.show import Json
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 
 MOST_PEOPLE = 1_000_000
 ASKED, JURIES, CORRUPT = 300, 5, 0.05
@@ -26,12 +26,12 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Where should 12 clinics stand so that 100,000 people are close, if nobody tells us where they live?"""
+    from folkmoot.application.folder import numbered, write
+    from folkmoot.application.problem import read
     from folkmoot.cli.runs import begun, written
     from folkmoot.cli.show import console, show_view, working
     from folkmoot.demo import CREDIT, places
     from folkmoot.demo import written as drawn
-    from folkmoot.folder import numbered, write
-    from folkmoot.problem import read
 
     if not 1_000 <= people <= MOST_PEOPLE:
         raise InputError(f"--people: needs 1,000 to {MOST_PEOPLE:,}, got {people:,}")

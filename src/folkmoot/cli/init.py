@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from folkmoot.application.settings import Data
 from folkmoot.cli.options import with_settings
 from folkmoot.cli.show import Json
-from folkmoot.errors import InputError
-from folkmoot.settings import Data
+from folkmoot.foundation.errors import InputError
 
 
 @with_settings(Data)
@@ -20,9 +20,9 @@ def init(
     given: dict[str, dict[str, Any]],
 ) -> None:
     """Write a commented problem file."""
+    from folkmoot.application.folder import write
+    from folkmoot.application.problem import example
     from folkmoot.cli.show import console, print_json
-    from folkmoot.folder import write
-    from folkmoot.problem import example
 
     if path.exists():
         raise InputError(f"{path}: is there already; give another name")

@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from folkmoot.application.settings import Choose, Data
 from folkmoot.cli.options import AtMost, Per, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
-from folkmoot.settings import Choose, Data
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from folkmoot.application.expectation import Expected, Spread
+    from folkmoot.application.problem import Problem
     from folkmoot.data import Look
-    from folkmoot.expectation import Expected, Spread
     from folkmoot.matroids.matroid import Matroid
-    from folkmoot.problem import Problem
 
 CHOSEN = 20  # items, where nobody says how many
 ALIKE, FAR = 2, 50  # γ / m_F
@@ -33,10 +33,10 @@ def inspect(
     """What is in this file, which objective fits, and what to expect of each method."""
     from dataclasses import asdict
 
+    from folkmoot.application.expectation import expected, planned, spread_of
+    from folkmoot.application.job import COHORT
     from folkmoot.cli.show import bar, console, print_json, working
     from folkmoot.data import look
-    from folkmoot.expectation import expected, planned, spread_of
-    from folkmoot.job import COHORT
 
     problem = problem_of(path, given, at_most, per, within)
     with problem.telling("data"), working(f"reading {Path(problem.data.file).name} …", quiet=as_json):

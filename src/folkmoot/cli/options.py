@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from folkmoot.errors import InputError
-from folkmoot.problem import ON_A_COMMAND_LINE, Given, Problem, Source, assembled, read
-from folkmoot.settings import Choose, Data, How, Output, Privacy
+from folkmoot.application.problem import ON_A_COMMAND_LINE, Given, Problem, Source, assembled, read
+from folkmoot.application.settings import Choose, Data, How, Output, Privacy
+from folkmoot.foundation.errors import InputError
 
 PANELS = {Data: "data", Choose: "choose", How: "method", Privacy: "privacy", Output: "output"}
 DATA_ARGUMENT = "file"  # is no option: it stands by itself

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.application.settings import Choose, Data, How, Output, Privacy
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
-from folkmoot.errors import InputError
-from folkmoot.settings import Choose, Data, How, Output, Privacy
+from folkmoot.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from folkmoot.folder import Folder
-    from folkmoot.job import Job
-    from folkmoot.problem import Problem
+    from folkmoot.application.folder import Folder
+    from folkmoot.application.job import Job
+    from folkmoot.application.problem import Problem
     from folkmoot.report.story import Story
 
 STOPPED = 130
@@ -46,9 +46,9 @@ def run(
 
 def resume(path: Folder_, *, no_report: NoReport = False, as_json: Json = False) -> None:
     """Go on with a run that was stopped."""
+    from folkmoot.application.folder import Folder
+    from folkmoot.application.job import prepared
     from folkmoot.cli.show import working
-    from folkmoot.folder import Folder
-    from folkmoot.job import prepared
 
     folder = Folder.open(path)
     problem = folder.asked()
@@ -72,9 +72,9 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute a finished run again, question by question, and say whether everything fits."""
+    from folkmoot.application.folder import Folder
+    from folkmoot.application.job import verified
     from folkmoot.cli.show import console, print_json, working
-    from folkmoot.folder import Folder
-    from folkmoot.job import verified
 
     folder = Folder.open(path)
     with working("computing every sum again …", quiet=as_json):
@@ -99,8 +99,8 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a finished run again; it needs no data."""
+    from folkmoot.application.folder import Folder
     from folkmoot.cli.show import console, print_json
-    from folkmoot.folder import Folder
 
     folder = Folder.open(path)
     if html is not None and not html.parent.is_dir():
@@ -119,9 +119,9 @@ def report(
 
 def begun(problem: "Problem", command: str, *, quiet: bool) -> tuple["Folder", "Story"]:
     """A whole run in a folder of its own; where the input is wrong, no folder is left."""
+    from folkmoot.application.folder import Folder
+    from folkmoot.application.job import prepared
     from folkmoot.cli.show import working
-    from folkmoot.folder import Folder
-    from folkmoot.job import prepared
 
     folder = Folder.create(problem)
     try:
@@ -137,9 +137,9 @@ def begun(problem: "Problem", command: str, *, quiet: bool) -> tuple["Folder", "
 
 def finished(folder: "Folder", job: "Job", *, command: str, quiet: bool) -> "Story":
     """Carry out what is left of a run, and keep its result and its story."""
-    from folkmoot.account import told
+    from folkmoot.application.account import told
+    from folkmoot.application.job import solved
     from folkmoot.cli.show import working
-    from folkmoot.job import solved
     from folkmoot.report.kept import to_json
 
     result = solved(job, folder.transcript)  # a finished run is only replayed
@@ -179,7 +179,7 @@ def pages(
     folder: "Folder", story: "Story", *, html: Path | bool | None = None, png: bool = False, markdown: bool = False
 ) -> list[Path]:
     """Write what is wanted; the names of the files."""
-    from folkmoot.folder import write
+    from folkmoot.application.folder import write
     from folkmoot.report import markdown as as_markdown
     from folkmoot.report import page, pictures
 
@@ -199,7 +199,7 @@ def pages(
 
 def reported(folder: "Folder") -> None:
     """Refuse a story or a page that tells something else than the result."""
-    from folkmoot.errors import TranscriptError
+    from folkmoot.foundation.errors import TranscriptError
     from folkmoot.report import page
 
     story, result = whole_story(folder), folder.answer()
@@ -215,7 +215,7 @@ def reported(folder: "Folder") -> None:
 
 def whole_story(folder: "Folder") -> "Story | None":
     """The story of a finished run; None where it or the result is missing or damaged."""
-    from folkmoot.errors import FolkmootError
+    from folkmoot.foundation.errors import FolkmootError
     from folkmoot.report.kept import from_json
 
     try:

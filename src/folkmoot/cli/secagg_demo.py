@@ -8,14 +8,14 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rich.table import Table
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Array, Ids
 from folkmoot.secagg import Aggregate, Announcement, Policy, aggregate
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import masked_vector
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.together import STAGES, members_of
-from folkmoot.sets import Array, Ids
 
 FILMS = (
     "Alien",

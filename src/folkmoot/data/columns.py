@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 
 CLIENTS = (
     *("user", "client", "customer", "person", "member", "household", "participant", "respondent"),

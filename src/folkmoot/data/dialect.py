@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from folkmoot.data.columns import is_known
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 
 SEPARATORS = (",", "\t", ";", "|", " ")
 NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")

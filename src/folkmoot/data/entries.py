@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
-from folkmoot.kernels import kernel
-from folkmoot.sets import Array, Ids, Rows
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids, Rows
 
 FIRST, LAST, LARGEST, MEAN, SUM = range(5)
 RULES = {"first": FIRST, "last": LAST, "largest": LARGEST, "mean": MEAN, "sum": SUM}

@@ -14,7 +14,7 @@ from scipy import sparse
 from folkmoot.data.opening import COMPRESSED, found, opened, reading, suffixes
 from folkmoot.data.source import FrameFile, Matrix, Source
 from folkmoot.data.text import TextFile
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
 ARROW = (".arrow", ".feather", ".ipc")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from folkmoot.application.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE
 from folkmoot.data.columns import listed
-from folkmoot.errors import InputError
-from folkmoot.sets import Array, Ids
-from folkmoot.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids
 
 SHOWN = 3  # places named of each fault
 CHOICES = {"missing": IF_MISSING, "negative": IF_NEGATIVE, "duplicates": IF_TWICE}

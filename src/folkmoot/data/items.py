@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
+from folkmoot.application.settings import Data
 from folkmoot.data.columns import by_alias, find, given, normal
 from folkmoot.data.findings import Findings, places, several
 from folkmoot.data.source import Source
-from folkmoot.errors import InputError
-from folkmoot.sets import Array, Ids, frozen
-from folkmoot.settings import Data
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids, frozen
 
 SEVERAL = "|"  # Action|Comedy
 KEY = "\0key"  # a name that no column of a file has

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot.data.items import Items
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Ids
 from folkmoot.matroids import Laminar, Matroid, Partition, Truncation, Uniform
-from folkmoot.sets import Ids
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from folkmoot.application.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
 from folkmoot.data.columns import listed
 from folkmoot.data.files import source_of, table_of
 from folkmoot.data.findings import Findings
@@ -14,8 +15,7 @@ from folkmoot.data.similarity import similarity
 from folkmoot.data.source import Matrix, Source
 from folkmoot.data.tables import tables
 from folkmoot.data.worth import distances, memberships, ratings
-from folkmoot.errors import InputError
-from folkmoot.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
+from folkmoot.foundation.errors import InputError
 
 BUILD: dict[str, Callable[[Request], Loaded]] = {
     "ratings": ratings,

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from folkmoot.application.settings import Data
 from folkmoot.data.findings import Findings
 from folkmoot.data.items import Items
 from folkmoot.data.source import Matrix, Source
 from folkmoot.objectives import Objective
-from folkmoot.settings import Data
 
 MOST_CLIENT_NAMES = 1000  # more than these nobody reads
 

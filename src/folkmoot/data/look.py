@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars
 
+from folkmoot.application.settings import Data
 from folkmoot.data.files import source_of, table_of
 from folkmoot.data.findings import Fault, Findings, Spread
 from folkmoot.data.load import built, requested
 from folkmoot.data.loaded import Loaded
 from folkmoot.data.roles import guess
 from folkmoot.data.source import Matrix, Source, typed
-from folkmoot.errors import InputError
-from folkmoot.settings import Data
+from folkmoot.foundation.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import IO, Any, cast
 
 import polars
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_path
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_path
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)

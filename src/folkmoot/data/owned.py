@@ -9,9 +9,9 @@ from folkmoot.data.findings import Fault, places
 from folkmoot.data.keys import is_empty, numbered
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
 from folkmoot.data.source import How, NotWhole, Source
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.sparse import RowOptions
-from folkmoot.sets import Array, Ids
 
 
 @dataclass(frozen=True)

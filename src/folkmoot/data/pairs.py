@@ -8,14 +8,14 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
+from folkmoot.application.settings import Data
 from folkmoot.data.columns import listed
 from folkmoot.data.entries import Entries, one_weight_each, placed, repeated_pairs, repeats, row_starts
 from folkmoot.data.findings import SHOWN, Fault, Findings, Spread, places
 from folkmoot.data.keys import Codes, Growing, Names, is_empty, keys_for
 from folkmoot.data.source import How, Matrix, NotWhole, Source
-from folkmoot.errors import InputError
-from folkmoot.sets import Array, Ids
-from folkmoot.settings import Data
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids
 
 
 @dataclass(frozen=True)

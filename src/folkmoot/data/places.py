@@ -19,9 +19,9 @@ from folkmoot.data.roles import position, refuse
 from folkmoot.data.source import Matrix, Source
 from folkmoot.data.wording import called
 from folkmoot.data.worth import reach_or_suggestion
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives import FacilityLocation
-from folkmoot.sets import Array, Ids
 
 RADIUS = 6371.0088  # km, the mean radius of the Earth
 MOST_PAIRS = 200_000_000

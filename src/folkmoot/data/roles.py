@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
+from folkmoot.application.settings import Data
 from folkmoot.data.columns import by_alias, find, given, listed
 from folkmoot.data.pairs import Columns
 from folkmoot.data.source import Matrix, Source, typed
-from folkmoot.errors import InputError
-from folkmoot.settings import Data
+from folkmoot.foundation.errors import InputError
 
 
 def guess(source: Source | Matrix, about: Source | None, settings: Data) -> tuple[str, str]:

@@ -15,9 +15,9 @@ from folkmoot.data.roles import numeric_in_both
 from folkmoot.data.source import Matrix
 from folkmoot.data.wording import called
 from folkmoot.data.worth import ratings
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array
 from folkmoot.objectives import FacilityLocation
-from folkmoot.sets import Array
 
 PAIRS = 1 << 22  # worked out at once
 

@@ -11,8 +11,8 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.opening import reading
-from folkmoot.errors import InputError
-from folkmoot.sets import Array
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array
 
 How = Literal["whole", "number", "text"]
 ROWS = 1 << 18  # in a frame

@@ -12,10 +12,10 @@ from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.roles import refuse
 from folkmoot.data.source import Matrix, typed
 from folkmoot.data.wording import called
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Ids
 from folkmoot.objectives import Information
-from folkmoot.sets import Ids
 
 NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".")
 

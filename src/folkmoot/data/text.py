@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from folkmoot.data.dialect import Dialect, dialect_of
 from folkmoot.data.opening import opened, reading, suffixes
 from folkmoot.data.source import How, NotWhole, Source
-from folkmoot.errors import InputError
-from folkmoot.kernels import kernel
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.kernels import kernel
 
 CHUNK = 1 << 22
 SAMPLE = 1 << 18

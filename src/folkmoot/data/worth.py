@@ -10,11 +10,11 @@ from folkmoot.data.pairs import Columns, Pairs, from_matrix, read_pairs
 from folkmoot.data.roles import pair_columns
 from folkmoot.data.source import Matrix
 from folkmoot.data.wording import called, called_one
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
+from folkmoot.foundation.sets import Array
 from folkmoot.objectives import Coverage, FacilityLocation
 from folkmoot.objectives.sparse import RowOptions
-from folkmoot.sets import Array
 
 
 def ratings(request: Request) -> Loaded:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from folkmoot.sets import Array
+from folkmoot.foundation.sets import Array
 
 CREDIT = (
     "Towns, positions and populations: GeoNames (www.geonames.org), CC BY 4.0. Homes are drawn at random around them."

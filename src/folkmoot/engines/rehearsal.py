@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.simulate import Simulation
 from folkmoot.engines.witness import ABOUT_ITEMS, Seen, Witness
 from folkmoot.objectives.objective import Objective
-from folkmoot.queries.gains import singletons
-from folkmoot.rounds import Ask
+from folkmoot.questions.gains import singletons
 from folkmoot.secagg import Policy
 
 FEW = 24  # clients

@@ -6,11 +6,12 @@ from functools import lru_cache
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.codec import digest_of
-from folkmoot.coding import coins, key_of
+from folkmoot.conversation.codec import digest_of
+from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.witness import Witness
-from folkmoot.errors import InputError
-from folkmoot.rounds import Ask
+from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate
 from folkmoot.secagg.client import Answer
 from folkmoot.secagg.primitives import digest
@@ -18,7 +19,6 @@ from folkmoot.secagg.sketch import SketchFailed
 from folkmoot.secagg.state import State
 from folkmoot.secagg.together import STAGES, members_of
 from folkmoot.secagg.traffic import room_for
-from folkmoot.sets import Ids, Rows
 
 BEFORE, AFTER = STAGES[: STAGES.index("vector") + 1], STAGES[STAGES.index("vector") + 1 :]
 

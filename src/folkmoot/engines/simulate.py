@@ -12,16 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from folkmoot.coding import coins, key_of
+from folkmoot.conversation.rounds import Ask, Population, Sum
 from folkmoot.engines.secured import Attendance, Lost, SecureRounds
 from folkmoot.engines.witness import Witness
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_number
-from folkmoot.kernels import threads as on_so_many_threads
+from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.kernels import threads as on_so_many_threads
+from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
-from folkmoot.rounds import Ask, Population, Sum
 from folkmoot.secagg import Policy
-from folkmoot.sets import Ids
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
 DEVIATIONS = 4  # of the number of dropouts from what is expected

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.rounds import Ask
+from folkmoot.conversation.rounds import Ask
+from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.secagg import Announcement
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import masked_vector
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.together import Watch
-from folkmoot.sets import Ids, Rows
 
 ABOUT_ITEMS = "each item alone"  # the round whose numbers belong to items
 

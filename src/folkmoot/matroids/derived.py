@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
-from folkmoot.sets import Ids, Mask
 
 
 class Truncation(Matroid):

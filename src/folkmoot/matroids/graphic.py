@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_list
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_list
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.sets import Ids, Mask
 
 
 class Graphic(Matroid):

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_list
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_list
+from folkmoot.foundation.sets import Ids, ItemSet, Mask, as_members
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.sets import Ids, ItemSet, Mask, as_members
 
 
 class Laminar(Matroid):

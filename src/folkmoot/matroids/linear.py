@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids, Mask, as_array
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.sets import Array, Ids, Mask, as_array
 
 TOLERANCE = 1e-9  # a column this small against its own length, once the span is taken out, lies in it
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count
-from folkmoot.sets import Array, Ids, ItemSet, Mask, as_array, as_members, indicator
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Array, Ids, ItemSet, Mask, as_array, as_members, indicator
 
 SMALL = 10  # up to this many items the axioms are checked on all sets
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_list
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_list
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Blocks, Matroid
-from folkmoot.sets import Ids, Mask
 
 
 class Counting(Matroid):

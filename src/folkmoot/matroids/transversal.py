@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.inputs import as_count, as_list
+from folkmoot.foundation.inputs import as_count, as_list
+from folkmoot.foundation.sets import Ids, Mask, as_members
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.sets import Ids, Mask, as_members
 
 
 class Transversal(Matroid):

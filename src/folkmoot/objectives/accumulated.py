@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import kernel, summed
+from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.sparse import Scored, SparseRows, fixed
-from folkmoot.sets import Array, Ids, Mask, Rows
 
 MISSES, SQRT, LOG1P, CAP = range(4)
 

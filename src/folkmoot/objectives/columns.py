@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import blocks, kernel, on_threads
-from folkmoot.sets import Ids
+from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.sets import Ids
 
 SHARE = 1 / 3  # of all entries, gathered at once
 STRETCH = 4096

@@ -2,8 +2,8 @@
 
 from typing import Any, Unpack
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
 from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT, Accumulated
 from folkmoot.objectives.sparse import RowOptions
 

@@ -6,12 +6,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import kernel
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import ROW
 from folkmoot.objectives.facility import FacilityLocation
 from folkmoot.objectives.runs import Runs, item_type
 from folkmoot.objectives.sparse import RowOptions, fixed
-from folkmoot.sets import Array, Ids, Mask, Rows
 
 
 class Coverage(FacilityLocation):

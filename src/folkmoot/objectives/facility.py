@@ -10,8 +10,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.coding import Coded, Coding, coded
-from folkmoot.kernels import kernel, summed
+from folkmoot.foundation.coding import Coded, Coding, coded
+from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
@@ -22,7 +23,6 @@ from folkmoot.objectives.facility_gradient import (
 )
 from folkmoot.objectives.runs import Runs, sorted_runs
 from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, fixed, words_of
-from folkmoot.sets import Array, Ids, Mask, Rows
 
 
 class FacilityLocation(SparseRows):

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.coding import S11, Coded, coded, coin, mixed
-from folkmoot.kernels import kernel
+from folkmoot.foundation.coding import S11, Coded, coded, coin, mixed
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.runs import Runs
 from folkmoot.objectives.sparse import LEAST_MISS
-from folkmoot.sets import Array, Ids
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_list
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_list
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, with_each
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows, with_each
 
 SetFunction = Callable[[frozenset[int]], float]
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_list, as_number
-from folkmoot.kernels import ENTRIES_PER_BLOCK, blocks, kernel, on_threads
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_list, as_number
+from folkmoot.foundation.kernels import ENTRIES_PER_BLOCK, blocks, kernel, on_threads
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows, as_array
 
 MOST_STATES = 1 << 22
 

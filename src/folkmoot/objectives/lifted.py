@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import AnyArray, Array, Ids, Mask, Rows
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sparse import SparseRows
-from folkmoot.sets import AnyArray, Array, Ids, Mask, Rows
 
 
 def lifted(objective: Objective) -> Objective:

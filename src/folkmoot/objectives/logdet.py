@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows
 
 MOST = 1e100
 

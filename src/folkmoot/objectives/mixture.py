@@ -6,10 +6,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_list, as_weights
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_list, as_weights
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.objective import Objective, Walk, as_objective
-from folkmoot.sets import Array, Ids, Mask, Rows
 
 
 class Mixture(Objective):

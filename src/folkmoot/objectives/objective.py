@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from folkmoot.coding import Coding, code_rows, key_of, whole_numbers
-from folkmoot.errors import InputError
-from folkmoot.inputs import Names, as_names, as_weights
-from folkmoot.objectives import sampling
-from folkmoot.sets import (
+from folkmoot.foundation.coding import Coding, code_rows, key_of, whole_numbers
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import Names, as_names, as_weights
+from folkmoot.foundation.sets import (
     Array,
     Ids,
     ItemSet,
@@ -30,6 +29,7 @@ from folkmoot.sets import (
     frozen,
     with_each,
 )
+from folkmoot.objectives import sampling
 
 CLIENTS_A_BLOCK = 1024
 ClientIds = int | slice | Sequence[int] | Ids | Mask

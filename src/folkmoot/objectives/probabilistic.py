@@ -4,10 +4,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from folkmoot.kernels import kernel, summed
+from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.sets import Array, Rows
 from folkmoot.objectives.accumulated import MISSES, Accumulated
 from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, Scored
-from folkmoot.sets import Array, Rows
 
 
 class ProbabilisticCoverage(Accumulated):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.objectives.sparse import ranges
-from folkmoot.sets import Array, Ids, Rows
 
 MOST_LEVELS = 64  # more different benefits in one block are sorted the general way
 SLOTS, SHIFT, SPREAD = 1024, np.uint64(54), np.uint64(0x9E3779B97F4A7C15)  # of the table that numbers them

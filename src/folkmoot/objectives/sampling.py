@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from scipy import sparse
 
-from folkmoot.inputs import as_count
-from folkmoot.sets import Array, Mask, Rows
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Array, Mask, Rows
 
 if TYPE_CHECKING:
     from folkmoot.objectives.objective import Objective

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_matrix, as_number, as_owners, as_weights
-from folkmoot.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_matrix, as_number, as_owners, as_weights
+from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
 from folkmoot.objectives.columns import Columns, Entries
 from folkmoot.objectives.objective import Objective
-from folkmoot.sets import Array, Ids, Mask, Rows, frozen
 
 SETS_A_WORD = 64
 WORK_A_CLIENT = 32  # what a client costs beside its entries, in entries: keeps blocks of tiny clients small

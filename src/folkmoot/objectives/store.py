@@ -20,8 +20,8 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_names, as_number, as_path, as_weights
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_names, as_number, as_path, as_weights
 from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT
 from folkmoot.objectives.concave import ConcaveOverModular
 from folkmoot.objectives.coverage import Coverage

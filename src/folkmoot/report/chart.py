@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from folkmoot.errors import InputError
+from folkmoot.conversation.result import Result
+from folkmoot.foundation.errors import InputError
 from folkmoot.report.charts import answer, framed, rounds
 from folkmoot.report.markup import element
 from folkmoot.report.page import document
@@ -14,7 +15,6 @@ from folkmoot.report.pictures import still
 from folkmoot.report.story import Item, Story
 from folkmoot.report.text import isolated, short
 from folkmoot.report.vega import NOTEBOOK_VERSION, SCHEMA, Spec, bundle, png
-from folkmoot.result import Result
 
 MIME = f"application/vnd.vegalite.v{NOTEBOOK_VERSION}+json"
 MOST_LISTED = 40

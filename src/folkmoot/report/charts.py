@@ -2,13 +2,13 @@
 
 from math import isfinite
 
+from folkmoot.conversation.result import Round
 from folkmoot.report.facts import Known, bars_of, finite, known_of
 from folkmoot.report.numbers import column, number, up
 from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, PAPER, SOFT, WARM
 from folkmoot.report.story import Item, Story
 from folkmoot.report.text import isolated, short, titled
 from folkmoot.report.vega import Spec
-from folkmoot.result import Round
 
 MOST_BARS = 40
 ROW = 24  # pixels

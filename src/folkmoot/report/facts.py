@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import isfinite
 
+from folkmoot.conversation.result import Result
 from folkmoot.report.story import Baseline, Comparison, Entry, Story
 from folkmoot.report.text import titled
-from folkmoot.result import Result
 
 DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
 

@@ -1,11 +1,11 @@
 """A result as a piece of HTML for notebooks: no scripts, no colours of its own, nothing that needs to be installed."""
 
+from folkmoot.conversation.result import MOST_SHOWN, Result
 from folkmoot.report.chart import items_of
 from folkmoot.report.facts import cost_of, known_of
 from folkmoot.report.markup import element, named
 from folkmoot.report.numbers import column, count, fraction, number, up
 from folkmoot.report.sentences import NO_BOUND, confidence_of
-from folkmoot.result import MOST_SHOWN, Result
 
 RIGHT = "text-align: right"
 

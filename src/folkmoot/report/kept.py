@@ -4,9 +4,9 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from folkmoot.errors import InputError
+from folkmoot.conversation.result import Result
+from folkmoot.foundation.errors import InputError
 from folkmoot.report.story import Baseline, Item, Story, View
-from folkmoot.result import Result
 
 FORMAT = "folkmoot-story-1"
 

@@ -1,5 +1,6 @@
 """The six parts of a run's page, the answer first."""
 
+from folkmoot.conversation.result import Result
 from folkmoot.report import sentences
 from folkmoot.report.charts import MOST_BARS, interval_of, is_answer
 from folkmoot.report.facts import bars_of, beside_central, cost_of, finite, known_of
@@ -8,7 +9,6 @@ from folkmoot.report.markup import Cell, Markup, Part, element, folded, joined, 
 from folkmoot.report.numbers import NARROW, NOTHING, column, count, number, percent, size, up
 from folkmoot.report.story import Item, Story, View
 from folkmoot.report.text import clean, titled
-from folkmoot.result import Result
 
 MOST_COLUMNS = 3  # of details; more are put into one
 

@@ -1,9 +1,9 @@
 """What a report says in words; the page and the Markdown say the same. Plain text: whoever shows it escapes it."""
 
+from folkmoot.conversation.result import FEW, Result
 from folkmoot.report.facts import Cost, bars_of, cost_of, known_of
 from folkmoot.report.numbers import NARROW, count, down, fraction, number, percent, size, up
 from folkmoot.report.story import Comparison, Story, View
-from folkmoot.result import FEW, Result
 
 NO_BOUND = "no bound holds"
 LOOSE = 0.8  # a ratio below this is worth a word about why

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from folkmoot.result import Result
+from folkmoot.conversation.result import Result
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 
 Spec: TypeAlias = dict[str, Any]
 

@@ -24,7 +24,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.errors import FolkmootError, InputError
+from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.secagg.dealing import (
     SHARE,
     Dealing,

@@ -14,7 +14,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import kernel
+from folkmoot.foundation.kernels import kernel
 from folkmoot.secagg import shamir
 from folkmoot.secagg.primitives import SEED, digest
 from folkmoot.secagg.shamir import PRIME, Numbers, evaluate, plus, times

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from folkmoot.errors import FolkmootError
+from folkmoot.foundation.errors import FolkmootError
 
 
 class Fault(StrEnum):

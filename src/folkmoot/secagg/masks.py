@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import on_threads, thread_count
+from folkmoot.foundation.kernels import on_threads, thread_count
 from folkmoot.secagg.primitives import keystream, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]

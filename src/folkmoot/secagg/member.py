@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_share
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_share
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.parameters import FEWEST, SECURITY, Parameters, choose, part_of
 from folkmoot.secagg.primitives import KEY, digest
 from folkmoot.secagg.wire import U32
-from folkmoot.sets import Ids
 
 MOST_NUMBER = 2**32
 

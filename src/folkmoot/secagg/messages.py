@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.dealing import CHALLENGE, CONTENT, MARKS, SHARE, VALUES, case_of
 from folkmoot.secagg.keys import FINGERPRINT, KEYS, keys_in
 from folkmoot.secagg.keys import fingerprint as fingerprint_of
@@ -18,7 +19,6 @@ from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
-from folkmoot.sets import Ids
 
 NAME, VERSION, SESSION = b"FMSA", 2, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size

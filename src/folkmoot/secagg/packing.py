@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.kernels import kernel
+from folkmoot.foundation.kernels import kernel
 from folkmoot.secagg.masks import Words
 
 

@@ -22,8 +22,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from folkmoot.errors import InputError
-from folkmoot.inputs import as_count, as_share
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_share
 
 SECURITY, CORRECTNESS = 64, 20
 FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds

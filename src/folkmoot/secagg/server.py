@@ -13,8 +13,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.errors import InputError
-from folkmoot.kernels import on_threads, thread_count
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.kernels import on_threads, thread_count
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import (
@@ -57,7 +58,6 @@ from folkmoot.secagg.parameters import Parameters
 from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.wire import U64, Malformed, bitmap
-from folkmoot.sets import Ids
 
 T = TypeVar("T")
 Outbox: TypeAlias = dict[int, bytes]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.errors import InputError
-from folkmoot.kernels import kernel
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.kernels import kernel
 
 Numbers = NDArray[np.uint64]
 

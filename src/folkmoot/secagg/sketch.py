@@ -16,11 +16,11 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.coding import hashed
-from folkmoot.errors import FolkmootError
-from folkmoot.kernels import kernel
+from folkmoot.foundation.coding import hashed
+from folkmoot.foundation.errors import FolkmootError
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.primitives import derived
-from folkmoot.sets import Ids
 
 CELLS_AN_ITEM, PARTS = 1.4, 4
 PAIR_CHANCE, LEAST_CHECK_BITS = 2.0**-13, 12

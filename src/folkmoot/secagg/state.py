@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.dealing import CONTENT, MARKS, SHARE
 from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
 from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, written
-from folkmoot.sets import Ids
 
 ByClient: TypeAlias = dict[int, bytes]  # in the order of their numbers
 

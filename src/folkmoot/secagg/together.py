@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.kernels import on_threads
+from folkmoot.foundation.kernels import on_threads
 from folkmoot.secagg.client import Answer, Random, Refused, Turn, take
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.member import Member, Policy, Roster

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.dealing import MARKS, SHARE
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.member import Policy

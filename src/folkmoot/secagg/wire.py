@@ -5,8 +5,8 @@ from struct import Struct
 
 import numpy as np
 
-from folkmoot.errors import FolkmootError
-from folkmoot.sets import Ids
+from folkmoot.foundation.errors import FolkmootError
+from folkmoot.foundation.sets import Ids
 
 U8, U32, U64 = Struct("<B"), Struct("<I"), Struct("<Q")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from folkmoot.kernels import on_threads
+from folkmoot.foundation.kernels import on_threads
 from folkmoot.secagg.dealing import MARKS, mark
 from folkmoot.secagg.keys import fingerprint, keys_in
 from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed, opened, sealed

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from folkmoot.errors import FolkmootError
+from folkmoot.foundation.errors import FolkmootError
 from folkmoot.secagg import client as client_side
 from folkmoot.secagg.client import Answer, Refused, step
 from folkmoot.secagg.dealing import challenge_of, values_of

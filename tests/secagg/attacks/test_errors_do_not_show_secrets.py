@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from folkmoot.errors import FolkmootError, InputError
+from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.server import serve

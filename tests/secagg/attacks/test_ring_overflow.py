@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import Masked

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folkmoot.errors import FolkmootError
+from folkmoot.foundation.errors import FolkmootError
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.ledger import ENTRY, Ledger
 from folkmoot.secagg.messages import Announcement

@@ -10,13 +10,13 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.stats import hypergeom
 
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import client
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.keys import mask_seed as mask_seed_of
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.parameters import choose, is_safe
 from folkmoot.secagg.primitives import is_signed
-from folkmoot.sets import Ids
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import RECEIPT, Federation, Vector
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from folkmoot.errors import InputError
+from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import complaint

@@ -1,0 +1,203 @@
+"""Central solvers: what a party that sees every function would do. They are the measure of the federated ones.
+
+A method is a frozen description; `choose` runs it and returns a `Choice`.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+from math import ceil, comb, inf, log
+from typing import Literal, Protocol
+
+import numpy as np
+
+import folkmoot.theory.rounding as rounding
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective, Walk
+from folkmoot.theory.certificate import LOOKS, bound_at_point, bound_beyond, bound_from_gains
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a method found: a set, how it got there, and a walk that stands at the set where it has one.
+
+    `bound` is an upper bound on what any allowed set is worth, if one was met on the way.
+    """
+
+    members: Mask
+    order: tuple[int, ...] | None = None
+    gains: tuple[float, ...] | None = None
+    fractional: Array | None = None
+    walk: Walk | None = None
+    bound: float = inf
+
+
+class Method(Protocol):
+    """A way to choose a set, described by its settings."""
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice: ...
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Take the item of the largest gain until the set is a base. At least 1 − 1/e of the optimum under a
+    cardinality, at least 1/2 under any matroid (Nemhauser, Wolsey and Fisher 1978).
+
+    Where gains are not kept up to date by the objective they are evaluated lazily (Minoux 1978): a stale
+    gain is an upper bound, so an item is looked at again only when its bound comes out on top. Equal
+    gains go to the lowest id, to the highest, or ("both") to whichever run ends with the larger value.
+    """
+
+    ties: Literal["lowest", "highest", "both"] = "lowest"
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        if self.ties not in ("lowest", "highest", "both"):
+            raise InputError(f'ties: needs "lowest", "highest" or "both", got {self.ties!r}')
+        rules = [False, True] if self.ties == "both" else [self.ties == "highest"]
+        runs = [grown(objective.walk(), matroid, highest=highest) for highest in rules]
+        return max(runs, key=lambda run: sum(run.gains or ()))
+
+
+def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
+    """Greedy from the empty set to a base."""
+    bounds = walk.gains()  # of each item's gain; exact where fresh
+    fresh = np.ones(matroid.n_items, dtype=bool)
+    members = np.zeros(matroid.n_items, dtype=bool)
+    order: list[int] = []
+    gains: list[float] = []
+    bound, stride = inf, max(1, matroid.rank // LOOKS)
+    while (addable := matroid._addable(members)).any():
+        if walk.current and len(order) % stride == 0:
+            bound = min(bound, bound_from_gains(sum(gains), bounds, matroid))
+        # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
+        noise = 0.0 if walk.current else sum(gains) * 2.0**-48
+        item = _next(walk, bounds, fresh, addable, highest, noise)
+        order.append(item)
+        gains.append(float(bounds[item]))
+        members[item] = True
+        walk.add(item)
+        if walk.current:
+            bounds = walk.gains()
+        else:
+            fresh[:] = False
+    return Choice(members, tuple(order), tuple(gains), walk=walk, bound=bound)
+
+
+def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, noise: float) -> int:
+    """The addable item of the largest gain, looking again at stale bounds only where they matter.
+
+    Gains equal to twelve digits, or apart by no more than noise, are equal: rounding errors decide no tie.
+    """
+    while True:
+        possible = np.where(addable, bounds, -inf)
+        largest = possible.max()
+        equal = possible >= largest - max(abs(largest) * 2.0**-40, noise)
+        item = len(equal) - 1 - int(equal[::-1].argmax()) if highest else int(equal.argmax())
+        if fresh[item]:
+            return item
+        bounds[item] = walk.gains(np.array([item]))[0]
+        fresh[item] = True
+
+
+@dataclass(frozen=True)
+class StochasticGreedy:
+    """Greedy that looks at a random few items a step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum
+    in expectation under a cardinality (Mirzasoleiman et al. 2015). Under other matroids it is a heuristic.
+    """
+
+    epsilon: float = 0.1
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        epsilon = as_number(self.epsilon, "epsilon", above=True)
+        if epsilon >= 1:
+            raise InputError(f"epsilon: needs a number below 1, got {self.epsilon}")
+        rng = np.random.default_rng(seed)
+        size = ceil(matroid.n_items / matroid.rank * log(1 / epsilon))
+        walk, members = objective.walk(), np.zeros(matroid.n_items, dtype=bool)
+        order: list[int] = []
+        gains: list[float] = []
+        while (addable := np.flatnonzero(matroid._addable(members))).size:
+            looked_at = np.sort(rng.choice(addable, min(size, addable.size), replace=False))
+            found = walk.gains(looked_at)
+            order.append(int(looked_at[found.argmax()]))
+            gains.append(float(found.max()))
+            members[order[-1]] = True
+            walk.add(order[-1])
+        return Choice(members, tuple(order), tuple(gains), walk=walk)
+
+
+@dataclass(frozen=True)
+class ContinuousGreedy:
+    """Follow the gradient of the multilinear extension in `steps` steps to a mixture of bases, then round.
+
+    At least 1 − 1/e of the optimum under every matroid as steps grow (Calinescu et al. 2011). The set is
+    the best of the top of x and `roundings` draws of randomised pipage. `samples` sets a gradient, where
+    the objective has no closed form; where it has one, the way of x also yields a tight upper bound.
+    """
+
+    steps: int = 50
+    samples: int | None = None
+    roundings: int = 31
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        steps = as_count(self.steps, "steps")
+        draws = as_count(self.roundings, "roundings", least=0)
+        exact = objective.closed_form and self.samples is None
+        x = gradient = np.zeros(objective.n_items)
+        bound = inf
+        for step in range(steps):
+            gradient = objective.mean_gradient(x, samples=self.samples, seed=seed + step)
+            if exact:
+                bound = min(bound, bound_at_point(objective, matroid, x, gradient))
+            x = x + indicator(matroid.n_items, matroid.best_base(gradient)) / steps
+            x = np.minimum(x, 1.0)  # 1/steps added up may pass 1 in the last digit
+        if exact:
+            bound = min(bound, bound_beyond(objective, matroid, x))
+        sets = rounding.top_of_base(matroid, x, fill=gradient)[None, :]
+        if draws:
+            sets = np.vstack((sets, rounding.pipage(matroid, x, draws=draws, seed=seed, fill=gradient)))
+        values = objective.mean_values(sets)
+        return Choice(sets[int(values.argmax())], fractional=x, bound=bound)
+
+
+@dataclass(frozen=True)
+class Popularity:
+    """The best base by what each item is worth alone. What most people do; blind to overlap."""
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        singletons = objective.mean_gains(())
+        return Choice(indicator(matroid.n_items, matroid.best_base(singletons)))
+
+
+@dataclass(frozen=True)
+class RandomSet:
+    """The base that greedy builds from a random order (uniform among all sets of size k under `Uniform`)."""
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        order: Ids = np.random.default_rng(seed).permutation(matroid.n_items)
+        return Choice(indicator(matroid.n_items, matroid._first_base(order)))
+
+
+@dataclass(frozen=True)
+class Exhaustive:
+    """The optimum, by looking at every base. For tiny cases."""
+
+    most: int = 1_000_000
+
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+        n, k = matroid.n_items, matroid.rank
+        if comb(n, k) > as_count(self.most, "most"):
+            raise InputError(f"most: there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}")
+        best, found = -np.inf, np.zeros(n, dtype=bool)
+        every = combinations(range(n), k)
+        while chunk := list(islice(every, 4096)):
+            sets = np.zeros((len(chunk), n), dtype=bool)
+            sets[np.arange(len(chunk))[:, None], np.array(chunk, dtype=np.int64)] = True
+            sets = sets[[matroid._independent(members) for members in sets]]
+            if len(sets):
+                values = objective.mean_values(sets)
+                if values.max() > best:
+                    best, found = float(values.max()), sets[int(values.argmax())]
+        return Choice(found, bound=best)

@@ -1,0 +1,208 @@
+"""Greedy in few rounds: the server drafts the whole sequence, and one question looks along all of it.
+
+Greedy is slow because it asks before every item. Adaptive sequencing (Balkanski, Rubinstein and Singer 2019; Fahrbach,
+Mirrokni and Zadimoghaddam 2019) asks once about all prefixes of a random sequence of good items and keeps what still
+gains enough. Here the sequence is not random but what greedy would take if the server's beliefs were right.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from folkmoot.algorithms.federated.draft import Look, discounts, drafted
+from folkmoot.algorithms.federated.method import Federated, distinct
+from folkmoot.algorithms.federated.polish import scored
+from folkmoot.algorithms.federated.search import Chosen, Problem, in_order, layered
+from folkmoot.conversation.rounds import Run
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Array, Ids, indicator
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.simple import Uniform
+from folkmoot.questions.along import LIMIT, GainsAlong
+from folkmoot.theory.guarantee import Guarantee, Term
+
+DEPTH = 3  # ranks that a sequence is long: what comes after the answer tells what else could have been taken
+MOST_MARKS = 192  # prefixes that one question asks about
+MOST_NUMBERS = 2**16  # about as many numbers in one answer; fewer items are asked about then
+POPULAR = 7 / 8  # of the items asked about are the most popular; the rest gain most beside the sequence
+DOUBT = 8  # clients' worth of disbelief in every discount
+DOUBTS = (1.0, 0.2, 5.0)  # times this, in the last drafts
+
+
+@dataclass(frozen=True, repr=False)
+class AdaptiveSequencing(Federated):
+    """`rounds` looks along a drafted sequence, each of which teaches the next draft; then the jury scores all drafts.
+
+    A look asks a cohort for the gains of many items at (nearly) every prefix of the sequence. What is learned is how
+    much each item takes from every other; greedy over these discounts drafts the next sequence. Where everybody is
+    asked the drafts approach what greedy takes of the items asked about: every look confirms one more at least.
+
+    Settings common to all federated methods: see `Federated`; `polish` is 2 here, so that a run has at most
+    twelve rounds in all (rounds + polish + 6).
+    """
+
+    rounds: int = 4
+    cohort: int | None = None
+    polish: int = field(default=2, kw_only=True)
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        if self.cohort is not None:
+            as_count(self.cohort, "cohort")
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds + 1
+
+    def search(self, problem: Problem) -> Run[Chosen]:
+        matroid, alone = problem.matroid, problem.singletons
+        plan = Plan.of(problem)
+        looks: list[Look] = []
+        doubt = DOUBT / (self.cohort or problem.talk.population.n_clients)
+        complete = problem.ranges.complete
+        for turn in range(self.rounds):
+            items = plan.candidates(looks)
+            left = discounts(looks, items, alone, doubt)
+            order = drafted(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
+            if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
+                break  # this is what greedy takes: there is nothing left to learn
+            query = plan.question(order, items)
+            answer = yield from problem.talk.ask(query, self.cohort, f"look {turn + 1}")
+            complete = complete and answer.count == problem.talk.population.everyone.weight
+            gains, aside = query.along(answer.total, answer.count), query.aside(answer.total, answer.count)
+            looks.append(Look(order, query.marks, query.items, gains, query.others, query.wide, aside))
+        orders = list(self._last(problem, plan, looks, doubt, looks[-1] if complete else None))
+        sets = distinct(np.array([indicator(matroid.n_items, order) for order in orders]))
+        best = sets[0]
+        if len(sets) > 1:
+            scores = yield from scored(problem, sets, "scoring drafts")
+            best = sets[int(scores.argmax())]
+        order = next(order for order in orders if best[order].all())
+        merit = looks[-1].at_wide(matroid.n_items)
+        return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
+
+    def _last(
+        self, problem: Problem, plan: "Plan", looks: list[Look], doubt: float, known: Look | None
+    ) -> Iterator[Ids]:
+        """Bases to choose from: drafts with more and with less doubt, all that were looked along, and popularity."""
+        matroid, alone, rank = problem.matroid, problem.singletons, problem.matroid.rank
+        items = plan.candidates(looks)
+        for times in DOUBTS:
+            yield drafted(matroid, items, alone, discounts(looks, items, alone, times * doubt), rank, known)
+        yield from (look.order[:rank] for look in reversed(looks))
+        popular = matroid._first_base(plan.by_worth)
+        yield plan.by_worth[np.isin(plan.by_worth, popular)]
+
+    def _promise(self, problem: Problem, looks: list[Look]) -> "Sequenced":
+        matroid, ranges = problem.matroid, problem.ranges
+        off = ranges.single * (0.5 / LIMIT + problem.talk.population.slack)
+        kept = [shares(matroid, look, problem.singletons, off) for look in looks]
+        lost = (1 + self.polish) * ranges.whole * (1 / LIMIT + 2 * problem.talk.population.slack)
+        found = [Sequenced(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
+        return max(found, key=lambda one: one.factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How long sequences are, at which prefixes gains are asked for, and of which items."""
+
+    problem: Problem
+    by_worth: Ids  # all items, those that may be chosen first
+    allowed: Ids
+    length: int
+    marks: Ids
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Plan":
+        n_items, rank = problem.matroid.n_items, problem.matroid.rank
+        allowed = np.arange(n_items) if problem.items is None else np.sort(problem.items)
+        worth = np.where(np.isin(np.arange(n_items), allowed), problem.singletons, -1.0)
+        length = min(DEPTH * rank, len(allowed))
+        marks = np.append(rank, np.linspace(0, length, min(length, MOST_MARKS) + 1).round().astype(np.int64))
+        return cls(problem, in_order(worth, key_of(problem.talk.seed, -10)), allowed, length, np.unique(marks))
+
+    def candidates(self, looks: list[Look]) -> Ids:
+        """As many as one answer can tell about, by worth: the last sequence, popular items, and those beyond them that
+        gained most beside the sequences so far. Before the first look, layers of popular bases.
+        """
+        most = max(MOST_NUMBERS // len(self.marks), self.length)
+        if most >= len(self.allowed):
+            chosen = self.allowed
+        elif not looks:
+            chosen = np.intersect1d(layered(self.problem.matroid, self.by_worth, most), self.allowed)
+        else:
+            first = np.union1d(looks[-1].order, self.by_worth[: int(POPULAR * most)])
+            beside = np.mean([look.at_wide(len(self.by_worth)) for look in looks], axis=0)
+            rest = np.setdiff1d(self.allowed, first)
+            rest = rest[np.argsort(-beside[rest], kind="stable")]
+            chosen = np.concatenate((first, rest[: max(most - len(first), 0)]))
+        return self.by_worth[np.isin(self.by_worth, chosen)]
+
+    def question(self, order: Ids, items: Ids) -> GainsAlong:
+        ranges = self.problem.ranges
+        return GainsAlong(
+            order=order,
+            marks=self.marks[self.marks <= len(order)],
+            items=np.sort(items),
+            others=np.setdiff1d(self.allowed, items),
+            wide=self.problem.matroid.rank,
+            single=ranges.single,
+            whole=ranges.whole,
+        )
+
+
+def shares(matroid: Matroid, look: Look, alone: Array, off: float) -> tuple[float, ...]:
+    """For each item of the base that was looked along, its gain over the largest that any item could have added there.
+
+    Items that were not asked about gain no more than alone. `off`: by how much a mean may be wrong.
+    """
+    members, out = np.zeros(matroid.n_items, dtype=bool), []
+    for at, item in enumerate(look.order[: matroid.rank]):
+        mark = int(np.searchsorted(look.marks, at))
+        if look.marks[mark] != at:
+            break
+        gains = alone.copy()
+        gains[look.items] = look.gains[mark]
+        largest = float(gains[matroid._addable(members)].max())
+        out.append(max(float(gains[item]) - off, 0.0) / (largest + off) if largest + off > 0 else 1.0)
+        members[item] = True
+    return tuple(out)
+
+
+@dataclass(frozen=True)
+class Sequenced:
+    """Greedy that takes, at each step, an item of at least a known share of the largest gain; everybody was asked.
+
+    With shares α_j, F(S) ≥ (1 − Π(1 − α_j/k))·OPT under a cardinality k; under any matroid, if all of a base is known
+    and α is the least of the shares, F(S) ≥ α/(1 + α)·OPT. Scoring and polishing never choose a set that is worth less.
+    """
+
+    cardinality: bool
+    rank: int
+    shares: tuple[float, ...]
+    lost: float  # what fixed point may have lost when sets were compared
+
+    @property
+    def factor(self) -> float:
+        if self.cardinality:
+            return float(1 - np.prod([1 - share / self.rank for share in self.shares]))
+        least = min(self.shares, default=0.0) if len(self.shares) == self.rank else 0.0
+        return least / (1 + least)
+
+    def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
+        terms = (
+            Term("r", self.rank, "rank of the matroid"),
+            Term("known", len(self.shares), "items of a sequence whose share of the largest gain is known"),
+            Term("least share", min(self.shares, default=0.0), "the least of them"),
+            Term("mean share", float(np.mean(self.shares)) if self.shares else 0.0, "their mean"),
+            Term("m_F", m_F, "the largest singleton of F"),
+            Term("fixed point", self.lost, "additive: what rounding may have lost"),
+        )
+        promised = self.factor * value - self.lost
+        return Guarantee("greedy by known shares", terms, self.factor, self.lost, promised, promised <= 0)

@@ -1,0 +1,184 @@
+"""How good an answer is, from sums: what it is worth, and what no allowed set can be worth more than."""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from folkmoot.algorithms.federated.search import Problem, in_order, layered
+from folkmoot.conversation.result import Estimate
+from folkmoot.conversation.rounds import Run, Sample
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.questions.gradient import Gradient
+from folkmoot.questions.pair import Pair
+from folkmoot.questions.query import FINE_BITS
+from folkmoot.questions.values import LIMIT, Appraisal, asked_about
+from folkmoot.theory.certificate import bound_from_gains
+from folkmoot.theory.confidence import Tail
+
+MOST_LOOKS = 3  # points from which the bound is looked at
+WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
+BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
+ASIDE, LAYERS = 0.1, 3  # or so far from the set to so many bases beside it
+SPENT = (0.9, 0.1)  # of what confidence leaves, by the answer and by popularity, which may take its place
+RANDOM_BASES = 8  # whose mean is shown as "random"
+
+
+class Look(NamedTuple):
+    """What the clients asked say about the optimum from a point: to them on average, no allowed set is worth more."""
+
+    gradient: Array
+    bound: float
+    sample: Sample
+
+
+class Appraised(NamedTuple):
+    """The answer, how good it is, and what each of its items adds to those before it."""
+
+    members: Mask
+    estimate: Estimate
+    order: Ids  # as the search would take them
+    gains: Array
+
+
+def appraised(
+    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
+) -> Run[Appraised]:
+    """How good the answer is, from a last cohort that scores little but it: its score is not the best of many.
+
+    With `doubt`, popularity is the answer where this cohort says that it is better, so that no answer is knowingly
+    worse; both are given an interval then, and share what confidence leaves. Half of that goes to each end of an
+    interval, and the bound's half is shared by the ways that lead to one. `order`: all items, in which what each adds
+    to those before it is told.
+
+    Where several juries are asked, they look at the bound from y in the same answers. What both say is not independent
+    then; that each may be wrong with its own probability holds all the same.
+    """
+    talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
+    n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
+    randoms = [indicator(n, matroid._first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
+    popular = popular_base(problem)
+    doubt = doubt and bool((popular != chosen).any())
+    orders = [order[members[order]] for members in (chosen, popular)]
+    firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
+    items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
+
+    def question(key: int) -> Appraisal:
+        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
+
+    last, key = question(0), key_of(talk.seed, -10)
+    if problem.juries is None:
+        answer = yield from talk.ask(question, problem.jury, "appraisal")
+        total = answer.total
+    else:
+        bound = gradient_at(problem, y)
+        answer = yield from talk.ask_juries(
+            lambda key: Pair(first=bound, second=question(key)), problem.jury, problem.juries, "bound and appraisal"
+        )
+        gradients, total = Pair(first=bound, second=last).split(answer.total)
+        looks = [*looks, look_of(problem, bound, gradients, answer.count, talk.sample(answer))]
+    sample, means = talk.sample(answer), last.mean(total, answer.count)
+    *worth, everything = last.histograms(total)
+    best = int(doubt and means[1] > means[0])
+    value, alpha = float(means[best]), 1 - confidence
+    low, high = sample.interval(value, last.grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), key)
+    mean = float(last.grid.points @ everything) / answer.count
+    _, most = sample.interval(mean, last.grid, everything, alpha / WAYS, key)
+    tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
+    nothing = tail.top == 0 or (sample.complete and mean == 0)  # nobody gains anything, for certain
+    least = 0.0 if nothing else ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
+    bound_high = min(highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
+    clipped = max(ranges.clipped, last.cut(total, answer.count))
+    known = (ranges.public or ranges.surveyed) and not clipped
+    estimate = Estimate(
+        value=value,
+        low=max(low - least, 0.0),
+        high=max(high + least, value) if known else inf,
+        bound=max(min([look.bound for look in looks] + [mean + least]), value) if known else inf,
+        bound_high=max(bound_high, value) if known else inf,
+        confidence=confidence,
+        clients=answer.clients,
+        everyone=(ranges.complete or ranges.public)
+        and all(look.sample.complete for look in looks)
+        and sample.complete
+        and not clipped,
+        popularity=float(means[1]),
+        random=float(means[2 : 2 + RANDOM_BASES].mean()),
+        clipped=clipped,
+        range_from=ranges.source,
+    )
+    after = 2 + RANDOM_BASES + best * len(orders[0])
+    values = np.append(means[after : after + len(orders[best])], value)
+    return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
+
+
+def popular_base(problem: Problem) -> Mask:
+    """The base of what is worth most by itself."""
+    order = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+    return indicator(problem.matroid.n_items, problem.matroid._first_base(order))
+
+
+def highest(looks: list[Look], tail: Tail, delta: float) -> float:
+    """No allowed set is worth more to everyone, except with probability delta for each look and each mean of looks.
+
+    The optimum is one set, whoever is asked. To those asked on average it is worth no more than a look says; so only
+    the error of that one mean counts, and that of its mean over several independent looks is smaller.
+    """
+    found = [look.sample.highest(look.bound, look.sample.draws, tail, delta) for look in looks]
+    for count in range(2, len(looks) + 1):
+        some = looks[:count]
+        draws = np.array([look.sample.draws for look in some])
+        if draws.all():
+            mean = float(draws @ [look.bound for look in some]) / int(draws.sum())
+            found.append(max(look.sample.highest(mean, int(draws.sum()), tail, delta) for look in some))
+    return min(found)
+
+
+def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
+    """A point a little above x and the set; the set itself where gradients are sampled or there is no x."""
+    at_set = chosen.astype(np.float64)
+    if x is None or not problem.talk.population.closed_form:
+        return at_set
+    return np.minimum(BETWEEN * (x + at_set), 1.0)
+
+
+def beside(problem: Problem, chosen: Mask, gains: Array | None) -> Array:
+    """A point on the way from the set to bases of what gains most beside it: with a little of each, all gain less, and
+    the bound is lower than at the set. The set itself where that is not known or gradients are sampled.
+    """
+    y = chosen.astype(np.float64)
+    if gains is None or not problem.talk.population.closed_form:
+        return y
+    order, rank = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -11)), problem.matroid.rank
+    some = layered(problem.matroid, order, LAYERS * rank)
+    some = some[~chosen[some]]
+    y *= 1 - ASIDE
+    y[some] = min(ASIDE * rank / max(len(some), 1), 1.0)
+    return y
+
+
+def look_from(problem: Problem, y: Array) -> Run[Look]:
+    """A look from y, as one jury says."""
+    question = gradient_at(problem, y)
+    answer = yield from problem.talk.ask(question, problem.jury, "bound, all items")
+    return look_of(problem, question, answer.total, answer.count, problem.talk.sample(answer))
+
+
+def gradient_at(problem: Problem, y: Array) -> Gradient:
+    """The question of a look."""
+    ranges = problem.ranges
+    return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+
+
+def look_of(problem: Problem, question: Gradient, total: Ids, count: int, sample: Sample) -> Look:
+    """What no allowed set is worth more than, from one sum over the gradients at y of all items.
+
+    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That
+    holds for the mean over any clients, and so for those who are asked.
+    """
+    matroid, ranges = problem.matroid, problem.ranges
+    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + problem.talk.population.slack)
+    gradient = question.mean(total, count)
+    bound = bound_from_gains(question.value(total, count), (1.0 - question.x) * gradient, matroid) + lost
+    return Look(gradient, bound, sample)

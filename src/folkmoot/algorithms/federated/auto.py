@@ -1,0 +1,206 @@
+"""The default: a greedy search by running means, or continuous greedy where rounds are few; it says which, and why."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from folkmoot.algorithms.federated.fedcg import FedCG
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.search import Chosen, Found, Problem, in_order
+from folkmoot.conversation.rounds import Population, Run, Talk
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.simple import Uniform
+from folkmoot.questions.drift import Drift
+from folkmoot.questions.magnitude import Ranges
+from folkmoot.questions.participation import Participation
+from folkmoot.theory.guarantee import Discrete
+
+ANSWERS = 6_000  # in the whole search, if cohorts are small: fewer do not tell items apart
+MOST_VISITS = 3  # rounds for one item, for that reason
+MOST_PICKS = 2  # items from one round; with more, near-duplicates come in together
+FORGET = 2.0  # the share of a new round is so many times that of a plain running mean
+KNOWN = 4  # juries so many times as large as what would be asked have said it already
+START = 2  # the first sums count for no more than so many cohorts
+UNEVEN = 2.0  # mean square over squared mean of clients' scales, from which on they answer by coins of scale
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `Auto` does for a problem, decided before anyone is asked."""
+
+    way: str  # "greedy" or "continuous"
+    rounds: int  # of the search
+    visits: tuple[int, ...]  # rounds before each time items are taken
+    picks: tuple[int, ...]  # items taken then
+    why: str
+
+
+@dataclass(frozen=True, repr=False)
+class Auto(Federated):
+    """Choose the search by rank, population, cohort and rounds; `plan` says beforehand which, and why.
+
+    Mostly items are taken one by one, each by the largest gain in a running mean over all rounds so far: a client
+    answers what items add now, less a share of what they added before the last item came in (`Drift`). Rounds are as
+    many as items, or more where cohorts are so small that a few thousand answers would not come together; `rounds`
+    sets another number. Where that is less than half the rank, it is continuous greedy (`FedCG`).
+
+    by_scale: whether clients answer in search and polishing by coins in proportion to what their best item is worth
+    to them (with a floor), which keeps a few heavy clients from being missed. Then all must be reachable, and who
+    answers hints at scale. None: only where the range question shows that scales differ much.
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    cohort: int | None = None
+    rounds: int | None = None
+    by_scale: bool | None = None
+    polish: int = field(default=12, kw_only=True)
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        for name in ("cohort", "rounds"):
+            if getattr(self, name) is not None:
+                as_count(getattr(self, name), name)
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self._plan(matroid.rank, None).rounds
+
+    def plan(self, population: Population, matroid: Matroid) -> Plan:
+        """What will be done, and why, in a sentence."""
+        return self._plan(matroid.rank, population)
+
+    def _plan(self, rank: int, population: Population | None) -> Plan:
+        cohort = self.cohort
+        everyone = cohort is None or (population is not None and population.asks_everyone(cohort))
+        wanted = rank if everyone else min(max(rank, -(-ANSWERS // (cohort or 1))), MOST_VISITS * rank)
+        rounds = wanted if self.rounds is None else min(self.rounds, wanted)
+        who = "everybody" if everyone else f"{cohort:,} clients a round"
+        if rounds * MOST_PICKS < rank:
+            why = (
+                f"continuous greedy, because {self.rounds} rounds are too few to take {rank} items one after the other"
+            )
+            return Plan("continuous", self.rounds or 1, (), (), why)
+        if rounds < rank:
+            picks = tuple(MOST_PICKS if at < rank - rounds else 1 for at in range(rounds))
+            why = f"greedy by running means, {who}, two items in some rounds because {rank} items must come in {rounds}"
+            why += " rounds"
+            return Plan("greedy", rounds, (1,) * rounds, picks, why)
+        visits = tuple(rounds // rank + (at < rounds % rank) for at in range(rank))
+        why = f"greedy by running means, {who}, one item after the other: {rank} items"
+        if everyone:
+            why = f"greedy, because everybody is asked: {rank} items, one after the other"
+        elif rounds > rank:
+            why += f" in {rounds} rounds, because {cohort:,} clients do not tell near substitutes apart at once"
+        return Plan("greedy", rounds, visits, (1,) * rank, why)
+
+    def reason(self, talk: Talk) -> str:
+        return self.plan(talk.population, talk.matroid).why
+
+    def jurors(self, talk: Talk, ranges: Ranges, jury: int | None) -> Participation | None:
+        return None if talk.population.asks_everyone(jury) else self._coins(talk.population, ranges, jury)
+
+    def _coins(self, population: Population, ranges: Ranges, answers: int | None) -> Participation | None:
+        """Who answers by coins; None: cohorts are drawn."""
+        wanted = ranges.uneven >= UNEVEN if self.by_scale is None else self.by_scale
+        if not wanted or answers is None or population.asks_everyone(answers) or not ranges.mean_single > 0:
+            return None
+        return Participation.by_scale(answers, population.everyone.weight, ranges.mean_single)
+
+    def search(self, problem: Problem) -> Run[Found]:
+        plan = self.plan(problem.talk.population, problem.matroid)
+        if plan.way == "continuous":
+            found: Found = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
+            return found
+        return (yield from self._greedy(problem, plan))
+
+    def _greedy(self, problem: Problem, plan: Plan) -> Run[Chosen]:
+        matroid, talk = problem.matroid, problem.talk
+        everyone = talk.population.asks_everyone(self.cohort)
+        cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
+        heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
+        start = heard if who is None else 0  # a jury that was drawn may have missed the heavy clients
+        mean = Running(problem, cohort, who, start)
+        members = np.zeros(matroid.n_items, dtype=bool)
+        taken: list[int] = []
+        for visits, picks in zip(plan.visits, plan.picks, strict=True):
+            addable = matroid._addable(members)
+            if problem.items is not None:
+                addable &= np.isin(np.arange(matroid.n_items), problem.items)
+            if not addable.any():
+                break
+            known = (
+                not taken
+                and who is None
+                and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
+            )
+            if not known:  # by the jury, which has said what items are worth alone
+                yield from mean.hear(members, visits, f"item {len(taken) + 1}")
+            order = in_order(mean.gains, key_of(talk.seed, -7, talk.rounds), problem.singletons)
+            left = picks
+            for item in order[addable[order]]:
+                if left and matroid._addable(members)[item]:
+                    members = members.copy()
+                    members[item] = True
+                    taken.append(int(item))
+                    left -= 1
+        exact = everyone and set(plan.picks) == {1}
+        promise = Discrete(
+            matroid.rank, matroid.n_items, None if exact else 0.0, 0.1, isinstance(matroid, Uniform), False
+        )
+        return Chosen(members, promise, np.array(taken, dtype=np.int64), mean.gains)
+
+
+class Running:
+    """The server's running mean of what each item adds to the present set.
+
+    d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old
+    one and that of a mean of g − keep·g', which is small where the last item changed little. `keep` falls with how
+    many answers there were, as in a plain running mean; old errors are forgotten twice as fast, because the items
+    taken were those that looked best.
+    """
+
+    def __init__(self, problem: Problem, cohort: int | None, who: Participation | None, answers: int) -> None:
+        """`answers`: how many the singleton sums count for, which it starts with."""
+        self.problem, self.cohort, self.who, self.answers = problem, cohort, who, answers
+        self.gains, self.before = problem.singletons, np.zeros(problem.matroid.n_items, dtype=bool)
+        ranges, everyone = problem.ranges, problem.talk.population.everyone
+        self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
+        if who is not None:
+            heaviest = 1 if everyone.times is None else int(everyone.times.max())
+            self.most, self.whole, self.standing = (who.most(heaviest, one) for one in (self.most, self.whole, 1.0))
+
+    def hear(self, members: Mask, visits: int, label: str) -> Run[None]:
+        """Rounds at this set, which count as one with all their clients."""
+        talk, size = self.problem.talk, self.cohort
+        fresh = visits * (size or 0)
+        share = min(FORGET * fresh / (self.answers + fresh), 1.0) if fresh else 1.0
+        items: Ids = np.arange(len(members)) if self.problem.items is None else self.problem.items
+        before = self.before
+
+        def question(key: int) -> Drift:
+            return Drift(
+                members=members,
+                before=before,
+                keep=1.0 - share,
+                items=items,
+                most=self.most,
+                whole=self.whole,
+                standing=self.standing,
+                key=key,
+                who=self.who,
+            )
+
+        total, clients = np.zeros(len(items) + 2, dtype=np.int64), 0
+        for _ in range(visits):
+            answer = yield from talk.ask(question, size if self.who is None else None, label)
+            total, clients = total + answer.total, clients + answer.clients
+        if clients:  # coins may leave nobody to answer
+            self.gains = (1.0 - share) * self.gains + question(0).mean(total, len(members))
+            self.answers, self.before = self.answers + fresh, members

@@ -1,0 +1,85 @@
+"""Federated methods from related work, through the same front door, so that a reader can compare."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from folkmoot.algorithms.federated.fedcg import BestBase, in_bits, walk
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.search import Point, Problem
+from folkmoot.conversation.rounds import Run
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Ids
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.local import ShardBase
+
+
+@dataclass(frozen=True, repr=False)
+class FederatedFrankWolfe(Federated):
+    """Stochastic Frank–Wolfe with partial participation: full-precision gradients, averaged over the rounds with
+    weight ρ_t = 4/(t + 8)^(2/3) for the new one (Mokhtari, Hassani and Karbasi 2018).
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    rounds: int = 10
+    cohort: int | None = None
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        if self.cohort is not None:
+            as_count(self.cohort, "cohort")
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds
+
+    def search(self, problem: Problem) -> Run[Point]:
+        direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
+        way = yield from walk(problem, partial(in_bits, problem, None), self.cohort, self.rounds, direction)
+        least = 4 / (self.rounds + 7) ** (2 / 3)
+        memory = 1 - min(least, 1.0)
+        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single)
+        return Point(way.x, way.merit, promise, way.lowest)
+
+
+@dataclass(frozen=True, repr=False)
+class RandGreeDi(Federated):
+    """Two rounds of distributed greedy over shards (after Barbosa, Ene, Nguyen and Ward 2015).
+
+    Clients and items are dealt to `shards` at random. Each shard, which must see its own clients' functions,
+    answers with the greedy base of its items; then all shards choose from the union, and what most of them
+    take is rounded. The party whose answer is hidden in the sum is a shard, not a client.
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    shards: int = 10
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.shards, "shards", least=2)
+        matroid.parameters()  # shards must be told the matroid
+
+    def searching(self, matroid: Matroid) -> int:
+        return 2
+
+    def search(self, problem: Problem) -> Run[Point]:
+        clients = problem.talk.population.n_clients
+        shards = min(self.shards, clients)
+
+        def question(key: int, deal: bool, items: Ids | None) -> ShardBase:
+            return ShardBase(matroid=problem.matroid, clients=clients, shards=shards, deal=deal, items=items, key=key)
+
+        first = yield from problem.talk.ask(lambda key: question(key, True, problem.items), None, "shards, own items")
+        union = np.flatnonzero(first.total)
+        second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
+        votes = second.total / max(int(second.total.max()), 1, shards)
+        x = np.minimum(votes, 1.0)
+        return Point(x, first.total / shards + x, None)

@@ -1,0 +1,146 @@
+"""Federated discrete greedy: Algorithm 3, with the importance factors of Algorithms 4 and 5."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, get_args
+
+import numpy as np
+
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.search import Chosen, Problem, in_order, layered, singleton_means
+from folkmoot.conversation.rounds import Run
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.simple import Uniform
+from folkmoot.questions.gains import Gains, Importance
+from folkmoot.questions.participation import FLOOR, Participation
+from folkmoot.theory.guarantee import Discrete, kappa_in_theory
+
+SHORT = 10  # items a rank, over which importance is looked at with "shortlist"
+HEADROOM = 16  # times the range of a sampled jury: answers over a chance have bits to spare
+Kind = Literal["paper", "uniform", "shortlist", "scale"]
+
+
+@dataclass(frozen=True, repr=False)
+class DiscreteGreedy(Federated):
+    """Add the item of the largest summed gain, `batch` items a round (Algorithm 3).
+
+    Every client is asked, and answers with a probability κ_i of its own, over κ_i. Either `expected_answers` a round
+    do, or `epsilon` gives κ as a proof needs it (`guarantee.kappa_in_theory`), which makes nearly everybody answer.
+    κ_i follows from the importance of client i: "scale" (the default), what its best item is worth to it; "uniform",
+    its weight alone; "paper" (the default with epsilon), the largest share that it has in an item; "shortlist", the
+    same over the most popular items. All are mixed with the uniform one, so that nobody is never heard: sums are
+    unbiased, whatever the importance. Who answers is visible: to be important is to answer often.
+
+    sample: "fresh" (the default), new coins every round; "fixed" (the default with epsilon), the same clients with
+    the same weights in all rounds, which is what Theorem 4 speaks of.
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    epsilon: float | None = None
+    expected_answers: int | None = None
+    importance: Kind | None = None
+    batch: int = 1
+    sample: Literal["fresh", "fixed"] | None = None
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        if (self.epsilon is None) == (self.expected_answers is None):
+            given = "neither was" if self.epsilon is None else "both were"
+            raise InputError(f"epsilon: give one of epsilon and expected_answers; {given} given")
+        if self.epsilon is not None and not 1e-6 <= as_number(self.epsilon, "epsilon") < 1:
+            raise InputError(f"epsilon: needs a number between 0.000001 and 1, got {self.epsilon}")
+        if self.expected_answers is not None:
+            as_count(self.expected_answers, "expected_answers")
+        if self.importance not in (None, *get_args(Kind)):
+            raise InputError(f'importance: needs "paper", "uniform", "shortlist" or "scale", got {self.importance!r}')
+        if self.sample not in (None, "fresh", "fixed"):
+            raise InputError(f'sample: needs "fresh" or "fixed", got {self.sample!r}')
+        as_count(self.batch, "batch")
+
+    @property
+    def asked(self) -> int | None:
+        return self.expected_answers
+
+    @property
+    def _importance(self) -> str:
+        """As the theorem has it where κ is a proof's; else as it holds up best."""
+        return self.importance or ("scale" if self.epsilon is None else "paper")
+
+    @property
+    def _fixed(self) -> bool:
+        return (self.sample or ("fresh" if self.epsilon is None else "fixed")) == "fixed"
+
+    def searching(self, matroid: Matroid) -> int:
+        return -(-matroid.rank // self.batch) + (2 if self._importance in ("paper", "shortlist") else 0)
+
+    def search(self, problem: Problem) -> Run[Chosen]:
+        matroid, talk, ranges = problem.matroid, problem.talk, problem.ranges
+        alone, who = yield from self._participation(problem)
+        everyone = talk.population.everyone
+        heaviest = 1 if everyone.times is None else int(everyone.times.max())
+        single, whole = ranges.single, ranges.whole
+        if who is not None:
+            single, whole = (HEADROOM * who.most(heaviest, one) for one in (single, whole))
+        coin = key_of(talk.seed, -10) if self._fixed else None
+        members = np.zeros(matroid.n_items, dtype=bool)
+        taken: list[int] = []
+        while (addable := np.flatnonzero(matroid._addable(members))).size:
+            if problem.items is not None:
+                addable = np.intersect1d(addable, problem.items)
+                if not addable.size:
+                    break
+            at, items = members.copy(), addable
+
+            def question(key: int, at: Mask = at, items: Ids = items) -> Gains:
+                return Gains(members=at, items=items, most=single, key=key, who=who, coin=coin, whole=whole)
+
+            answer = yield from talk.ask(question, None, f"item {int(members.sum()) + 1}")
+            gains = question(0).mean(answer.total, answer.asked, matroid.n_items)
+            order = in_order(gains, key_of(talk.seed, -7, talk.rounds), alone)
+            order = order[np.isin(order, addable)]
+            for item in order[: self.batch]:
+                if matroid._addable(members)[item]:
+                    members[item] = True
+                    taken.append(int(item))
+        promise = Discrete(
+            matroid.rank,
+            matroid.n_items,
+            None if who is None else who.slope,
+            0.1 if self.epsilon is None else self.epsilon,
+            isinstance(matroid, Uniform),
+            self._importance == "paper" and self._fixed,
+            self.batch,
+        )
+        return Chosen(members, promise, np.array(taken, dtype=np.int64))
+
+    def _participation(self, problem: Problem) -> Run[tuple[Array, Participation | None]]:
+        """Singleton means, and who answers (None: everybody)."""
+        talk, n_items, alone, answers = problem.talk, problem.matroid.n_items, problem.singletons, self.expected_answers
+        everyone = talk.population.everyone
+        if self._importance in ("uniform", "scale"):
+            if answers is None or answers >= everyone.size:
+                return alone, None
+            mean = problem.ranges.mean_single if self._importance == "scale" else 0.0
+            return alone, Participation.by_scale(answers, everyone.weight, mean)
+        if problem.jury is not None:
+            alone = yield from singleton_means(talk, problem.ranges, None)
+        sums = alone * everyone.weight  # O: sums on both sides of a share, never a mean on one
+        looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
+        if self._importance == "shortlist":
+            size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank
+            short = layered(problem.matroid, in_order(alone, key_of(talk.seed, -8)), size)
+            looked_at &= np.isin(np.arange(n_items), short)
+        inverse = np.divide(1.0, sums, out=np.zeros(n_items), where=looked_at)
+        if answers is None:
+            kappa = kappa_in_theory(problem.matroid.rank, n_items, self.epsilon or 0.1)
+            return alone, Participation.by_share(kappa, FLOOR * kappa / everyone.weight, inverse)
+        histogram = yield from talk.ask(Importance(inverse=inverse), None, "importance of clients")
+        kappa = Importance.kappa(histogram.total, (1 - FLOOR) * answers)
+        if kappa == inf or answers >= everyone.size:
+            return alone, None
+        return alone, Participation.by_share(kappa, FLOOR * answers / everyone.weight, inverse)

@@ -1,0 +1,117 @@
+"""What the server believes of gains that it has not asked for, and the sequence that greedy would take if it were so.
+
+The gain of e at S is taken to be F(e) times one discount per member of S. Discounts come from sums: where a sequence
+was looked along, the gain of e before and after a joined is known, and their quotient is the discount a gives to e.
+On the way that was looked along this is exact by construction; elsewhere it is a guess, and the next look tests it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.matroids.matroid import Matroid
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Gains of F along a sequence: at the prefixes of these lengths, the first of them 0 and one of them `wide`."""
+
+    order: Ids
+    marks: Ids
+    items: Ids
+    gains: Array  # marks × items
+    others: Ids
+    wide: int
+    aside: Array  # gains of the others at the prefix of length `wide`
+
+    def at_wide(self, n_items: int) -> Array:
+        """Gains at that prefix, over all items (0 where none was asked about)."""
+        out = np.zeros(n_items)
+        out[self.items] = self.gains[int(np.searchsorted(self.marks, self.wide))]
+        out[self.others] = self.aside
+        return out
+
+    def course(self) -> Array:
+        """What part of all that is lost up to the prefix of length `wide` each of its items takes, in logarithms."""
+        sums = np.log(np.maximum(self.gains.sum(axis=1), TINY))
+        along = np.interp(np.arange(self.wide + 1), self.marks, sums)
+        if along[0] - along[-1] <= 1e-9:
+            return np.full(self.wide, 1 / max(self.wide, 1))
+        parts: Array = np.maximum(-np.diff(along), 0.0) / (along[0] - along[-1])
+        return parts
+
+
+def discounts(looks: list[Look], items: Ids, alone: Array, doubt: float) -> Array:
+    """How much of the gain of e is left when a joins: items × items, row a, column e.
+
+    Looks are pooled by what was there to lose: Σ after / Σ before. What a takes from e, e takes from a (at the same
+    prefix, since f(a) + f(e) − f(a, e) does not care for the order), so that every quotient is used twice. All are
+    drawn to the mean discount that a gives, with the weight of `doubt` times the largest F(e): gains of few clients say
+    little.
+    """
+    before, after = np.zeros((len(items), len(items))), np.zeros((len(items), len(items)))
+    place = np.full(len(alone), -1)
+    place[items] = np.arange(len(items))
+    for look in looks:
+        here = place[look.items]
+        some = np.flatnonzero(here >= 0)
+        for at, (lo, hi) in enumerate(zip(look.marks[:-1], look.marks[1:], strict=True)):
+            joined = look.order[lo:hi]
+            had = look.gains[at]
+            share = np.minimum(look.gains[at + 1] / np.maximum(had, TINY), 1.0) ** (1 / (hi - lo))
+            for a in place[joined][place[joined] >= 0]:
+                others = some[here[some] != a]
+                e = here[others]
+                before[a, e] += had[others]
+                after[a, e] += had[others] * share[others]
+                mine = had[here == a].sum()
+                before[e, a] += mine
+                after[e, a] += np.maximum(mine - had[others] * (1 - share[others]), 0.0)
+        away = place[look.others]
+        known = away >= 0
+        if known.any():  # who was asked at one prefix only loses along the way as the others do on the whole
+            had = alone[look.others[known]]
+            lost = np.log(np.clip(look.aside[known] / np.maximum(had, TINY), 1e-9, 1.0))
+            rows, parts = place[look.order[: look.wide]], look.course()
+            share = np.exp(parts[:, None] * lost)
+            block = np.ix_(rows[rows >= 0], away[known])
+            before[block] += had
+            after[block] += had * share[rows >= 0]
+    there = before.sum(axis=1, keepdims=True)
+    usual = np.where(there > 0, after.sum(axis=1, keepdims=True) / np.maximum(there, TINY), 1.0)
+    weight = doubt * float(alone.max())
+    return (after + weight * usual + TINY) / (before + weight + TINY)
+
+
+def drafted(matroid: Matroid, items: Ids, alone: Array, left: Array, length: int, known: Look | None = None) -> Ids:
+    """Greedy by discounted gains: a base of the matroid, then one of the items that are left, and so on.
+
+    `items`: among equals the first is taken. `known`: a look whose gains are exact; they replace the guesses for as
+    long as the draft follows its sequence.
+    """
+    gains, free = alone[items].copy(), np.ones(len(items), dtype=bool)
+    exact = {} if known is None else {int(mark): at for at, mark in enumerate(known.marks)}
+    asked = np.isin(items, known.items) if known is not None else free
+    column = np.searchsorted(known.items, items[asked]) if known is not None else items
+    members = np.zeros(matroid.n_items, dtype=bool)
+    order: list[int] = []
+    while len(order) < length and free.any():
+        if known is not None and len(order) in exact:
+            gains[asked] = known.gains[exact[len(order)], column]
+        fits = free & matroid._addable(members)[items]
+        if not fits.any():
+            if not members.any():
+                break  # what is left can never be chosen
+            members[:] = False
+            continue
+        best = int(np.where(fits, gains, -1.0).argmax())
+        item = int(items[best])
+        if known is not None and (len(order) >= len(known.order) or known.order[len(order)] != item):
+            known = None
+        order.append(item)
+        members[item], free[best] = True, False
+        gains = gains * left[best]
+    return np.array(order, dtype=np.int64)

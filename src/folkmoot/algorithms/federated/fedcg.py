@@ -1,0 +1,227 @@
+"""Federated continuous greedy: Algorithms 1 and 2 of the paper, and the answers that make the first one work better."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.search import Point, Problem, in_order
+from folkmoot.conversation.rounds import Run
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Array, indicator
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.gradient import AtPoint, Gradient, Votes
+from folkmoot.questions.local import LocalBase, LocalWalk
+from folkmoot.questions.query import FINE_BITS
+from folkmoot.theory.certificate import bound_from_gains
+
+VOTE_BITS = 12  # what a vote is worth
+Answer = Literal["quantized", "gradient", "base", "votes"]
+Question = Callable[[Array, int], AtPoint]  # from x and the key of the coins
+
+
+Direction = Callable[[Array, int], Array]  # from what a round said, and its number
+
+
+def in_bits(problem: Problem, bits: int | None, x: Array, key: int) -> Gradient:
+    """The gradient rounded to so many bits by a coin; None: in fixed point."""
+    ranges, fine = problem.ranges, bits is None
+    return Gradient(
+        x=x,
+        whole=ranges.whole,
+        key=key,
+        items=problem.items,
+        single=ranges.single,
+        bits=FINE_BITS if bits is None else bits,
+        stochastic=not fine,
+    )
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where continuous greedy came to, and what it heard."""
+
+    x: Array
+    merit: Array  # the mean over the rounds
+    lowest: Array  # the point, short of x, from which the bound on the optimum looked lowest
+
+
+def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
+    """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
+    x = np.zeros(problem.matroid.n_items)
+    merit = np.zeros_like(x)
+    bounds: list[tuple[float, Array]] = []
+    for t in range(rounds):
+        answer = yield from problem.talk.ask(partial(question, x), cohort, f"step {t + 1}")
+        asked = question(x, 0)
+        mean = asked.mean(answer.total, answer.count)
+        bounds.append((bound_from_gains(asked.value(answer.total, answer.count), (1 - x) * mean, problem.matroid), x))
+        x = np.minimum(x + direction(mean, t) / rounds, 1.0)
+        merit += mean / rounds
+    lowest = min(range(rounds), key=lambda t: bounds[t][0])
+    return Way(x, merit, bounds[lowest][1])
+
+
+def mean_of_bases(mean: Array, _: int) -> Array:
+    """The paper's Δ: the mean of the clients' own bases."""
+    return mean
+
+
+@dataclass
+class BestBase:
+    """The best base of the gradient, averaged over the rounds so far with a share rho(t) for the new one.
+
+    Old gradients are a little too large (gradients fall as x grows) and far less noisy together. Only items
+    that gain are taken, and ties fall by coins.
+    """
+
+    matroid: Matroid
+    rho: Callable[[int], float]
+    seed: int
+    average: Array | float = 0.0
+
+    def __call__(self, mean: Array, t: int) -> Array:
+        self.average = (1 - self.rho(t)) * self.average + self.rho(t) * mean
+        order = in_order(self.average, key_of(self.seed, t))
+        base = indicator(self.matroid.n_items, self.matroid._first_base(order))
+        return (base & (self.average > 0)).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class FedCG(Federated):
+    """Federated continuous greedy (Algorithm 1): `rounds` rounds, each with `cohort` clients (None: everyone).
+
+    What a client answers: "quantized", its gradient at x rounded to `bits` bits by a coin; "gradient", the
+    same in fixed point; "votes", a handful of items drawn in proportion to it; "base", the paper's own, the
+    base that the client alone likes best. The first three let the server take the best base of the sum, so
+    that clients with different tastes do not hurt; `memory` is the share that earlier rounds keep in it. With
+    "base" the result can be poor where tastes differ (docs/methods.md): use it to compare.
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    rounds: int = 10
+    cohort: int | None = None
+    answer: Answer = "quantized"
+    bits: int = 4
+    memory: float = 0.5
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        if self.cohort is not None:
+            as_count(self.cohort, "cohort")
+        if self.answer not in ("quantized", "gradient", "base", "votes"):
+            raise InputError(f'answer: needs "quantized", "gradient", "base" or "votes", got {self.answer!r}')
+        as_count(self.bits, "bits", most=32)
+        if self.answer == "base":
+            matroid.parameters()  # clients must be told the matroid
+        if not 0 <= as_number(self.memory, "memory") < 1:
+            raise InputError(f"memory: needs a share of at least 0 and below 1, got {self.memory}")
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    @property
+    def needs_sums(self) -> bool:
+        return self.answer == "votes"
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds
+
+    def search(self, problem: Problem) -> Run[Point]:
+        direction: Direction = mean_of_bases
+        if self.answer != "base":
+            least = 1 - self.memory
+            direction = BestBase(problem.matroid, lambda t: max(least, 1 / (t + 1)), key_of(problem.talk.seed, -6))
+        way = yield from walk(problem, self._question(problem), self.cohort, self.rounds, direction)
+        ranges, unit = problem.ranges, 1 / (2**self.bits - 1)
+        reach, coin = {
+            "quantized": (ranges.single, ranges.single * unit),
+            "gradient": (ranges.single, 0.0),
+            "votes": (ranges.single + ranges.sum / problem.matroid.rank, ranges.sum / problem.matroid.rank),
+            "base": (1.0, 0.0),
+        }[self.answer]
+        base = self.answer == "base"
+        memory = 0.0 if base else self.memory
+        promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
+        return Point(way.x, way.merit, promise, None if base else way.lowest)
+
+    def _question(self, problem: Problem) -> Question:
+        ranges, items = problem.ranges, problem.items
+
+        def question(x: Array, key: int) -> AtPoint:
+            if self.answer == "base":
+                return LocalBase(
+                    x=x, whole=ranges.whole, key=key, items=items, matroid=problem.matroid, single=ranges.single
+                )
+            if self.answer == "votes":
+                votes = problem.matroid.rank
+                return Votes(x=x, whole=ranges.whole, key=key, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS)
+            return in_bits(problem, self.bits if self.answer == "quantized" else None, x, key)
+
+        return question
+
+
+@dataclass(frozen=True, repr=False)
+class FedCGPlus(Federated):
+    """Practical federated continuous greedy (Algorithm 2): `local_steps` steps of a walk at home a round.
+
+    `rounds` is the paper's T, the steps in all; there are T / local_steps rounds of communication (its loop
+    header stops short of that). Gradients at home are exact, or from `samples` sets. Walks leave the cube;
+    gradients are taken at min(x, 1). Like FedCG(answer="base") it suffers where tastes differ.
+
+    Settings common to all federated methods: see `Federated`.
+    """
+
+    rounds: int = 50
+    local_steps: int = 5
+    cohort: int | None = None
+    samples: int | None = None
+
+    def check(self, matroid: Matroid) -> None:
+        super().check(matroid)
+        as_count(self.rounds, "rounds")
+        as_count(self.local_steps, "local_steps")
+        if self.rounds % self.local_steps:
+            raise InputError(
+                f"local_steps: {self.local_steps} steps a round do not divide the {self.rounds} steps in all; "
+                f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}"
+            )
+        matroid.parameters()  # clients must be told the matroid
+        for name in ("cohort", "samples"):
+            if getattr(self, name) is not None:
+                as_count(getattr(self, name), name)
+
+    @property
+    def asked(self) -> int | None:
+        return self.cohort
+
+    def searching(self, matroid: Matroid) -> int:
+        return self.rounds // self.local_steps
+
+    def search(self, problem: Problem) -> Run[Point]:
+        ranges = problem.ranges
+
+        def question(x: Array, key: int) -> AtPoint:
+            return LocalWalk(
+                x=x,
+                whole=ranges.whole,
+                key=key,
+                items=problem.items,
+                samples=self.samples,
+                matroid=problem.matroid,
+                single=ranges.single,
+                steps=self.local_steps,
+            )
+
+        talks = self.rounds // self.local_steps
+        way = yield from walk(problem, question, self.cohort, talks, mean_of_bases)
+        promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
+        return Point(way.x, way.merit, promise)

@@ -1,0 +1,203 @@
+"""What every federated method shares: its settings, and the course of its conversation.
+
+A method searches, each in its own way, for a point x or a set. Then all do the same: see `polish` and `appraisal`.
+The clients who score candidates are the jury.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+
+import folkmoot.theory.rounding as rounding
+from folkmoot.algorithms.federated.appraisal import (
+    MOST_LOOKS,
+    Appraised,
+    Look,
+    appraised,
+    beside,
+    look_from,
+    near,
+    popular_base,
+)
+from folkmoot.algorithms.federated.polish import polished, scored
+from folkmoot.algorithms.federated.search import Chosen, Found, Point, Problem, in_order, shortlisted, singleton_means
+from folkmoot.conversation.rounds import Run, Talk
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.magnitude import Magnitude, Ranges
+from folkmoot.questions.participation import Participation
+from folkmoot.theory.guarantee import Promise
+
+JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
+FEW_DRAWS = 4  # under matroids where a draw takes seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that the conversation led to."""
+
+    x: Array | None
+    appraised: Appraised
+    ranges: Ranges
+    promise: Promise | None
+    covered: bool  # whether the theorems speak of runs like this at all
+    why: str | None = None  # what the method decided, and the reason
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Federated(ABC):
+    """A method whose server learns sums only. These settings are common to all.
+
+    shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
+    roundings: how many pipage draws are scored beside the top of x. polish: at most so many rounds of best swaps.
+    jury: clients who score (None: 40 cohorts, or everyone). juries: so many juries, a round each, say together how good
+    the answer is, its value and its bound in one question (None: two questions, to one jury each). range_from: whom
+    to ask how large values are, unless the objective knows (`most`); only "everyone" leads to bounds, since a few
+    clients unasked may hold nearly all value.
+    clip: share of clients whose values must fit the public range whole. confidence: of the estimate.
+    """
+
+    shortlist: int | None = None
+    roundings: int = 31
+    polish: int = 4
+    jury: int | None = None
+    juries: int | None = None
+    range_from: Literal["everyone", "jury"] = "everyone"
+    clip: float = 1.0
+    confidence: float = 0.95
+
+    def parameters(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __repr__(self) -> str:
+        """Only what differs from the defaults."""
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
+
+    @abstractmethod
+    def search(self, problem: Problem) -> Run[Found]:
+        """The method's own part of the conversation."""
+
+    @property
+    def asked(self) -> int | None:
+        """Clients a round of the search; None: everyone."""
+        return None
+
+    def reason(self, _talk: Talk) -> str | None:
+        """What the method decided to do and why, where it decides."""
+        return None
+
+    def jurors(self, _talk: Talk, _ranges: Ranges, _jury: int | None) -> Participation | None:
+        """Who compares sets, if clients decide that by coins of their own."""
+        return None
+
+    @property
+    def needs_sums(self) -> bool:
+        """Whether the search must know what all items are worth to a client, one by one."""
+        return False
+
+    def planned(self, matroid: Matroid) -> int:
+        """About how many rounds there will be; polishing may end earlier."""
+        last = MOST_LOOKS + 1 if self.juries is None else (self.polish > 0) + self.juries
+        return 2 + self.searching(matroid) + 1 + self.polish + last
+
+    @abstractmethod
+    def searching(self, matroid: Matroid) -> int:
+        """How many rounds the search takes."""
+
+    def check(self, matroid: Matroid) -> None:
+        """Refuse settings that cannot work, before anyone is asked."""
+        if self.shortlist is not None:
+            as_count(self.shortlist, "shortlist")
+            if self.shortlist < matroid.rank:
+                raise InputError(
+                    f"shortlist: {self.shortlist} items cannot hold a base of {matroid.rank}; "
+                    f"give at least {matroid.rank}, better ten times that"
+                )
+        as_count(self.roundings, "roundings", least=0)
+        as_count(self.polish, "polish", least=0)
+        if self.jury is not None:
+            as_count(self.jury, "jury")
+        if self.juries is not None:
+            as_count(self.juries, "juries")
+        if self.range_from not in ("everyone", "jury"):
+            raise InputError(f'range_from: needs "everyone" or "jury", got {self.range_from!r}')
+        if not 0 < as_number(self.clip, "clip") <= 1:
+            raise InputError(f"clip: needs a share above 0 and up to 1, got {self.clip}")
+        if not 0 < as_number(self.confidence, "confidence") <= 0.9999:
+            raise InputError(f"confidence: needs a number above 0 and up to 0.9999, got {self.confidence}")
+
+    def run(self, talk: Talk) -> Run[Outcome]:
+        """The whole conversation."""
+        jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
+        ranges = yield from self._ranges(talk, jury)
+        alone = yield from singleton_means(talk, ranges, jury)
+        problem = Problem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
+        if self.shortlist is not None:
+            problem = replace(problem, items=shortlisted(problem, self.shortlist))
+        found = yield from self.search(problem)
+        x = found.x if isinstance(found, Point) else None
+        candidates = self._rounded(problem, found) if isinstance(found, Point) else found.members[None, :]
+        first = candidates[0]
+        if len(candidates) > 1:
+            scores = yield from scored(problem, candidates, "scoring roundings")
+            first = candidates[int(scores.argmax())]
+        looks, chosen = list[Look](), first
+        if self.juries is None or self.polish:
+            looks = [(yield from look_from(problem, near(problem, first, x)))]
+            rivals = [popular_base(problem)]
+            chosen = yield from polished(problem, first, looks[0].gradient, self.polish, rivals)
+        y = near(problem, chosen, x)
+        if self.juries is not None and isinstance(found, Chosen):
+            y = beside(problem, chosen, looks[0].gradient if looks else found.merit)
+        further = [] if self.juries is not None or (chosen == first).all() else [y]
+        if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
+            further.append(found.on_the_way)
+        for point in further:
+            looks.append((yield from look_from(problem, point)))
+        order, doubt = self._order(problem, found), self.polish > 0
+        worth = yield from appraised(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
+        covered = self.shortlist is None and talk.population.closed_form
+        return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
+
+    def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
+        """How large numbers are: as everybody knows, or as clients say."""
+        most = talk.population.most
+        if most is not None and not self.needs_sums:
+            return Ranges(most, most, talk.matroid.n_items * most, public=True)
+        answer = yield from talk.ask(Magnitude(), jury if self.range_from == "jury" else None, "range of values")
+        found = Magnitude.ranges(answer.total, clip=self.clip)
+        surveyed = talk.cohort.everyone
+        if most is not None:
+            return replace(found, single=most, whole=most, clipped=0.0, public=True)
+        return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(answer).complete)
+
+    def _order(self, problem: Problem, found: Found) -> Ids:
+        """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""
+        rest = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+        if isinstance(found, Point):
+            return in_order(found.x, key_of(problem.talk.seed, -4), found.merit)
+        return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
+
+    def _rounded(self, problem: Problem, found: Point) -> Mask:
+        """The top of x, and draws of pipage."""
+        fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
+        fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)
+        sets = [rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
+        draws = self.roundings if problem.matroid.blocks is not None else min(self.roundings, FEW_DRAWS)
+        if draws:
+            key = key_of(problem.talk.seed, -1) >> 1
+            sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
+        return distinct(np.vstack(sets))
+
+
+def distinct(sets: Mask) -> Mask:
+    """Each set once, in the order they came."""
+    occurring = sets[:, sets.any(axis=0)]  # a thousandth of all items, where there are many
+    _, first = np.unique(occurring, axis=0, return_index=True)
+    return sets[np.sort(first)]

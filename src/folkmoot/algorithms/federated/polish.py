@@ -1,0 +1,185 @@
+"""Sums that tell candidates apart: many sets scored in one question, and single swaps that improve the best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from folkmoot.algorithms.federated.search import Problem, in_order
+from folkmoot.conversation.rounds import Run
+from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.differences import Differences
+from folkmoot.questions.values import Values, asked_about
+
+MOST_SWAPS = 2048  # sets in one question
+NARROWER = 8  # one of so many sets is asked about once more, where a jury was not sure
+SKEW = 2.0  # of the heaviest client that there can be, by which means of few numbers may be off beyond that
+FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
+
+
+def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
+    """F of many sets, from one question to the jury."""
+    items, masks = asked_about(sets)
+    query = Values(items=items, sets=masks, whole=problem.ranges.whole)
+    answer = yield from problem.talk.ask(query, problem.jury, label)
+    return query.mean(answer.total, answer.count)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What juries said about other sets beside the present one: mean differences, the squares of their standard
+    errors, and how much one client can make of a mean.
+    """
+
+    mean: Array
+    variance: Array
+    reach: float = 0.0
+    juries: int = 1
+
+    def pooled(self, other: "Evidence") -> "Evidence":
+        """Both together, in proportion to how many juries they come from."""
+        juries = self.juries + other.juries
+        mine, its = self.juries / juries, other.juries / juries
+        return Evidence(
+            mine * self.mean + its * other.mean,
+            mine**2 * self.variance + its**2 * other.variance,
+            self.reach * mine,
+            juries,
+        )
+
+    def of(self, some: Ids) -> "Evidence":
+        return Evidence(self.mean[some], self.variance[some], self.reach, self.juries)
+
+    def least(self, z: Array) -> Array:
+        """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than
+        a normal one: the last term allows for a client who is as heavy as clients can be.
+        """
+        return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
+
+
+def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
+    """By how much the other sets are better than the first, as a fresh jury says: differences on the same clients."""
+    talk, ranges, who = problem.talk, problem.ranges, problem.jurors
+    population, everyone = talk.population, talk.population.everyone
+    if population.asks_everyone(problem.jury):
+        scores = yield from scored(problem, sets, label)
+        return Evidence(scores[1:] - scores[0], np.zeros(len(sets) - 1))
+    items, masks = asked_about(sets)
+    most, single, standing = ranges.whole, ranges.single, 1.0
+    if who is not None:
+        heaviest = 1 if everyone.times is None else int(everyone.times.max())
+        most, standing = who.most(heaviest, most), who.most(heaviest, 1.0)
+        single = who.largest(heaviest, single)
+
+    def question(key: int) -> Differences:
+        return Differences(items=items, sets=masks, most=most, standing=standing, key=key, who=who)
+
+    answer = yield from talk.ask(question, problem.jury if who is None else None, label)
+    mean, variance = question(0).moments(answer.total, max(answer.count, 1))
+    left = 1.0
+    if who is None and population.weights is None:  # drawn without repeats
+        left = 1 - answer.clients / population.n_clients
+    reach = left * single / (max(answer.count, 1) if who is None else everyone.weight)
+    return Evidence(mean, left * variance, reach)
+
+
+def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
+    """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
+
+    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any
+    good. So a swap must be better by z standard errors of its paired difference, with z such that of so many
+    worthless swaps one is expected to be. Where none is, the best eighth is put to a fresh jury, whose word is judged
+    by their smaller number, and together with what juries said before by the whole one. Where everybody is asked
+    nothing is in doubt, and any swap that is better is taken.
+
+    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked
+    good together with the best one are tried at once in the next round. `rivals` are other whole sets in the running.
+    """
+    matroid = problem.matroid
+    promising = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -3))
+    if problem.items is not None:
+        promising = promising[np.isin(promising, problem.items)]
+    shortlist = promising[: max(MOST_SWAPS // matroid.rank, 1)]
+    others: list[Mask] = []
+    leaps: list[Mask] = []
+    pairs: list[tuple[int, int]] = []
+    so_far: Evidence | None = None
+    tests = whole = 0
+    everyone, left = problem.talk.population.asks_everyone(problem.jury), list[Mask]()
+
+    def is_new(other: Mask) -> bool:
+        """Where everybody is asked there is no going back: the same question would be put to the same clients."""
+        return not everyone or not any((other == one).all() for one in left)
+
+    for turn in range(rounds):
+        if so_far is None:
+            pairs = [(a, b) for a, b in swaps(matroid, chosen, shortlist) if is_new(swapped(chosen, a, b))]
+            different = [rival for rival in rivals if (rival != chosen).any() and is_new(rival)]
+            others = [*different, *(swapped(chosen, a, b) for a, b in pairs), *filter(is_new, leaps)]
+            whole = len(different)
+            tests = len(others)
+        if not others:
+            break
+        fresh = yield from compared(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
+        so_far = fresh if so_far is None else so_far.pooled(fresh)
+        few = np.arange(len(others)) < whole
+        at_first, now = (np.where(few, FEW_RIVALS, doubt(count)) for count in (tests, len(others)))
+        sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury had no part in choosing who is left
+        best = int(sure.argmax())
+        if sure[best] > 0:
+            single = whole <= best < whole + len(pairs)
+            leaps = leaps_of(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
+            left.append(chosen)
+            chosen, so_far = others[best], None
+            continue
+        hopeful = np.flatnonzero((so_far.mean > 0) & (so_far.variance > 0))
+        hopeful = np.sort(hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[: len(others) // NARROWER]])
+        if not hopeful.size:
+            break
+        so_far = so_far.of(hopeful)
+        pairs = [pairs[at - whole] for at in hopeful.tolist() if whole <= at < whole + len(pairs)]
+        others, whole = [others[at] for at in hopeful.tolist()], int((hopeful < whole).sum())
+    return chosen
+
+
+def doubt(tests: int) -> float:
+    """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
+    return NormalDist().inv_cdf(1 - 1 / (tests + 2))
+
+
+def swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:
+    """Every (out, into) that keeps the set allowed, into from the shortlist."""
+    pairs = []
+    for out in np.flatnonzero(members).tolist():
+        without = members.copy()
+        without[out] = False
+        fits = matroid._addable(without)
+        pairs += [(out, into) for into in shortlist.tolist() if fits[into] and into != out and not members[into]]
+    return pairs
+
+
+def swapped(members: Mask, out: int, into: int) -> Mask:
+    other = members.copy()
+    other[out], other[into] = False, True
+    return other
+
+
+def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], better: Array) -> list[Mask]:
+    """The best swap with the next best beside it, and the next, as long as they help and do not meet."""
+    now, used = members, set[int]()
+    leaps: list[Mask] = []
+    for at in np.argsort(-better, kind="stable"):
+        out, into = pairs[at]
+        if better[at] <= 0 or len(leaps) > matroid.rank:
+            break
+        if out in used or into in used:
+            continue
+        other = swapped(now, out, into)
+        if matroid._independent(other):
+            now = other
+            used |= {out, into}
+            leaps.append(now)
+    return leaps[1:]

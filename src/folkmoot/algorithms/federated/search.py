@@ -1,0 +1,94 @@
+"""What a federated search is given, and what it leaves behind."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from folkmoot.conversation.rounds import Run, Talk
+from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.gains import singletons
+from folkmoot.questions.magnitude import Ranges
+from folkmoot.questions.participation import Participation
+from folkmoot.theory.guarantee import Continuous, Promise
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A conversation, the range of its numbers, and the items that are asked about."""
+
+    talk: Talk
+    ranges: Ranges
+    jury: int | None
+    singletons: Array  # what each item is worth alone, as the jury says
+    items: Ids | None = None  # the shortlist; None: all items
+    juries: int | None = None  # so many say together how good the answer is; None: one its bound, another its value
+    jurors: Participation | None = None  # who compares sets, where clients decide that by coins; None: a jury is drawn
+
+    @property
+    def matroid(self) -> Matroid:
+        return self.talk.matroid
+
+    def continuous(self, rounds: int, cohort: int | None, *, bases: bool, **told: Any) -> Continuous:
+        """What the theorems on continuous greedy need to know."""
+        population = self.talk.population
+        sampled = None if population.asks_everyone(cohort) else cohort
+        rank, n_items = self.matroid.rank, self.matroid.n_items
+        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **told)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a search ends with that leads to a point of the polytope."""
+
+    x: Array
+    merit: Array  # what items looked worth on the way: ties and gaps go by it
+    promise: Promise | None
+    on_the_way: Array | None = None  # a point short of x from which the bound on the optimum promises to be low
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a search ends with that leads to a set."""
+
+    members: Mask
+    promise: Promise | None
+    order: Ids  # as they were taken
+    merit: Array | None = None  # what items looked worth beside the set, as last known
+
+
+Found = Point | Chosen
+
+
+def in_order(weights: Array, key: int, then: Array | None = None) -> Ids:
+    """Items by weight, largest first; equal ones by `then`, or by coins, so that ties favour nobody."""
+    second = np.zeros_like(weights) if then is None else then
+    return np.lexsort((coins(np.uint64(key), np.arange(len(weights)), 0), -second, -weights))
+
+
+def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
+    """What each item is worth alone: popularity, and the shortlist, go by it."""
+    n_items = talk.population.n_items
+    query = singletons(n_items, ranges.single, 0)
+    answer = yield from talk.ask(query, size, "each item alone")
+    return query.mean(answer.total, answer.count, n_items)
+
+
+def shortlisted(problem: Problem, size: int) -> Ids:
+    """The best items alone, and always a whole base."""
+    return layered(problem.matroid, in_order(problem.singletons, key_of(problem.talk.seed, -2)), size)
+
+
+def layered(matroid: Matroid, order: Ids, size: int) -> Ids:
+    """The first base of this order, then the first of what is left, and so on: every group has its best items in."""
+    taken = np.zeros(matroid.n_items, dtype=bool)
+    while taken.sum() < size:
+        base = matroid._first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
+        fresh = order[np.isin(order, base[~taken[base]])]
+        if not fresh.size:
+            break
+        room = size - int(taken.sum())
+        taken[fresh[: room if taken.any() else len(fresh)]] = True
+    return np.flatnonzero(taken)

@@ -1,0 +1,152 @@
+"""The account of a run: from its job and its result to all that reports tell."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import metadata
+
+import numpy as np
+import polars
+
+from folkmoot.algorithms import Greedy, Popularity, RandomSet
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.application.job import Job
+from folkmoot.application.solve import solve
+from folkmoot.conversation.result import Result
+from folkmoot.data import Items
+from folkmoot.engines.rehearsal import rehearsed
+from folkmoot.foundation.errors import InputError
+from folkmoot.report.story import Baseline, Item, Story, View
+from folkmoot.version import __version__
+
+RANDOM_DRAWS = 8
+SHOWN = 6  # numbers of one client
+MOST_DETAILS, LONGEST = 2, 60
+SIZES = ("population", "pop", "inhabitants", "size")
+PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
+
+
+def told(job: Job, result: Result, command: str) -> Story:
+    """Everything about a finished run."""
+    loaded, problem = job.loaded, job.problem
+    n, clients, items = result.n_items, loaded.clients_called, loaded.items_called
+    federated = isinstance(job.method, Federated)
+    chosen = result.order or result.selected
+    gains = result.gains or (None,) * len(chosen)
+    count = f"{len(chosen):,} of {n:,} {items}"
+    protection = _protection(job, result) if federated else ""
+    shown = _described(loaded.items, [limit.per for limit in problem.limits])
+    taken = set(chosen)
+    others = [at for at in range(n) if at not in taken] if loaded.items.positions is not None else []
+    return Story(
+        title=problem.output.title or f"{count}, chosen for {loaded.objective.n_clients:,} {clients}",
+        question=f"Which {count} are best for all {loaded.objective.n_clients:,} {clients} together"
+        + (", if nobody shows what they hold?" if federated else "?"),
+        meaning=loaded.meaning,
+        clients_called=clients,
+        items_called=items,
+        n_clients=loaded.objective.n_clients,
+        result=result,
+        chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
+        others=tuple(shown(item) for item in others),
+        baselines=tuple(_baselines(job)),
+        secure=problem.privacy.secure if federated else "none",
+        protection=protection,
+        view=_view(job) if protection else None,
+        notes=job.notes,
+        command=command,
+        versions=versions(),
+        size_called=_size(loaded.items) or "",
+        credits=(problem.data.credit,) if problem.data.credit else (),
+    )
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """What the numbers depend on."""
+    return (
+        ("folkmoot", __version__),
+        ("python", platform.python_version()),
+        *((name, metadata.version(name)) for name in PACKAGES),
+    )
+
+
+def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
+    """What is publicly known of an item: its group where groups are limited, and a few words more."""
+    table = items.attributes
+    words = [name for name in table.columns if table[name].dtype == polars.String]
+    size = _size(items)
+    columns = [name for name in dict.fromkeys([*wanted, *words]) if name in table.columns]
+    columns = [name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)]  # no more names
+    columns = columns[: max(len(wanted), MOST_DETAILS)]
+    details = {name: table[name].to_list() for name in columns}
+    sizes = table[size].to_list() if size is not None else None
+
+    def described(item: int) -> Item:
+        known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
+        said = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
+        here = Item(items.names[item], details=tuple(said), size=None if sizes is None else float(sizes[item] or 0))
+        if items.positions is None or not np.isfinite(items.positions[item]).all():
+            return here
+        latitude, longitude = items.positions[item].tolist()
+        return replace(here, latitude=latitude, longitude=longitude)
+
+    return described
+
+
+def _size(items: Items) -> str | None:
+    """The column that says how large a place is."""
+    known = {name.lower(): name for name in items.attributes.columns}
+    numbers = [known[name] for name in SIZES if name in known and items.attributes[known[name]].dtype.is_numeric()]
+    return numbers[0] if numbers else None
+
+
+def _baselines(job: Job) -> list[Baseline]:
+    """What else could have been done; computed with all the data, as only a simulator can."""
+    objective, matroid, seed = job.loaded.objective, job.matroid, job.problem.seed
+    by_chance = [solve(objective, matroid, RandomSet(), seed=seed + at).value for at in range(RANDOM_DRAWS)]
+    found = [
+        Baseline("most popular", solve(objective, matroid, Popularity()).value, "what is worth most by itself"),
+        Baseline("random", float(np.mean(by_chance)), f"the mean of {RANDOM_DRAWS} random choices"),
+    ]
+    if not isinstance(job.method, Greedy):
+        value = solve(objective, matroid, Greedy()).value
+        found.insert(0, Baseline("central greedy", value, "by one who sees everything", sees_everything=True))
+    return found
+
+
+def _protection(job: Job, result: Result) -> str:
+    """The terms of the round with the fewest clients; nothing where no terms protect so few, or none were asked for."""
+    fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
+    if job.problem.privacy.secure == "plain" or fewest < job.policy.enough(0):
+        return ""
+    try:
+        return str(job.policy.protection(fewest))
+    except InputError:
+        return ""
+
+
+def _view(job: Job) -> View | None:
+    """What the server saw of one client: in the run, or in a round that is run for it."""
+    loaded = job.loaded
+    rehearsal = job.witness.found is None
+    try:
+        seen = rehearsed(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
+    except InputError:  # so few as are rehearsed with do not bear the terms
+        return None
+    if seen is None:
+        return None
+    names = loaded.objective.client_names
+    n = len(loaded.items.names)
+    said = seen.said if job.problem.output.show_client else seen.learned  # by the sum: what a client likes is its own
+    told_of = np.argsort(-said[:n], kind="stable")[:SHOWN]
+    return View(
+        client=names[seen.client] if names else f"number {seen.client + 1:,}",
+        clients=seen.clients,
+        label=seen.label,
+        items=tuple(loaded.items.names[at] for at in told_of),
+        said=tuple(seen.said[told_of].tolist()) if job.problem.output.show_client else None,
+        seen=tuple(seen.seen[told_of].tolist()),
+        learned=tuple(seen.learned[told_of].tolist()),
+        ring_bits=seen.ring_bits,
+        rehearsed=rehearsal,
+    )

@@ -1,0 +1,164 @@
+"""A run's folder. The problem is written first, so that a run can be gone on with from any point.
+
+run.toml      what was asked, complete
+files.json    what the files of data hold, as a hash: a run goes on with the same data only
+transcript    every question and sum of a federated run, as they come
+result.json   the answer; there once the run is finished
+story.json    all that reports are made from; nothing private, unless the problem says to show one client
+report.html   and report.md, *.png where wanted
+"""
+
+import json
+import os
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+
+from folkmoot.application.problem import Problem, read
+from folkmoot.conversation.result import Result
+from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.inputs import as_path
+
+MOST_NUMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where everything about one run is."""
+
+    path: Path
+
+    @property
+    def problem(self) -> Path:
+        return self.path / "run.toml"
+
+    @property
+    def transcript(self) -> Path:
+        return self.path / "transcript"
+
+    @property
+    def files(self) -> Path:
+        return self.path / "files.json"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def story(self) -> Path:
+        return self.path / "story.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @classmethod
+    def create(cls, problem: Problem) -> "Folder":
+        """A new folder with the problem in it, every file name in full."""
+        folder = cls(fresh(problem, "run"))
+        folder.write(folder.problem, _in_full(problem, folder.path).written())
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Folder":
+        """The folder of a run that was begun."""
+        folder = cls(as_path(path, "RUN"))
+        if not folder.path.exists():
+            raise InputError(f"{folder.path}: there is no such run")
+        if not _is_run(folder.path):
+            raise InputError(f"{folder.path}: is not the folder of a run (it has no run.toml)")
+        return folder
+
+    def asked(self) -> Problem:
+        """The problem of this run."""
+        return read(self.problem)
+
+    def answer(self) -> Result:
+        if not self.result.exists():
+            raise InputError(f"{self.path}: the run is not finished; go on with `folkmoot resume {self.path}`")
+        try:
+            return Result.from_json(self.result.read_text())
+        except InputError:
+            raise TranscriptError(f"{self.result}: is damaged, or was written by another version") from None
+
+    def write(self, path: Path, content: str | bytes) -> None:
+        write(path, content)
+
+    def same_data(self, problem: Problem) -> None:
+        """Refuse to go on with other data than the run was begun with."""
+        now = {name: _digest(name) for name in (problem.data.file, problem.data.items) if name is not None}
+        if not self.files.exists():
+            self.write(self.files, json.dumps(now))
+            return
+        try:
+            before = dict(json.loads(self.files.read_text()))
+        except (ValueError, TypeError):
+            raise TranscriptError(f"{self.files}: is damaged") from None
+        for name, digest in now.items():
+            if before.get(name) != digest:
+                raise TranscriptError(f"{name}: is not the file that this run was begun with")
+
+    def forget(self) -> None:
+        """Take back a run that cannot be, because its input is wrong."""
+        if not self.result.exists():
+            for path in (self.transcript, self.files, self.problem):
+                path.unlink(missing_ok=True)
+            if not any(self.path.iterdir()):
+                self.path.rmdir()
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """The whole file or nothing."""
+    half = path.with_name(f".{path.name}.part")
+    try:
+        with half.open("wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(half, path)
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise
+
+
+def fresh(problem: Problem, what: str) -> Path:
+    """A new folder: the one that is asked for, or one that is named after the data."""
+    return numbered(f"{Path(problem.data.file).name.split('.')[0] or 'folkmoot'}-{what}", problem.output.folder)
+
+
+def numbered(stem: str, given: str | None = None) -> Path:
+    """A new folder of this name, with a number where there is one; or the one that is given."""
+    for name in [given] if given else [stem, *(f"{stem}-{at}" for at in range(2, MOST_NUMBERED))]:
+        path = as_path(name, "folder")
+        try:
+            path.mkdir(parents=bool(given))
+        except FileExistsError:
+            if given is None:
+                continue
+            if not path.is_dir() or any(path.iterdir()):
+                known = "holds a run; `folkmoot resume` goes on with it" if _is_run(path) else "is there and not empty"
+                raise InputError(f"{path}: {known}; give another folder") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be made ({(error.strerror or 'no reason told').lower()})") from None
+        return path
+    raise InputError(f"{stem}: there are too many of them here; give a folder with --folder")
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and (path / "run.toml").is_file()
+
+
+def _in_full(problem: Problem, path: Path) -> Problem:
+    """With file names that hold wherever one stands."""
+    data, items = problem.data, problem.data.items
+    whole = None if items is None else str(Path(items).absolute())
+    return replace(
+        problem,
+        data=replace(data, file=str(Path(data.file).absolute()), items=whole),
+        output=replace(problem.output, folder=str(path.absolute())),
+    )
+
+
+def _digest(name: str) -> str:
+    with open(name, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()

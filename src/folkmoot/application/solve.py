@@ -1,0 +1,113 @@
+"""The front door: an objective, a constraint and a method in; a result out."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from folkmoot.algorithms.central.methods import Greedy, Method
+from folkmoot.algorithms.federated.auto import Auto
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.conduct import as_engine, conduct
+from folkmoot.conversation.progress import Watcher
+from folkmoot.conversation.result import Result
+from folkmoot.conversation.rounds import Engine
+from folkmoot.engines.simulate import Simulation
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.matroids.matroid import Matroid, as_matroid
+from folkmoot.matroids.simple import Uniform
+from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.theory.certificate import bound_along, bound_from_nothing
+
+ROUNDING = 1e-12
+
+
+def solve(
+    objective: Objective | None,
+    matroid: Matroid | int | np.integer[Any],
+    method: Method | Federated | None = None,
+    *,
+    engine: Engine | None = None,
+    seed: int = 0,
+    transcript: str | Path | None = None,
+    progress: bool | Watcher | None = None,
+) -> Result:
+    """Choose a set that the matroid allows and that is worth much to everyone together.
+
+    `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given, which sees every
+    function; a federated one such as `Auto()` (the default where an engine is given) sees sums alone. It asks
+    the engine, or a `Simulation` of the objective. `transcript`: a file in which every round is stored as it
+    comes, for `resume` and `verify`. `progress`: a function of (rounds done, rounds planned, last round), or
+    False; a bar is shown on terminals. The same seed gives the same result, on any number of threads.
+    """
+    if engine is None:
+        n_items = as_objective(objective).n_items
+    else:
+        n_items = as_engine(engine).population.n_items
+        if objective is not None and getattr(engine, "objective", objective) is not objective:
+            raise InputError("engine: was made with another objective than the one given; pass the same, or None")
+    if isinstance(matroid, int | np.integer):
+        matroid = Uniform(n_items, matroid)
+    as_matroid(matroid, kinds="a matroid or a whole number of items")
+    if matroid.n_items != n_items:
+        raise InputError(
+            f"matroid: is over {matroid.n_items} items, the objective is over {n_items}; "
+            "they must be the same items (check the length of groups, edges or columns)"
+        )
+    chosen_method: Any = method
+    if method is None:
+        chosen_method = Greedy() if engine is None and transcript is None else Auto()
+    fits = isinstance(chosen_method, Federated) or (engine is None and hasattr(chosen_method, "choose"))
+    if not fits or isinstance(chosen_method, type):
+        wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
+        raise InputError(f"method: needs a method with its brackets, such as {wanted}, got {method!r}")
+    seed = as_count(seed, "seed", least=0)
+    limit = getattr(objective or getattr(engine, "objective", None), "largest_set", None)
+    if limit is not None and matroid.rank > limit:
+        raise InputError(
+            f"matroid: {matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
+            f"joint states at a client that more cannot be looked at; choose {limit} or fewer, or merge rare values"
+        )
+    if matroid.rank == 0:
+        raise InputError("matroid: allows nothing but the empty set; there is nothing to choose")
+    if isinstance(chosen_method, Federated):
+        if engine is None:
+            engine = Simulation(as_objective(objective))
+        return conduct(chosen_method, matroid, engine, seed, transcript, progress)
+    if transcript is not None:
+        raise InputError(
+            f"transcript: {chosen_method!r} asks nobody anything; only federated methods have a transcript"
+        )
+    return central(as_objective(objective), matroid, chosen_method, seed)
+
+
+def central(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
+    """Solve by a method that sees every function, and bound what is possible."""
+    start = perf_counter()
+    choice = chosen_method.choose(objective, matroid, seed)
+    exact = choice.gains is not None and choice.walk is not None and choice.walk.current
+    value = sum(choice.gains or ()) if exact else float(objective.mean_values(choice.members))
+    bound = choice.bound
+    if bound <= value * (1 + ROUNDING):
+        bound = value  # the same sum in another order may end a last digit apart
+    else:
+        if not exact:  # a walk that knows its gains has looked on its way
+            bound = min(bound, bound_from_nothing(objective, matroid))
+        walk = choice.walk or objective.walk(choice.members)
+        bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
+    selected = tuple(np.flatnonzero(choice.members).tolist())
+    return Result(
+        method=repr(chosen_method),
+        n_items=objective.n_items,
+        selected=selected,
+        value=value,
+        upper_bound=max(bound, value),
+        seconds=perf_counter() - start,
+        seed=seed,
+        order=choice.order,
+        gains=choice.gains,
+        fractional=choice.fractional,
+        names=tuple(objective.item_names[item] for item in selected) if objective.item_names else None,
+    )

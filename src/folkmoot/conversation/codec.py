@@ -1,0 +1,92 @@
+"""Questions, constraints and settings as text, so that they can be sent, stored and compared; nothing is pickled.
+
+Anything with `parameters()` is written as its kind and its parameters and read back by calling its kind. The
+text of equal things is equal, so its hash tells whether two questions are the same.
+"""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from folkmoot.foundation.errors import InputError
+
+MOST_BYTES = 1 << 30  # of a text that is unpacked
+MOST_ITEMS = 10**8  # a few bytes must not make something enormous
+DTYPES = ("bool", "int64", "float64", "uint64")
+
+
+def text_of(thing: Any) -> str:
+    """One text a thing: keys sorted, numbers to the last bit."""
+    return json.dumps(_document(thing), sort_keys=True, separators=(",", ":"))
+
+
+def digest_of(thing: Any) -> str:
+    return sha256(text_of(thing).encode()).hexdigest()
+
+
+def packed(thing: Any) -> bytes:
+    """As it goes over a wire or into a file."""
+    return zlib.compress(text_of(thing).encode(), 6)
+
+
+def unpacked(data: bytes, kinds: Mapping[str, type]) -> Any:
+    """What was packed; anything else is refused. Only the kinds named are ever made."""
+    try:
+        reader = zlib.decompressobj()
+        text = reader.decompress(data, MOST_BYTES)
+        if reader.unconsumed_tail or not reader.eof or reader.unused_data:
+            raise ValueError
+        return _thing(json.loads(text), kinds)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
+        raise InputError("data: is not a packed question, or holds a kind that is not expected here") from None
+
+
+def _document(thing: Any) -> Any:
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if isinstance(thing, np.generic):
+        return thing.item()
+    if isinstance(thing, np.ndarray):
+        array = thing if thing.dtype.name in DTYPES else thing.astype(np.int64 if thing.dtype.kind in "iu" else float)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        data = np.packbits(array).tobytes() if array.dtype == bool else np.ascontiguousarray(array).tobytes()
+        return {"array": array.dtype.name, "shape": list(array.shape), "data": b64encode(data).decode()}
+    if isinstance(thing, list | tuple):
+        return [_document(part) for part in thing]
+    if isinstance(thing, dict):
+        return {"map": {str(name): _document(part) for name, part in thing.items()}}
+    return {"kind": type(thing).__name__, "with": {k: _document(v) for k, v in thing.parameters().items()}}
+
+
+def _thing(document: Any, kinds: Mapping[str, type]) -> Any:
+    if isinstance(document, list):
+        return [_thing(part, kinds) for part in document]
+    if not isinstance(document, dict):
+        return document
+    if "array" in document:
+        return _array(document)
+    if "map" in document:
+        return {name: _thing(part, kinds) for name, part in document["map"].items()}
+    parameters = {name: _thing(part, kinds) for name, part in document["with"].items()}
+    if not 0 <= parameters.get("n_items", 0) <= MOST_ITEMS:
+        raise ValueError
+    return kinds[document["kind"]](**parameters)
+
+
+def _array(document: dict[str, Any]) -> Any:
+    shape = tuple(document["shape"])
+    if document["array"] not in DTYPES or not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise ValueError
+    data = b64decode(document["data"], validate=True)
+    size = int(np.prod(shape, dtype=object))
+    if document["array"] == "bool":
+        if len(data) != (size + 7) // 8:
+            raise ValueError
+        bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=size)
+        return bits.astype(bool).reshape(shape)
+    return np.frombuffer(data, dtype=document["array"]).reshape(shape)

@@ -1,0 +1,103 @@
+"""What a server can learn by subtracting one sum from another.
+
+Two sums of which one is over everybody but u, the other over everybody but u and v, differ by what v said, wherever the
+others say the same in both rounds. The fewer clients are in only one of two sums, the more their difference shows of
+each. Sums are comparable where the questions are: all those about what items and sets are worth, whichever set they
+start from, and else those of one kind. (Pairs only: a combination of more than two sums may isolate fewer.)
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folkmoot.conversation.result import Difference
+from folkmoot.conversation.rounds import Ask, Cohort, Sum
+from folkmoot.foundation.sets import Ids, Mask
+
+Bits = NDArray[np.uint64]
+
+NEVER = np.iinfo(np.int64).max  # two sums over the same clients differ by nobody: subtracting them isolates nobody
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """Who is in one sum, in a bit per client asked."""
+
+    question: str  # sums with the same word here are comparable
+    number: int  # of the round
+    cohort: Cohort
+    packed: NDArray[np.uint8] | None  # None: the whole cohort
+
+    @classmethod
+    def of(cls, ask: Ask, answer: Sum) -> "Summed":
+        question = "worth" if ask.query.of_worth else type(ask.query).__name__
+        packed = None if answer.present is None else np.packbits(answer.present)
+        return cls(question, ask.number, ask.cohort, packed)
+
+    @property
+    def present(self) -> Mask | bool:
+        return True if self.packed is None else np.unpackbits(self.packed, count=self.cohort.size).astype(bool)
+
+
+def smallest_difference(sums: Iterable[Summed], n_clients: int) -> Difference | None:
+    """The fewest clients by which two comparable sums differ, and the first two rounds that do so; None where no two
+    differ. A client is a difference if it is in one of the sums only, or counts more often in one.
+    """
+    groups: dict[str, list[Summed]] = {}
+    for one in sums:
+        groups.setdefault(one.question, []).append(one)
+    found = (_closest(group, n_clients) for group in groups.values() if len(group) > 1)
+    return min((one for one in found if one is not None), key=lambda one: (one.clients, one.rounds), default=None)
+
+
+def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
+    """|A| + |B| less those in both, less those who also count as often in both."""
+    cohorts = {id(one.cohort): one.cohort for one in sums}
+    ids = [np.arange(n_clients) if one.ids is None else one.ids for one in cohorts.values()]
+    clients = _bitmaps(sums, dict(zip(cohorts, _renumbered(ids), strict=True)))
+    counted = clients
+    if len(cohorts) > 1 and any(one.times is not None for one in cohorts.values()):
+        times = [np.ones(one.size, dtype=np.int64) if one.times is None else one.times for one in cohorts.values()]
+        times = _renumbered(times)
+        most = 1 + max(int(part.max()) for part in times)
+        pairs = [who * most + often for who, often in zip(ids, times, strict=True)]
+        counted = _bitmaps(sums, dict(zip(cohorts, _renumbered(pairs), strict=True)))
+    sizes = _count(clients)
+    best: Difference | None = None
+    for at in range(len(sums) - 1):
+        both = _in_common(clients[at], clients[at + 1 :])
+        alike = both if counted is clients else _in_common(counted[at], counted[at + 1 :])
+        apart = sizes[at] + sizes[at + 1 :] - both - alike
+        apart[apart == 0] = NEVER
+        nearest = int(apart.argmin())
+        if apart[nearest] < (NEVER if best is None else best.clients):
+            best = Difference(int(apart[nearest]), (sums[at].number, sums[at + 1 + nearest].number))
+    return best
+
+
+def _renumbered(parts: list[Ids]) -> list[Ids]:
+    """The same numbers as places among all different ones, so that bitmaps are no longer than they must be."""
+    places = np.unique(np.concatenate(parts), return_inverse=True)[1]
+    return np.split(places, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _bitmaps(sums: Sequence[Summed], places: dict[int, Ids]) -> Bits:
+    words = 1 + max(int(part.max()) for part in places.values()) // 64
+    rows = np.zeros((len(sums), 8 * words), dtype=np.uint8)
+    for row, one in zip(rows, sums, strict=True):
+        there = np.zeros(64 * words, dtype=bool)
+        there[places[id(one.cohort)]] = one.present
+        row[:] = np.packbits(there)
+    return rows.view(np.uint64)
+
+
+def _in_common(one: Bits, others: Bits) -> Ids:
+    some = np.flatnonzero(one)  # a cohort has bits in few of the words
+    return _count(one[some] & others[:, some] if 2 * len(some) < len(one) else one & others)
+
+
+def _count(bits: Bits) -> Ids:
+    counts: Ids = np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    return counts

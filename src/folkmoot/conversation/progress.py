@@ -1,0 +1,47 @@
+"""Showing how far a run has come."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from folkmoot.conversation.result import Round
+from folkmoot.foundation.errors import InputError
+
+Steps = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), what the last one was
+
+
+@contextmanager
+def shown(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
+    """A bar on a terminal, the caller's own function, or silence.
+
+    None: a bar where stderr is a terminal. True and False say so outright.
+    """
+    if callable(progress):
+        yield progress
+        return
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: needs True, False or a function of three arguments, got {progress!r}")
+    if not progress and (progress is False or not sys.stderr.isatty()):
+        yield lambda *_: None
+        return
+    from rich.console import Console  # looked up when there is something to show: importing takes a while
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("asking", total=planned, said="")
+
+        def watch(done: int, planned: int, last: Round) -> None:
+            value = "" if last.value is None else f"value {last.value:.4g}, "
+            said = f"{value}{last.answered:,} clients, {last.up:,} bytes each"
+            bar.update(task, completed=done, total=max(planned, done), description=last.label, said=said)
+
+        yield watch

@@ -1,0 +1,246 @@
+"""What a run returns."""
+
+import json
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, frozen
+from folkmoot.theory.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from folkmoot.report.chart import Chart
+
+FORMAT = "folkmoot-result-4"
+MOST_SHOWN = 30
+FEW = 10  # a sum over fewer is called by its name
+UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a federated run knows of its own answer, from the sums it asked for and nothing else."""
+
+    value: float  # of the chosen set, from clients that had no part in choosing it
+    low: float
+    high: float
+    bound: float  # no allowed set is worth more
+    bound_high: float
+    confidence: float  # that the value lies in low..high; and that low / bound_high holds
+    clients: int  # who were asked
+    everyone: bool  # then low, value and high are the same
+    popularity: float  # what the most popular items are worth, and a random choice
+    random: float
+    clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
+    # Who said how large values are: "public" knowledge, "everyone", everyone who was "present", the "jury" (no bound).
+    range_from: str = "everyone"
+
+    @property
+    def ratio(self) -> float:
+        """The set is at least this much of the best possible, with this confidence."""
+        return max(self.low / self.bound_high, 0.0) if self.bound_high > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round as it was: what for, who, how many bytes each client received and sent, what F was said to be."""
+
+    label: str
+    asked: int
+    answered: int  # 0: too few, and asked again
+    down: int
+    up: int
+    value: float | None
+    voluntary: bool = False  # clients decided themselves whether to answer: silence is no loss
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two sums that can be subtracted from each other, and by how many clients they differ."""
+
+    clients: int  # in only one of the sums, or more often in one
+    rounds: tuple[int, int]  # places in `Result.rounds`
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The chosen set and what is known about it. Prints as a short table.
+
+    After a federated run `value` is F(S) over every client, computed by the simulator outside of the
+    conversation so that methods can be compared; None where nobody can know it.
+    """
+
+    method: str
+    n_items: int
+    selected: tuple[int, ...]  # sorted item ids
+    value: Any  # F(S); None where nobody can know it
+    upper_bound: float  # no allowed set is worth more (federated: with the estimate's confidence)
+    seconds: float
+    seed: int
+    order: tuple[int, ...] | None = None  # as they were taken, and what each added
+    gains: tuple[float, ...] | None = None
+    fractional: Array | None = None  # the point that was rounded
+    names: tuple[str, ...] | None = None  # of `selected`
+    estimate: Estimate | None = None  # the rest: of federated runs only
+    guarantee: Guarantee | None = None
+    rounds: tuple[Round, ...] | None = None
+    smallest_difference: Difference | None = None  # of any two comparable sums; None: no two differ
+    why: str | None = None  # what the method decided to do, and the reason, where it decides
+
+    def __post_init__(self) -> None:
+        if self.fractional is not None:
+            frozen(self.fractional)
+
+    @property
+    def ratio(self) -> float:
+        """value / upper_bound: the set is at least this much of the best possible."""
+        if self.estimate is not None or self.value is None:
+            return self.estimate.ratio if self.estimate else 0.0
+        if self.upper_bound > 0:
+            return float(max(self.value / self.upper_bound, 0.0))
+        return 1.0 if self.value >= self.upper_bound else 0.0
+
+    def __eq__(self, other: object) -> bool:
+        """The same answer to the same question; how long it took is no part of it."""
+        return isinstance(other, Result) and self._untimed() == other._untimed()
+
+    def __hash__(self) -> int:
+        return hash(self._untimed())
+
+    def plot(self) -> "Chart":
+        """A chart of what each item added: a notebook shows it, `.save("a.png")` keeps it (needs folkmoot[report])."""
+        from folkmoot.report.chart import result_chart
+
+        return result_chart(self)
+
+    def _repr_html_(self) -> str:
+        from folkmoot.report.fragment import result_html
+
+        return result_html(self)
+
+    def _untimed(self) -> str:
+        return replace(self, seconds=0.0).to_json()
+
+    def to_json(self) -> str:
+        """Everything, as text that `from_json` reads back to the last bit. No bound (an infinite one) is null."""
+        document: dict[str, Any] = {"format": FORMAT}
+        for name in self.__dataclass_fields__:
+            part = getattr(self, name)
+            document[name] = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        document["rounds"] = [asdict(one) for one in self.rounds] if self.rounds is not None else None
+        document["ratio"] = self.ratio
+        if self.fractional is not None:
+            support = np.flatnonzero(self.fractional)
+            document["fractional"] = {"items": support.tolist(), "x": self.fractional[support].tolist()}
+        document["upper_bound"] = _or_none(self.upper_bound)
+        if self.estimate is not None:
+            document["estimate"] |= {name: _or_none(getattr(self.estimate, name)) for name in UNBOUNDED}
+        return json.dumps(document, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Result":
+        try:
+            document = json.loads(text)
+            if document.pop("format") != FORMAT:
+                raise KeyError
+            document.pop("ratio")
+            for name in ("selected", "order", "gains", "names"):
+                if document[name] is not None:
+                    document[name] = tuple(document[name])
+            if document["fractional"] is not None:
+                x = np.zeros(document["n_items"])
+                x[document["fractional"]["items"]] = document["fractional"]["x"]
+                document["fractional"] = x
+            document["upper_bound"] = _or_infinite(document["upper_bound"])
+            if document["estimate"] is not None:
+                bounds = {name: _or_infinite(document["estimate"][name]) for name in UNBOUNDED}
+                document["estimate"] = Estimate(**{**document["estimate"], **bounds})
+            if document["guarantee"] is not None:
+                document["guarantee"] = Guarantee.from_document(document["guarantee"])
+            if document["rounds"] is not None:
+                document["rounds"] = tuple(Round(**one) for one in document["rounds"])
+            if (apart := document["smallest_difference"]) is not None:
+                document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
+            return cls(**document)
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+            raise InputError(f"text: is not a result in the form {FORMAT!r}") from None
+
+    def __str__(self) -> str:
+        known = "" if self.value is None else f", value {self.value:.6g}"
+        known += " (over every client: only a simulator can know)" if known and self.estimate else ""
+        lines = [
+            f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
+            f"{self._proof()}{self.seconds:.3g} s, seed {self.seed}",
+            *([] if self.why is None else [self.why]),
+            *self._told(),
+        ]
+        name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}
+        shown = self.order or self.selected
+        width = max([len(str(name_of.get(item, item))) for item in shown[:MOST_SHOWN]] + [4])
+        lines.append(f"{'':>4}  {'item':<{width}}        gain       total" if self.gains else f"{'':>4}  item")
+        total = 0.0
+        for place, item in enumerate(shown[:MOST_SHOWN]):
+            line = f"{place + 1:>4}  {name_of.get(item, item)!s:<{width}}"
+            if self.gains:
+                total += self.gains[place]
+                line += f"  {self.gains[place]:>10.6g}  {total:>10.6g}"
+            lines.append(line.rstrip())
+        if len(shown) > MOST_SHOWN:
+            lines.append(f"      … and {len(shown) - MOST_SHOWN} more")
+        return "\n".join(lines)
+
+    def _proof(self) -> str:
+        """What is certain about the set beside the best possible; nothing where no bound holds."""
+        if not np.isfinite(self.upper_bound):
+            return ""
+        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
+        least = np.floor(self.ratio * 1e4) / 1e4
+        return f"at least {least:.4f} of the best possible{sure} (upper bound {self.upper_bound:.6g}); "
+
+    def _told(self) -> list[str]:
+        """What the sums of a federated run say."""
+        lines = []
+        if self.estimate is not None:
+            e = self.estimate
+            spread = "everyone asked" if e.everyone else f"{e.low:.6g} to {e.high:.6g} at {e.confidence:.0%}"
+            lines.append(
+                f"from sums alone: value {e.value:.6g} ({spread}); popularity {e.popularity:.6g}, random {e.random:.6g}"
+            )
+            if e.clipped:
+                lines.append(
+                    f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
+                )
+            elif e.range_from == "jury":
+                lines.append("no bound: only the jury was asked how large values are; others may hold larger ones")
+        if self.rounds:
+            answers = sum(one.answered for one in self.rounds)
+            smallest = min(one.answered for one in self.rounds if one.answered)
+            sent = sum(one.up * one.answered for one in self.rounds)
+            due = [one for one in self.rounds if not one.voluntary]
+            lost = 1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1)
+            gone = f" ({lost:.0%} of those asked did not answer)" if lost > 0 else ""
+            lines.append(
+                f"{len(self.rounds)} rounds, {answers:,} answers{gone} of {sent / max(answers, 1):,.0f} bytes on "
+                f"average, the smallest sum over {smallest:,}"
+            )
+            if smallest < FEW:
+                lines.append(f"a sum over {smallest} hides little about each of them")
+            if (apart := self.smallest_difference) is not None:
+                first, second = apart.rounds
+                who = "1 client" if apart.clients == 1 else f"{apart.clients:,} clients"
+                shown = ": subtracting them shows much of what these answered" if apart.clients < FEW else ""
+                lines.append(f"two sums (rounds {first + 1} and {second + 1}) differ by {who}{shown}")
+        if self.guarantee is not None and self.guarantee.vacuous:
+            lines.append("general theory promises nothing at this size; the bound above is measured, not theory")
+        return lines
+
+
+def _or_none(bound: float) -> float | None:
+    """JSON knows no infinity."""
+    return bound if np.isfinite(bound) else None
+
+
+def _or_infinite(bound: float | None) -> float:
+    return np.inf if bound is None else bound

@@ -1,0 +1,197 @@
+"""The server's whole view of a run, in one file: every question and every sum, stored as they come.
+
+A round is in the file entirely or not at all, so a run that was killed can go on from where it was. Rounds are
+chained by hashes; a changed file is noticed.
+"""
+
+import glob
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot.conversation.codec import digest_of, packed, text_of
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.inputs import as_path
+from folkmoot.foundation.sets import Mask
+
+FORMAT = "folkmoot-transcript-2"
+FORMER = b"folkmoot-transcript-1"
+MAGIC = b"SQLite format 3\0"
+TABLES = """
+create table about (name text primary key, value blob not null);
+create table rounds (
+    number integer primary key, label text not null, ask blob not null, digest text not null, total blob not null,
+    count integer not null, clients integer not null, asked integer not null, lost integer not null,
+    spent integer not null, present blob not null, chain text not null
+);
+"""
+
+
+class Transcript:
+    """A file of rounds. Use `create` or `reopen`; close it when done."""
+
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        self.path, self.database = path, database
+
+    @classmethod
+    @contextmanager
+    def create(cls, path: str | Path, about: dict[str, bytes]) -> Iterator["Transcript"]:
+        """A new file; one that is there already is not touched."""
+        where = as_path(path, "transcript")
+        if where.is_dir():
+            raise InputError(f"transcript: {where} is a folder; give the name of a file")
+        if where.exists():
+            raise InputError(f"transcript: {where} is there already; resume() goes on with a run, or give another name")
+        if not where.parent.is_dir():
+            raise InputError(f"transcript: there is no folder {where.parent}")
+        fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it takes its name when it can be resumed
+        try:
+            with _opened(fresh) as database:
+                database.executescript(f"begin; {TABLES} commit;")
+                with database:
+                    rows = [("format", FORMAT.encode()), *about.items()]
+                    database.executemany("insert into about values (?, ?)", rows)
+            os.replace(fresh, where)
+        finally:
+            for left in where.parent.glob(f".{glob.escape(where.name)}.{os.getpid()}*"):
+                left.unlink()
+        with _opened(where) as database:
+            yield cls(where, database)
+
+    @classmethod
+    @contextmanager
+    def reopen(cls, path: str | Path, *, reading: bool = False) -> Iterator["Transcript"]:
+        """One that is there; with `reading` nothing is ever written to it."""
+        where = as_path(path, "transcript")
+        if not where.is_file():
+            raise InputError(f"transcript: there is no file {where}")
+        with open(where, "rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise TranscriptError(f"{where}: is not a transcript")
+        if reading and where.with_name(f"{where.name}-wal").exists():
+            raise TranscriptError(f"{where}: the run is not finished; resume() goes on with it")
+        with _opened(where, reading=reading) as database:
+            transcript = cls(where, database)
+            if transcript.about("format") == FORMER:
+                raise TranscriptError(
+                    f"{where}: was written before 0.6.0, when transcripts did not say who was in a sum; run it again"
+                )
+            if transcript.about("format") != FORMAT.encode():
+                raise TranscriptError(f"{where}: is not a transcript in the form {FORMAT!r}")
+            yield transcript
+
+    def about(self, name: str) -> bytes | None:
+        row = self.database.execute("select value from about where name = ?", (name,)).fetchone()
+        if row is None:
+            return None
+        return row[0].encode() if isinstance(row[0], str) else bytes(row[0])
+
+    def __len__(self) -> int:
+        return int(self.database.execute("select count(*) from rounds").fetchone()[0])
+
+    def recall(self, ask: Ask) -> Sum | None:
+        """The sum of this round, if it was asked before; a different question in its place is refused."""
+        row = self.database.execute(
+            "select digest, total, count, clients, asked, lost, spent, present, chain, ask, label from rounds "
+            "where number = ?",
+            (ask.number,),
+        ).fetchone()
+        if row is None:
+            return None
+        digest, total, *numbers, present, chain, stored, label = row
+        same = label == ask.label and _text(stored) == text_of(ask)
+        if digest != digest_of(ask) or not same:
+            raise TranscriptError(
+                f"{self.path}: round {ask.number} ({ask.label}) is not what this run would ask; "
+                "it was made with other settings, or changed"
+            )
+        whole = isinstance(total, bytes) and isinstance(present, bytes)
+        if not whole or chain != self._chain(ask.number, digest, total, present, *numbers):
+            raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) was changed")
+        values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
+        if len(values) != ask.query.length:
+            raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) has a wrong length")
+        count, clients, asked, lost, spent = numbers
+        return Sum(values, count, clients, asked, bool(lost), _marks(present, ask.cohort.size), bool(spent))
+
+    def note(self, ask: Ask, answer: Sum) -> None:
+        """Store a round, all of it or nothing."""
+        digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
+        present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes())
+        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
+        chain = self._chain(ask.number, digest, total, present, *numbers)
+        with self.database:
+            self.database.execute(
+                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (ask.number, ask.label, packed(ask), digest, total, *numbers, present, chain),
+            )
+
+    def forget_lost(self) -> None:
+        """Rounds that were lost at the end of a failed run may be asked again, unless clients had sent answers: then
+        others are asked, if any are left.
+        """
+        kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent = 1"
+        with self.database:
+            self.database.execute(f"delete from rounds where number > ({kept})")
+
+    def finish(self, result: str) -> None:
+        with self.database:
+            self.database.execute("insert or replace into about values ('result', ?)", (result.encode(),))
+
+    def _chain(self, number: int, digest: str, total: bytes, present: bytes, *numbers: int) -> str:
+        """A hash of this round and, through the one before, of all before."""
+        before = self.database.execute("select chain from rounds where number = ?", (number - 1,)).fetchone()
+        start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
+        hashes = (sha256(part).hexdigest() for part in (total, present))
+        parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, *numbers]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _marks(stored: bytes, size: int) -> Mask | None:
+    """Who is in a sum, of a cohort of this size."""
+    if not stored:
+        return None
+    return np.unpackbits(np.frombuffer(zlib.decompress(stored), dtype=np.uint8), count=size).astype(bool)
+
+
+def _text(stored: Any) -> str:
+    """The text of a stored question; nothing where it is none."""
+    try:
+        return zlib.decompress(stored).decode()
+    except (TypeError, ValueError, zlib.error):
+        return ""
+
+
+@contextmanager
+def _opened(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
+    """One process at a time; the write-ahead log is folded into the file at the end."""
+    try:
+        where = f"{path.absolute().as_uri()}?mode={'ro' if reading else 'rwc'}"
+        database = sqlite3.connect(where, uri=True, timeout=1.0, check_same_thread=False)
+        try:
+            if not reading:
+                database.execute("pragma locking_mode = exclusive")
+                database.execute("pragma journal_mode = wal")
+                database.execute("pragma synchronous = full")
+            yield database
+        finally:
+            try:
+                if not reading and not database.in_transaction:
+                    database.execute("pragma journal_mode = delete")
+            finally:
+                database.close()
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise TranscriptError(f"{path}: another process is working on this run") from None
+        raise TranscriptError(f"{path}: cannot be read or written ({error})") from None
+    except (sqlite3.DatabaseError, zlib.error) as error:
+        raise TranscriptError(f"{path}: is not a transcript, or is damaged ({error})") from None

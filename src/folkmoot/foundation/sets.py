@@ -1,0 +1,112 @@
+"""Sets of items, points of the cube, and the array types they are written in.
+
+Inside Folkmoot a set is a boolean mask over the items (`Mask`), many sets are the rows of a boolean
+matrix, and a short list of items is an array of ids (`Ids`). People may also pass plain lists of ids.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from folkmoot.foundation.errors import InputError
+
+Array: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+Ids: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = "csr_array[Any, tuple[int, int]]"
+ItemSet: TypeAlias = Mask | Iterable[int]
+AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
+
+
+def with_each(members: Mask, items: Ids) -> Mask:
+    """S + e for each of the items, then S itself."""
+    sets = np.repeat(members[None, :], len(items) + 1, axis=0)
+    sets[np.arange(len(items)), items] = True
+    return sets
+
+
+def as_array(given: Any, name: str) -> NDArray[Any]:
+    """What numpy makes of it, unless that is nothing."""
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError):
+        raise InputError(f"{name}: its parts are not all of one length") from None
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """The same array, read-only from here on."""
+    array.setflags(write=False)
+    return array
+
+
+def indicator(n_items: int, items: Ids | Sequence[int]) -> Mask:
+    """The mask of a list of item ids that is known to be right."""
+    mask = np.zeros(n_items, dtype=bool)
+    mask[items] = True
+    return mask
+
+
+def as_members(n_items: int, items: ItemSet, name: str = "members") -> Mask:
+    """A mask over the items, from a mask or from item ids without repeats."""
+    try:
+        given = as_array(items if isinstance(items, np.ndarray) else list(items), name)
+    except TypeError:
+        raise InputError(f"{name}: give a boolean mask over the items or a list of item ids") from None
+    if given.dtype == bool:
+        if given.shape != (n_items,):
+            raise InputError(f"{name}: a mask of shape {given.shape} was given for {n_items} items")
+        return given
+    if given.size == 0:
+        return np.zeros(n_items, dtype=bool)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise InputError(
+            f"{name}: give a boolean mask over the items or a list of item ids "
+            "(for many sets: a boolean matrix, a row a set)"
+        )
+    outside = (given < 0) | (given >= n_items)
+    if outside.any():
+        raise InputError(f"{name}: item {given[outside][0]} is not one of the items 0..{n_items - 1}")
+    mask = indicator(n_items, given)
+    if np.count_nonzero(mask) < given.size:
+        ids, counts = np.unique(given, return_counts=True)
+        raise InputError(f"{name}: item {ids[counts > 1][0]} is listed twice; a set holds an item once")
+    return mask
+
+
+def as_sets(n_items: int, sets: ItemSet | Mask, name: str = "sets") -> tuple[Mask, bool]:
+    """The rows of a boolean matrix, and whether one set alone was given."""
+    if isinstance(sets, np.ndarray) and sets.ndim == 2:
+        if sets.dtype != bool or sets.shape[1] != n_items:
+            raise InputError(
+                f"{name}: many sets are a boolean matrix with one column an item; "
+                f"got {sets.dtype} of shape {sets.shape} for {n_items} items"
+            )
+        if not len(sets):
+            raise InputError(f"{name}: there are none (0 rows)")
+        return sets, False
+    return as_members(n_items, sets, name)[None, :], True
+
+
+def as_point(n_items: int, x: ArrayLike, name: str = "x") -> Array:
+    """A point of the cube [0, 1]^n."""
+    point = as_array(x, name)
+    if point.dtype.kind not in "biuf" or point.shape != (n_items,):
+        raise InputError(f"{name}: needs one number an item ({n_items}), got shape {point.shape}")
+    point = point.astype(np.float64, copy=False)
+    outside = ~((point >= 0) & (point <= 1))
+    if outside.any():
+        item = int(np.flatnonzero(outside)[0])
+        raise InputError(f"{name}: item {item} has {point[item]}; a point of the cube lies in [0, 1]")
+    return point
+
+
+def as_items(n_items: int, items: ArrayLike | None, name: str = "items") -> Ids:
+    """Item ids in the order given, all of them when none are named."""
+    if items is None:
+        return np.arange(n_items)
+    given = np.atleast_1d(as_array(items, name))
+    mask = as_members(n_items, given, name)
+    return np.flatnonzero(mask) if given.dtype == bool else given.astype(np.int64)

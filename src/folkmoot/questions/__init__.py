@@ -1,0 +1,34 @@
+"""Everything a client can be asked."""
+
+from folkmoot.questions.along import GainsAlong
+from folkmoot.questions.differences import Differences
+from folkmoot.questions.drift import Drift
+from folkmoot.questions.gains import Gains, Importance, Singletons
+from folkmoot.questions.gradient import Gradient, Votes
+from folkmoot.questions.local import LocalBase, LocalWalk, ShardBase
+from folkmoot.questions.magnitude import Magnitude, Ranges
+from folkmoot.questions.pair import Pair
+from folkmoot.questions.participation import Participation
+from folkmoot.questions.query import Query
+from folkmoot.questions.values import Appraisal, Values
+
+__all__ = [
+    "Appraisal",
+    "Differences",
+    "Drift",
+    "Gains",
+    "GainsAlong",
+    "Gradient",
+    "Importance",
+    "LocalBase",
+    "LocalWalk",
+    "Magnitude",
+    "Pair",
+    "Participation",
+    "Query",
+    "Ranges",
+    "ShardBase",
+    "Singletons",
+    "Values",
+    "Votes",
+]

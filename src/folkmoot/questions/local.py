@@ -1,0 +1,226 @@
+"""Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from folkmoot.foundation.coding import Coding, code_rows, hashed, key_of
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.objectives.sampling import DEFAULT_SAMPLES
+from folkmoot.questions.gradient import AtPoint, in_slots
+from folkmoot.questions.query import FINE_BITS, Query
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LocalBase(AtPoint):
+    """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
+
+    Only items that gain are named: a client with nothing to gain must not vote by item number. Gains are
+    compared in fixed point and ties broken by coins, so that float noise decides nothing.
+    """
+
+    matroid: Matroid
+    single: float
+
+    @property
+    def bound(self) -> int:
+        return 1
+
+    def hit(self, answers: int) -> int:
+        return min(self.width, self.bound * self.matroid.rank * answers) + self.digits
+
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+        return self._bases(gradients, ids, self.key)
+
+    def _bases(self, gradients: Rows, ids: Ids, key: int) -> Rows:
+        """Each row's best base, as ones in its slots."""
+        limit = 2**FINE_BITS - 1
+        items = self._item(gradients.indices)
+        how = Coding(self.single / limit, limit, False, key).scalars
+        gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
+        chosen = np.zeros(len(gains), dtype=bool)
+        groups = self.matroid.blocks
+        if groups is not None:
+            best_in_groups(gradients.indptr, items, gains, groups.group, groups.capacity, np.uint64(key), ids, chosen)
+        else:
+            for row in range(gradients.shape[0]):
+                span = slice(gradients.indptr[row], gradients.indptr[row + 1])
+                chosen[span] = self._base(items[span], gains[span], key, int(ids[row]))
+        kept = np.concatenate(([0], np.cumsum(chosen)))[gradients.indptr]
+        ones = np.ones(int(chosen.sum()), dtype=np.int64)
+        return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
+
+    def _base(self, items: Ids, gains: Ids, key: int, client: int) -> Mask:
+        """The same for one client under any matroid: its own items in their order, then all others."""
+        order = ranked(items, gains, np.uint64(key), client)
+        own = items[order[gains[order] > 0]]
+        others = np.setdiff1d(np.arange(self.matroid.n_items), own)
+        base = self.matroid._first_base(np.concatenate((own, others)))
+        return np.isin(items, base) & (gains > 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LocalWalk(LocalBase):
+    """Algorithm 2, lines 6 to 13: `steps` steps of continuous greedy at home, each 1/steps of the client's own
+    best base; the answer counts how often each item was in it.
+
+    A walk can leave the cube, where the extension means nothing: gradients are taken at min(x, 1).
+    """
+
+    steps: int
+
+    @property
+    def bound(self) -> int:
+        return self.steps
+
+    @property
+    def scale(self) -> float:
+        return 1 / self.steps
+
+    def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+        """Everybody samples sets of its own."""
+        if clients._exact(self.samples):
+            return super()._at_x(clients, ids)
+        values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
+        return clients._sampled_each(
+            at_home(self.x, clients), self._samples, key_of(key_of(self.key, 0), 1), ids
+        ), values
+
+    @property
+    def _samples(self) -> int:
+        return DEFAULT_SAMPLES if self.samples is None else self.samples
+
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+        counts = self._bases(gradients, ids, key_of(self.key, 0))
+        shared = at_home(self.x, clients)
+        for step in range(1, self.steps):
+            moved = sparse.csr_array(
+                (counts.data / self.steps, self._item(counts.indices), counts.indptr), shared.shape
+            )
+            points: Rows = shared + moved
+            points.data = np.minimum(points.data, 1.0)
+            key = key_of(self.key, step)
+            if clients._exact(self.samples):
+                local = clients._gradients_each(points)
+            else:
+                local = clients._sampled_each(points, self._samples, key_of(key, 1), ids)
+            counts = counts + self._bases(in_slots(local, self.slot, self.width), ids, key)
+        return counts
+
+
+def at_home(x: Array, clients: Objective) -> Rows:
+    """The same point for everybody, on each client's own items: what is worth nothing alone never matters."""
+    own = clients._gains(np.zeros(clients.n_items, dtype=bool))
+    return sparse.csr_array((x[own.indices], own.indices, own.indptr), shape=own.shape)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShardBase(Query):
+    """RandGreeDi: clients are dealt to shards that see all of their members' functions; each answers greedily.
+
+    With `deal`, items are dealt too, and a shard looks at its own only. The party here is the shard: the
+    first of its members among those who answer speaks for it.
+    """
+
+    matroid: Matroid
+    clients: int  # in all
+    shards: int
+    deal: bool
+    items: Ids | None
+    key: int
+
+    @property
+    def all_speak(self) -> bool:
+        return False
+
+    def speakers(self, ids: Ids) -> Mask:
+        first = np.zeros(len(ids), dtype=bool)
+        first[np.unique(self.shard_of_client()[ids], return_index=True)[1]] = True
+        return first
+
+    def shard_of_client(self) -> Ids:
+        """As many to each shard, so that none has nobody."""
+        places = np.random.default_rng(key_of(self.key, 1)).permutation(self.clients)
+        return np.asarray(places % self.shards)
+
+    @property
+    def length(self) -> int:
+        return self.matroid.n_items
+
+    @property
+    def bound(self) -> int:
+        return 1
+
+    def hit(self, answers: int) -> int:
+        return min(self.length, self.matroid.rank * answers)
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        shard_of_item = np.random.default_rng(self.key).integers(0, self.shards, self.length)
+        hand = self.shard_of_client()[ids]
+        out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
+        for shard in range(self.shards):
+            members = np.flatnonzero(hand == shard)
+            if members.size:
+                allowed = np.zeros(self.length, dtype=bool)
+                allowed[slice(None) if self.items is None else self.items] = True
+                if self.deal:
+                    allowed &= shard_of_item == shard
+                party = clients[members].reweighted(times[members])
+                out[members[0], greedy_base(party, self.matroid, allowed)] = 1
+        return out.tocsr()
+
+    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return np.asarray(self.answers(clients, ids, times).sum(axis=0)).reshape(-1)
+
+
+def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int]:
+    """Greedy over the allowed items."""
+    walk, members, order = clients.walk(), np.zeros(matroid.n_items, dtype=bool), []
+    while (addable := np.flatnonzero(matroid._addable(members) & allowed)).size:
+        gains = walk.gains(addable)
+        if gains.max() <= 0:
+            break
+        item = int(addable[gains.argmax()])
+        members[item] = True
+        walk.add(item)
+        order.append(item)
+    return order
+
+
+@kernel
+def best_in_groups(
+    start: NDArray[Any],
+    items: NDArray[Any],
+    gains: Ids,
+    group: Ids,
+    capacity: Ids,
+    key: np.uint64,
+    ids: Ids,
+    chosen: Mask,
+) -> None:
+    """Each row's best base under groups with capacities, among its entries that gain; ties by a coin."""
+    room = capacity.copy()
+    for row in range(len(start) - 1):
+        first, last = start[row], start[row + 1]
+        best_first = ranked(items[first:last], gains[first:last], key, ids[row])
+        room[:] = capacity
+        for at in best_first:
+            if gains[first + at] <= 0:
+                break
+            of = group[items[first + at]]
+            if room[of] > 0:
+                room[of] -= 1
+                chosen[first + at] = True
+
+
+@kernel
+def ranked(items: NDArray[Any], gains: Ids, key: np.uint64, client: int) -> Ids:
+    """The places of the gains, largest first; equal ones in the order of their coins."""
+    order = np.argsort(np.array([hashed(key, client, item) for item in items]), kind="mergesort")
+    return order[np.argsort(-gains[order], kind="mergesort")]

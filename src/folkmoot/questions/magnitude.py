@@ -1,0 +1,106 @@
+"""How large numbers are: the public range that fixed point needs, from a secure histogram."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.objectives.objective import Objective
+from folkmoot.questions.query import Query
+from folkmoot.theory.confidence import Tail
+
+LEAST, MOST = -64, 63  # exponents; what lies beyond counts as the last
+STEPS = 4  # marks between a number and its double
+# The marks, each a power of two times one of these; the last covers what lies beyond all others too.
+TOPS = np.ldexp(
+    np.array([0.5946035575013605, 0.7071067811865476, 0.8408964152537145, 1.0]), np.arange(LEAST, MOST + 1)[:, None]
+).reshape(-1)
+BINS = len(TOPS) + 1  # the first is for nothing at all
+MIDDLES = np.append(0.0, 0.92 * TOPS)  # about the middle of each bin
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Numbers that (nearly) nobody's are above."""
+
+    single: float  # what one item is worth to a client
+    whole: float  # what a set is worth to a client
+    sum: float  # what all items are worth to a client, one by one
+    clipped: float = 0.0  # the share of the clients asked, by weight, whose largest number lies above
+    complete: bool = False  # whether everybody was asked, and answered
+    public: bool = False  # whether everybody knows that nothing is above, without asking
+    surveyed: bool = False  # whether everybody was asked; some may not have answered
+    tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
+    mean_single: float = field(
+        default=0.0, compare=False
+    )  # about what the best item is worth to a client; 0: not known
+    mean_whole: float = field(default=0.0, compare=False)  # about what all items together are
+    uneven: float = field(default=1.0, compare=False)  # mean square over squared mean of the best items; 1: all alike
+
+    @property
+    def source(self) -> str:
+        """Who said so."""
+        if self.public or self.complete:
+            return "public" if self.public else "everyone"
+        return "present" if self.surveyed else "jury"
+
+
+@dataclass(frozen=True)
+class Magnitude(Query):
+    """Each client marks the numbers that cover its best item, all items together, and their sum."""
+
+    @property
+    def length(self) -> int:
+        return 3 * BINS
+
+    @property
+    def bound(self) -> int:
+        return 1
+
+    def hit(self, answers: int) -> int:
+        return min(self.length, 3 * answers)
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        nothing: Mask = np.zeros(clients.n_items, dtype=bool)
+        largest = clients._largest_shares(np.ones(clients.n_items))
+        together = np.asarray(clients._gains(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
+        marks = np.stack([bins_of(values) for values in (largest, clients._ceilings(), together)], axis=1)
+        places = (marks + BINS * np.arange(3)).reshape(-1)
+        start = np.arange(0, len(places) + 1, 3)
+        return sparse.csr_array((np.repeat(times, 3), places, start), shape=(clients.n_clients, self.length))
+
+    @staticmethod
+    def ranges(total: Ids, *, clip: float = 1.0) -> Ranges:
+        """The ranges that hold at least a share `clip` of the clients whole."""
+        tops, beyond = [], 0.0
+        counts = total.reshape(3, BINS)
+        for what in range(3):
+            reached = np.cumsum(counts[what, 1:])  # of those who have anything at all
+            if not reached[-1]:
+                tops.append(1.0)
+                continue
+            top = int(np.searchsorted(reached, clip * reached[-1] - 1e-9))
+            if top in (0, len(TOPS) - 1):
+                raise InputError(
+                    f"values: lie {'above' if top else 'below'} {TOPS[top]:.3g}; rescale them nearer to one, "
+                    "so that sums keep their digits"
+                )
+            if what < 2:  # the sum is for votes alone
+                beyond = max(beyond, float((reached[-1] - reached[top]) / counts[what].sum()))
+            tops.append(float(TOPS[top]))
+        shares = counts[1] / max(int(counts[1].sum()), 1)
+        some = np.flatnonzero(shares)
+        worth = Tail(np.concatenate(([0.0], TOPS))[some], shares[some]) if some.size else None
+        means = (counts[:2] @ MIDDLES) / np.maximum(counts[:2].sum(axis=1), 1)
+        square = float(counts[0] @ MIDDLES**2) / max(int(counts[0].sum()), 1)
+        uneven = square / float(means[0]) ** 2 if means[0] > 0 else 1.0
+        single, whole = (float(mean) for mean in means)
+        found = Ranges(tops[0], tops[1], tops[2], beyond, tail=worth)
+        return replace(found, mean_single=single, mean_whole=whole, uneven=uneven)
+
+
+def bins_of(values: Array) -> Ids:
+    """0 for nothing; else one more than the place of the first top that is not below."""
+    return np.where(values > 0, np.minimum(np.searchsorted(TOPS, values), len(TOPS) - 1) + 1, 0)

@@ -1,0 +1,107 @@
+"""Who answers, where clients decide by a coin of their own.
+
+Client i, who counts times_i of `weight` times, answers with probability
+
+    κ_i = min(1, times_i·(even + slope·s_i)),
+
+and says its answer over κ_i: the expected sum is the sum over everybody, whatever s_i is, as long as `even` is above
+0. s_i is a number that only the client knows: nothing (everybody answers in proportion to its weight), its scale (the
+largest singleton, or the worth of all items together), or the largest share that it has in an item (the paper's
+importance).
+
+The price: who answers is seen to answer. With a slope, whoever answers often is likely to have a large s_i; with
+none, answering says nothing beyond the public weight.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from folkmoot.foundation.coding import coins
+from folkmoot.foundation.sets import Array, Ids, Mask, frozen
+from folkmoot.objectives.objective import Objective
+
+FLOOR = 0.3  # of all answers come whatever s_i is: nobody's answer is ever worth more than 1/FLOOR of an even one
+
+Own = Literal["nothing", "single", "whole", "share"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Participation:
+    """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` has 1/O_e for shares max_e
+    f_i(e)/O_e.
+    """
+
+    even: float
+    slope: float = 0.0
+    own: Own = "nothing"
+    inverse: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.inverse is not None:
+            frozen(self.inverse)
+
+    def parameters(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def uniform(cls, answers: float, weight: int) -> "Participation":
+        """About `answers` answers, each client in proportion to its weight."""
+        return cls(even=answers / weight)
+
+    @classmethod
+    def by_scale(
+        cls, answers: float, weight: int, mean: float, own: Literal["single", "whole"] = "single", floor: float = FLOOR
+    ) -> "Participation":
+        """κ_i = min(1, answers·p_i·(floor + (1 − floor)·m_i/mean)), m_i the client's own scale.
+
+        `mean` is a public guess of Σ p_i m_i. Any positive number is unbiased; a wrong one changes how many answer.
+        """
+        if not mean > 0:
+            return cls.uniform(answers, weight)
+        return cls(even=floor * answers / weight, slope=(1 - floor) * answers / weight / mean, own=own)
+
+    @classmethod
+    def by_share(cls, kappa: float, even: float, inverse: Array) -> "Participation":
+        """At least the paper's min(1, κ·w_i), w_i = times_i·max_e f_i(e)/O_e, and at least `even` for everybody."""
+        return cls(even=even, slope=kappa, own="share", inverse=inverse)
+
+    def scales(self, clients: Objective) -> Array:
+        """s_i, at home."""
+        if self.own == "single":
+            return clients._largest_shares(np.ones(clients.n_items))
+        if self.own == "whole":
+            return clients._ceilings()
+        if self.own == "share":
+            assert self.inverse is not None
+            return clients._largest_shares(self.inverse)
+        return np.zeros(clients.n_clients)
+
+    def chances(self, clients: Objective, times: Ids) -> Array:
+        """κ_i."""
+        if not self.slope:
+            return np.asarray(np.minimum(self.even * times, 1.0), dtype=np.float64)
+        return np.asarray(np.minimum((self.even + self.slope * self.scales(clients)) * times, 1.0), dtype=np.float64)
+
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, key: int) -> Mask:
+        """Who answers, by the coins of this key: the same key gives the same clients."""
+        return np.asarray(coins(np.uint64(key), ids, clients.n_items) < self.chances(clients, times))
+
+    def factors(self, clients: Objective, times: Ids) -> Array:
+        """times_i/κ_i: how often an answer counts, so that nobody is missed on average."""
+        factors: Array = times / np.maximum(self.chances(clients, times), 1e-300)
+        return factors
+
+    def most(self, heaviest: int, single: float) -> float:
+        """No times_i·g/κ_i is larger, for numbers g of at most `single` and clients that count up to `heaviest` times.
+
+        If κ_i = 1 that is heaviest·single; else g/(even + slope·s_i), which is at most single/even.
+        """
+        return max(heaviest * single, single / self.even)
+
+    def largest(self, heaviest: int, single: float) -> float:
+        """The same for numbers g that are no larger than the client's own best item: 1/slope is a bound then, too."""
+        if self.own != "single":
+            return self.most(heaviest, single)
+        return max(heaviest * single, min(single / self.even, 1 / self.slope))

@@ -1,0 +1,55 @@
+"""Look for a counterexample to what every algorithm here relies on: monotone and submodular."""
+
+import numpy as np
+
+from folkmoot.foundation.errors import NotSubmodular
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Array, Mask
+from folkmoot.objectives.objective import Objective, as_objective
+
+
+def check_submodular(
+    objective: Objective, *, trials: int = 200, most: int | None = None, seed: int = 0, tolerance: float = 1e-9
+) -> None:
+    """Raise `NotSubmodular` with the client and the sets if a random trial breaks a law; else return.
+
+    Each trial draws S ⊂ T and an item e outside T, and looks at f(∅) ≥ 0, f(S) ≤ f(T) ≤ f(T + e), and
+    f(S + e) − f(S) ≥ f(T + e) − f(T), for every client. `most` keeps T + e to so many items, where large sets
+    cost too much. Passing is evidence, not proof.
+    """
+    as_objective(objective)
+    rng = np.random.default_rng(seed)
+    n = objective.n_items
+    largest = n if most is None else as_count(most, "most", most=n)
+    empty: Mask = np.zeros(n, dtype=bool)
+    _refuse(objective.values(empty) < -tolerance, objective, "is negative on the empty set", [])
+    for _ in range(as_count(trials, "trials")):
+        order = rng.permutation(n)
+        large = int(rng.integers(0, largest))
+        small = int(rng.integers(0, large + 1))
+        item = int(order[large])
+        sets = np.zeros((4, n), dtype=bool)
+        sets[0, order[:small]] = sets[1, order[:small]] = True
+        sets[2, order[:large]] = sets[3, order[:large]] = True
+        sets[[1, 3], item] = True
+        values: Array = objective.values(sets)
+        s, s_e, t, t_e = values.T
+        room = tolerance * np.abs(values).max(axis=1)
+        shown = [sorted(order[:small].tolist()), sorted(order[:large].tolist()), item]
+        _refuse((s > t + room) | (t > t_e + room) | (s > s_e + room), objective, "is not monotone", shown, values)
+        _refuse(s_e - s < t_e - t - room, objective, "is not submodular", shown, values)
+
+
+def _refuse(broken: Mask, objective: Objective, what: str, shown: list[object], values: Array | None = None) -> None:
+    if not broken.any():
+        return
+    client = int(np.flatnonzero(broken)[0])
+    name = f" ({objective.client_names[client]})" if objective.client_names else ""
+    says = f"objective: the function of client {client}{name} {what}"
+    if values is not None:
+        s, s_e, t, t_e = values[client]
+        says += (
+            f": with S = {shown[0]}, T = {shown[1]} and item {shown[2]}, f(S) = {s:g}, f(S + e) = {s_e:g}, "
+            f"f(T) = {t:g}, f(T + e) = {t_e:g}; mend the function, the algorithms promise nothing without it"
+        )
+    raise NotSubmodular(says)

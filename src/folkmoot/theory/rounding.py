@@ -1,0 +1,256 @@
+"""From a point of the matroid polytope back to a set, without looking at the function.
+
+Three ways, each for every matroid and from x alone:
+
+- `top_of_base`: the base of the largest total x; often best, no promise.
+- `pipage`: random moves along e_a − e_b until x is whole; E[S] = x and E[F(S)] ≥ F̂(x).
+- `swap`: bases whose mixture is x, merged pair by pair by random exchanges; the same promises.
+
+If x sums to less than the rank it is first filled up to a point y ≥ x of the base polytope, by `fill`
+(weights over the items), so that S is always a base and E[S] ≥ x. Pipage in groups with capacities takes
+linear time. Everything else goes through a convex decomposition of x into bases that asks the matroid
+for nothing but best bases.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # its parts are loaded when they are first used, and some take a while
+from numpy.typing import ArrayLike
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import Array, Ids, Mask, as_point, indicator
+from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
+
+WHOLE = 1e-8  # closer than this to 0 or 1 counts as whole
+NEAR = 1e-6  # closer than this to the polytope counts as inside: room for float32 and for sums of steps
+EXACT = 1e-10  # how well a mixture fits its point
+PIN = 1e3  # outweighs every residual
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Bases and their shares: Σ share · 1_base = x (or a point above x, if x sums to less than the rank)."""
+
+    bases: Mask
+    shares: Array
+
+    @property
+    def point(self) -> Array:
+        return self.shares @ self.bases
+
+
+def top_of_base(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Mask:
+    """The base with the largest Σ x_e; equal x by `fill`, then by item id."""
+    point, filling = _given(matroid, x, fill)
+    order = np.lexsort((-filling, -point))
+    return indicator(matroid.n_items, matroid._first_base(order))
+
+
+def pipage(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fill: ArrayLike | None = None) -> Mask:
+    """Randomised pipage rounding: `draws` × items, each row a base.
+
+    Moves x along e_a − e_b as far as it goes one way or the other, by a coin that keeps E[x]. Along such
+    a line F̂ is convex, so no step loses value in expectation (Calinescu et al. 2011).
+    """
+    point, filling = _given(matroid, x, fill)
+    rngs = _streams(seed, draws)
+    if matroid.blocks is not None:
+        point = fill_blocks(matroid.blocks, point, filling)
+        return np.array([_pipage_blocks(matroid.blocks, point, rng) for rng in rngs])
+    parts = decompose(matroid, point, fill=filling)
+    return np.array([_pipage_bases(matroid, parts, rng) for rng in rngs])
+
+
+def swap(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fill: ArrayLike | None = None) -> Mask:
+    """Swap rounding (Chekuri, Vondrák and Zenklusen 2010): `draws` × items, each row a base."""
+    point, filling = _given(matroid, x, fill)
+    parts = decompose(matroid, point, fill=filling)
+    return np.array([_swap_bases(matroid, parts, rng) for rng in _streams(seed, draws)])
+
+
+def _given(matroid: Matroid, x: ArrayLike, fill: ArrayLike | None) -> tuple[Array, Array]:
+    as_matroid(matroid)
+    point = as_point(matroid.n_items, x)
+    return point, point if fill is None else matroid._checked(fill)
+
+
+def _streams(seed: int, draws: int) -> list[np.random.Generator]:
+    start = as_count(seed, "seed", least=0)
+    return [np.random.default_rng([start, draw]) for draw in range(as_count(draws, "draws"))]
+
+
+# Groups with capacities.
+
+
+def fill_blocks(blocks: Blocks, x: Array, weights: Array) -> Array:
+    """Raise x to a point of the base polytope: in each group the items of the largest weight first."""
+    groups = len(blocks.capacity)
+    goal = np.minimum(np.bincount(blocks.group, minlength=groups), blocks.capacity)
+    missing = goal - np.bincount(blocks.group, weights=x, minlength=groups)
+    if missing.min() < -NEAR:
+        worst = int(missing.argmin())
+        raise InputError(
+            f"x: sums to {goal[worst] - missing[worst]:.6g} over group {worst}, which holds {goal[worst]}; "
+            "it lies outside the matroid polytope"
+        )
+    order = np.lexsort((-weights, blocks.group))
+    group, room = blocks.group[order], (1.0 - x)[order]
+    before = np.cumsum(room) - room
+    before -= before[np.searchsorted(group, group)]  # room of the group's earlier items
+    filled = x.copy()
+    filled[order] += np.clip(missing[group] - before, 0.0, room)
+    return filled
+
+
+def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
+    """Within each group, settle two fractional items at a time."""
+    rounded = np.where(x > 1 - WHOLE, 1.0, np.where(x < WHOLE, 0.0, x))
+    fractional: Ids = rng.permutation(np.flatnonzero((rounded > 0) & (rounded < 1)))
+    groups, coins = blocks.group[fractional].tolist(), iter(rng.random(len(fractional)).tolist())
+    point = rounded.tolist()  # lists: a number at a time is quicker out of them than out of arrays
+    open_of: dict[int, int] = {}  # the one fractional item of each group
+    for b, group in zip(fractional.tolist(), groups, strict=True):
+        a = open_of.get(group, -1)
+        if a >= 0:
+            up, down = min(1 - point[a], point[b]), min(point[a], 1 - point[b])
+            if next(coins) * (up + down) < down:
+                point[a], point[b] = point[a] + up, point[b] - up
+            else:
+                point[a], point[b] = point[a] - down, point[b] + down
+            for item in (a, b):
+                if point[item] < WHOLE or point[item] > 1 - WHOLE:
+                    point[item] = round(point[item])
+            b = next((item for item in (a, b) if 0 < point[item] < 1), -1)
+        open_of[group] = b
+    return np.array(point) > 0.5  # a group's sum is whole, so what is left open is whole but for rounding
+
+
+# Any other matroid.
+
+
+def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Decomposition:
+    """Bases whose mixture is x, or lies above x where x sums to less than the rank.
+
+    Least squares with non-negative shares over all independent sets, columns generated by `best_base`: the
+    residual of the best mixture so far is a price an item, and the set of the largest total price improves
+    it most. How many items a set lacks to a base is fitted too, so that lacking one more has its price, and
+    the set is the items of the best base that are worth more than that. Where no set improves the fit,
+    either it is exact or x lies outside the polytope. Sets are then completed to bases by `fill`.
+    """
+    point, filling = _given(matroid, x, fill)
+    fractional = np.flatnonzero((point > WHOLE) & (point < 1 - WHOLE))
+    goal = np.append(point[fractional], [matroid.rank - point.sum(), 1.0])  # … what a set lacks; shares sum to one
+    prices = np.where(point >= 1 - WHOLE, PIN, -PIN)  # whole items are not left to the fit
+    tight = point.sum() > matroid.rank - NEAR  # then only bases can mix to x
+    sets: list[Mask] = []
+    columns, shares = np.empty((len(goal), 0)), np.empty(0)
+    for _ in range(20 * len(goal) + 100):
+        residual = goal - columns @ shares
+        if np.abs(residual).max() < EXACT:
+            break
+        prices[fractional] = residual[:-2]
+        members = indicator(matroid.n_items, matroid.best_base(prices))
+        if not tight:
+            members &= prices > residual[-2]  # an item in place of one more lack
+        column = np.append(members[fractional].astype(float), [matroid.rank - members.sum(), 1.0])
+        if column @ residual <= EXACT * EXACT:  # nothing improves the fit
+            break
+        sets.append(members)
+        columns = np.column_stack((columns, column))
+        columns, shares, kept = _nonnegative(columns, np.append(shares, 0.0), goal)
+        sets = [members for members, keep in zip(sets, kept, strict=True) if keep]
+    shares = shares / shares.sum()
+    off = np.abs(shares @ np.array(sets) - point)
+    if off.max() > NEAR:
+        raise InputError(
+            f"x: lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}; "
+            "rounding needs a mixture of independent sets"
+        )
+    completed = [matroid._first_base(np.lexsort((-filling, ~members))) for members in sets]
+    bases, same = np.unique([indicator(matroid.n_items, base) for base in completed], axis=0, return_inverse=True)
+    return Decomposition(bases, np.bincount(same.reshape(-1), weights=shares).astype(np.float64))
+
+
+def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
+    """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
+    kept = np.ones(len(shares), dtype=bool)
+    while True:
+        best = scipy.linalg.lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
+        if (best > 0).all():
+            shares = best
+            break
+        now = shares[kept]
+        falling = best <= 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(falling, now / (now - best), np.inf)
+        step = float(np.nanmin(steps))
+        now = now + step * (best - now)
+        now[falling & (now <= 1e-14)] = 0.0
+        if (now > 0).all():
+            now[np.nanargmin(steps)] = 0.0
+        shares = shares.copy()
+        shares[kept] = now
+        kept &= shares > 0
+    return columns[:, kept], shares, kept
+
+
+def _exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
+    """For a in one but not in two: an item b of two with one − a + b and two − b + a both independent."""
+    without = one.copy()
+    without[a] = False
+    for b in np.flatnonzero(matroid._addable(without) & two & ~one).tolist():
+        if _exchanged(matroid, two, b, a):
+            return b
+    raise InputError("matroid: two of its bases cannot exchange an item; is_valid() tells what is wrong")
+
+
+def _exchanged(matroid: Matroid, base: Mask, out: int, into: int) -> bool:
+    other = base.copy()
+    other[out], other[into] = False, True
+    return matroid._independent(other)
+
+
+def _swap_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator) -> Mask:
+    """Merge the bases one after the other; each exchange goes one way or the other by their shares."""
+    merged: Mask = parts.bases[0].copy()
+    weight = parts.shares[0]
+    for base, share in zip(parts.bases[1:].copy(), parts.shares[1:], strict=True):
+        while (mine := np.flatnonzero(merged & ~base)).size:
+            a = int(mine[0])
+            b = _exchange(matroid, merged, base, a)
+            if rng.random() * (weight + share) < weight:
+                base[b], base[a] = False, True
+            else:
+                merged[a], merged[b] = False, True
+        weight += share
+    return merged
+
+
+def _pipage_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator) -> Mask:
+    """Pipage along e_a − e_b, as far as the bases of the decomposition can carry it.
+
+    Upwards all bases that hold b and may exchange it for a do so, downwards the other way round. Each
+    step keeps E[x] and lowers E[Σ x(1 − x)] by at least twice the product of two shares, and shares never
+    split, only join; so it ends, with one base.
+    """
+    bases, shares = parts.bases, parts.shares
+    moving = np.flatnonzero(bases.any(axis=0) & ~bases.all(axis=0))  # nothing else ever changes
+    while len(bases) > 1:
+        one, two = np.argsort(-shares, kind="stable")[:2]
+        a = int(np.flatnonzero(bases[one] & ~bases[two])[0])
+        b = _exchange(matroid, bases[one], bases[two], a)
+        gives_b = [k for k in np.flatnonzero(bases[:, b] & ~bases[:, a]) if _exchanged(matroid, bases[k], b, a)]
+        gives_a = [k for k in np.flatnonzero(bases[:, a] & ~bases[:, b]) if _exchanged(matroid, bases[k], a, b)]
+        up, down = shares[gives_b].sum(), shares[gives_a].sum()
+        bases = bases.copy()
+        if rng.random() * (up + down) < down:
+            bases[gives_b, b], bases[gives_b, a] = False, True
+        else:
+            bases[gives_a, a], bases[gives_a, b] = False, True
+        _, first, same = np.unique(bases[:, moving], axis=0, return_index=True, return_inverse=True)
+        bases = bases[first]  # equal bases go on as one
+        shares = np.bincount(same.reshape(-1), weights=shares).astype(np.float64)
+    merged: Mask = bases[0]
+    return merged
