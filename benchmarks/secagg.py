@@ -22,10 +22,10 @@ from folkmoot.secagg import Aggregate, Announcement, Member, Parameters, Policy,
 from folkmoot.secagg.keys import own_mask_key, pair_purpose
 from folkmoot.secagg.masks import TILE, add_masks, as_words
 from folkmoot.secagg.messages import Boxes
-from folkmoot.secagg.packing import packed
-from folkmoot.secagg.primitives import keyed, stream
+from folkmoot.secagg.packing import pack_bits
+from folkmoot.secagg.primitives import keyed_hash, stream
 from folkmoot.secagg.state import State
-from folkmoot.secagg.together import STAGES, answered, members_of
+from folkmoot.secagg.together import STAGES, exchange_in_process, members_of
 from folkmoot.secagg.work import SharedWork
 
 LARGEST = 1_000
@@ -66,9 +66,9 @@ def masking(length: int = 1_000_000, neighbours: int = 100, repeats: int = 5) ->
         words = as_words(numbers, 32)
         secrets = [crypto_scalarmult(mine, public) for public in publics]
         purposes = [pair_purpose(state, 0, other) for other in range(1, neighbours + 1)]
-        keys = [keyed(secret, purpose, 16) for secret, purpose in zip(secrets, purposes, strict=True)]
+        keys = [keyed_hash(secret, purpose, 16) for secret, purpose in zip(secrets, purposes, strict=True)]
         add_masks(words, [own_mask_key(seed, state), *keys])
-        packed(words, 32)
+        pack_bits(words, 32)
 
     zeros, buffer = bytes(4 * length), bytearray(4 * length)
 
@@ -102,7 +102,9 @@ def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> lis
     threshold, work = policy.protection(clients).threshold, SharedWork()
     for stage in STAGES:
         there = {one: said for one, said in outbox.items() if stage != "vector" or one >= gone}
-        replies = answered(members, states, there, lambda client: lambda _: vector(client, length), os.urandom, work)
+        replies = exchange_in_process(
+            members, states, there, lambda client: lambda _: vector(client, length), os.urandom, work
+        )
         if stage == "shares":
             graph = {one: Boxes.decode(said, clients, threshold).boxes.keys() for one, said in replies.items()}
         start = perf_counter()

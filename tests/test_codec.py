@@ -25,9 +25,9 @@ from folkmoot import (
     Transversal,
     Truncation,
     Uniform,
-    codec,
 )
-from folkmoot.conversation.codec import digest_of, packed, text_of, unpacked
+from folkmoot.conversation import codec
+from folkmoot.conversation.codec import digest_of, pack, text_of, unpack
 from folkmoot.conversation.rounds import Ask, Cohort
 from folkmoot.questions import Gains, Gradient, LocalBase, Magnitude
 from tests.matroids.kinds import KINDS as MATROIDS
@@ -47,7 +47,7 @@ def wrapped(document: Any) -> bytes:
 
 def is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=REFUSAL):
-        unpacked(data, WIRE)
+        unpack(data, WIRE)
 
 
 # What comes back.
@@ -56,7 +56,7 @@ def is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("name", list(BUILT_IN))
 def test_matroids_come_back(name: str) -> None:
     matroid = BUILT_IN[name]
-    again = unpacked(packed(matroid), WIRE)
+    again = unpack(pack(matroid), WIRE)
     assert type(again) is type(matroid)
     assert repr(again) == repr(matroid)
     assert text_of(again) == text_of(matroid)
@@ -82,7 +82,7 @@ SPECIAL: dict[str, Matroid] = {
 @pytest.mark.parametrize("name", list(SPECIAL))
 def test_unusual_matroids_come_back(name: str) -> None:
     matroid = SPECIAL[name]
-    again = unpacked(packed(matroid), WIRE)
+    again = unpack(pack(matroid), WIRE)
     assert text_of(again) == text_of(matroid)
     for members in product([False, True], repeat=matroid.n_items):
         assert again.independent(np.array(members)) == matroid.independent(np.array(members))
@@ -95,7 +95,7 @@ def test_what_only_a_function_knows_is_not_written_down() -> None:
         with pytest.raises(
             InputError, match=r"^matroid: Oracle\(8 items\) cannot be written down; use one of"
         ) as refusal:
-            packed(thing)
+            pack(thing)
         assert "\n" not in str(refusal.value)
 
 
@@ -107,7 +107,7 @@ layouts = st.sampled_from(["bool", "int64", "float64", "uint64"]).flatmap(
 @steady
 @given(layouts)
 def test_arrays_come_back_to_the_last_bit(array: NDArray[Any]) -> None:
-    again = unpacked(packed(array), {})
+    again = unpack(pack(array), {})
     assert (again.dtype, again.shape, again.tobytes()) == (array.dtype, array.shape, array.tobytes())
     assert text_of(again) == text_of(array)
 
@@ -123,9 +123,9 @@ plain = st.recursive(
 @given(plain)
 def test_plain_things_come_back(thing: Any) -> None:
     """Also a mapping with names such as "array", "map" and "kind"."""
-    assert unpacked(packed(thing), {}) == thing
+    assert unpack(pack(thing), {}) == thing
     for name in ("array", "map", "kind", "with"):
-        assert unpacked(packed({name: thing}), {}) == {name: thing}
+        assert unpack(pack({name: thing}), {}) == {name: thing}
 
 
 # Equal things, equal text.
@@ -155,7 +155,7 @@ def test_text_does_not_depend_on_the_order_of_bytes(kind: str) -> None:
     numbers = np.arange(5).astype(kind)
     native = numbers.astype(np.dtype(kind).newbyteorder("="))
     assert text_of(numbers) == text_of(native)
-    np.testing.assert_array_equal(unpacked(packed(numbers), {}), native)
+    np.testing.assert_array_equal(unpack(pack(numbers), {}), native)
 
 
 def test_different_things_have_different_text() -> None:
@@ -203,19 +203,19 @@ def test_strange_text_is_refused(text: bytes) -> None:
     except ValueError:
         is_refused(zlib.compress(text))
     else:
-        assert isinstance(plain, dict) or unpacked(zlib.compress(text), {}) == plain
+        assert isinstance(plain, dict) or unpack(zlib.compress(text), {}) == plain
 
 
 @steady
 @given(st.sampled_from(QUESTIONS), st.data())
 def test_damage_is_noticed(question: Any, data: st.DataObject) -> None:
     """A changed byte breaks the checksum, if nothing else."""
-    good = packed(question)
+    good = pack(question)
     at = data.draw(st.integers(0, len(good) - 1))
     other = data.draw(st.integers(1, 255))
     changed = good[:at] + bytes([good[at] ^ other]) + good[at + 1 :]
     try:
-        again = unpacked(changed, WIRE)
+        again = unpack(changed, WIRE)
     except InputError:
         return
     assert digest_of(again) == digest_of(question)  # the header has bits that say nothing about the content
@@ -223,16 +223,16 @@ def test_damage_is_noticed(question: Any, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 10, -1, -4, -5])
 def test_what_is_cut_short_or_drawn_out_is_refused(cut: int) -> None:
-    good = packed(QUESTIONS[0])
+    good = pack(QUESTIONS[0])
     is_refused(good[:cut])
     is_refused(good + good[:1])
     is_refused(good + good)
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = packed(np.zeros(10_000))
+    good = pack(np.zeros(10_000))
     monkeypatch.setattr(codec, "MOST_BYTES", 2 * len(text_of(np.zeros(10_000))))
-    assert len(unpacked(good, {})) == 10_000
+    assert len(unpack(good, {})) == 10_000
     monkeypatch.setattr(codec, "MOST_BYTES", len(text_of(np.zeros(10_000))) - 1)
     is_refused(good)
 
@@ -241,8 +241,8 @@ def test_only_expected_kinds_are_made() -> None:
     question = LocalBase(x=np.zeros(3), whole=1.0, key=0, matroid=Uniform(3, 1), single=1.0)
     for kinds in ({}, {"LocalBase": LocalBase}, {"Uniform": Uniform}, {"Magnitude": Magnitude}):
         with pytest.raises(InputError, match=REFUSAL):
-            unpacked(packed(question), kinds)
-    assert isinstance(unpacked(packed(question), {"LocalBase": LocalBase, "Uniform": Uniform}), LocalBase)
+            unpack(pack(question), kinds)
+    assert isinstance(unpack(pack(question), {"LocalBase": LocalBase, "Uniform": Uniform}), LocalBase)
 
 
 def kind(name: Any, **parameters: Any) -> dict[str, Any]:
@@ -348,4 +348,4 @@ def test_a_part_that_is_wrong_is_refused_or_harmless(document: Any, data: st.Dat
     for _ in range(data.draw(st.integers(1, 2))):
         document = replaced(document, data.draw(st.sampled_from(places(document))), data.draw(scraps))
     with suppress(InputError):
-        unpacked(wrapped(document), WIRE)
+        unpack(wrapped(document), WIRE)

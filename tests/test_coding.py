@@ -10,20 +10,20 @@ from scipy.special import chdtri
 
 from folkmoot.foundation.coding import (
     MASK64,
-    Coded,
     Coding,
-    _mixed,
+    CodingScalars,
     code_column,
     code_rows,
-    coded,
     coin,
     coins,
-    hashed,
+    encode_number,
+    hash_triple,
     key_of,
-    mixed,
+    mix,
+    mix_int,
 )
 from folkmoot.foundation.sets import Array, Ids
-from folkmoot.questions.local import best_in_groups, ranked
+from folkmoot.questions.local import best_in_groups, rank
 
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair
 EDGES = [0, 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]
@@ -31,7 +31,7 @@ NUMBERS = [*EDGES, *(int(k) for k in np.random.default_rng(0).integers(0, 2**64,
 
 
 def hashed_in_python(key: int, client: int, item: int) -> int:
-    return _mixed(_mixed(key ^ client) ^ item)
+    return mix_int(mix_int(key ^ client) ^ item)
 
 
 def coin_in_python(key: int, client: int, item: int) -> float:
@@ -41,17 +41,17 @@ def coin_in_python(key: int, client: int, item: int) -> float:
 def test_the_hash_is_splitmix64() -> None:
     """As published for the seeds 0 and 1234567 (splitmix64.c, Vigna 2015)."""
     golden = 0x9E3779B97F4A7C15
-    assert _mixed(0) == 0xE220A8397B1DCDAF
+    assert mix_int(0) == 0xE220A8397B1DCDAF
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
-    assert [_mixed((1234567 + k * golden) & MASK64) for k in range(4)] == known
+    assert [mix_int((1234567 + k * golden) & MASK64) for k in range(4)] == known
 
 
 def test_python_and_kernels_hash_alike() -> None:
     for z in NUMBERS:
-        assert int(mixed(np.uint64(z))) == _mixed(z)
+        assert int(mix(np.uint64(z))) == mix_int(z)
     clients, items = [0, 5, 2**31, 2**40], [0, 7, 65_535, 2**33]
     for key, client, item in product(EDGES, clients, items):
-        assert int(hashed(np.uint64(key), client, item)) == hashed_in_python(key, client, item)
+        assert int(hash_triple(np.uint64(key), client, item)) == hashed_in_python(key, client, item)
         assert coin(np.uint64(key), client, item) == coin_in_python(key, client, item)
 
 
@@ -115,7 +115,7 @@ def test_coins_fall_alike_in_any_order() -> None:
     assert tossed.tolist() == [coin_in_python(key_of(5), int(client), 2) for client in ids]
 
 
-def how(unit: float, limit: int, *, stochastic: bool, key: int = 1) -> Coded:
+def how(unit: float, limit: int, *, stochastic: bool, key: int = 1) -> CodingScalars:
     return Coding(unit, limit, stochastic, key).scalars
 
 
@@ -123,9 +123,9 @@ def how(unit: float, limit: int, *, stochastic: bool, key: int = 1) -> Coded:
 def test_what_is_no_number_in_range_is_cut_off(stochastic: bool) -> None:
     rule = how(0.5, 7, stochastic=stochastic)
     for value in (np.nan, -np.inf, -1.0, -5e-324, -0.0, 0.0):
-        assert coded(value, rule, 1, 1) == 0
+        assert encode_number(value, rule, 1, 1) == 0
     for value in (3.5, 3.6, 1e300, np.inf):
-        assert coded(value, rule, 1, 1) == 7
+        assert encode_number(value, rule, 1, 1) == 7
     column = np.array([np.nan, -1.0, 1e300])
     assert code_column(column, rule, np.arange(3), 0).tolist() == [0, 0, 7]
 
@@ -139,7 +139,7 @@ def test_no_coin_leads_above_the_limit(limit: int) -> None:
     assert found.max() == limit
     assert found.min() >= limit - 1
     nearest = how(1.0, limit, stochastic=False)
-    assert coded(float(np.nextafter(float(limit), 0.0)), nearest, 0, 0) == limit
+    assert encode_number(float(np.nextafter(float(limit), 0.0)), nearest, 0, 0) == limit
 
 
 def test_numbers_are_rounded_to_the_nearest_unit() -> None:
@@ -149,7 +149,7 @@ def test_numbers_are_rounded_to_the_nearest_unit() -> None:
     assert (np.abs(found * unit - np.minimum(values, 1.7)) <= unit * 0.500001).all()
     whole = np.arange(16.0)
     assert code_column(whole, how(1.0, 15, stochastic=False), np.arange(16), 0).tolist() == list(range(16))
-    assert coded(2.5, how(1.0, 15, stochastic=False), 0, 0) == 3  # half-way: up
+    assert encode_number(2.5, how(1.0, 15, stochastic=False), 0, 0) == 3  # half-way: up
 
 
 def test_coins_round_up_or_down_and_leave_whole_numbers_alone() -> None:
@@ -174,7 +174,7 @@ def test_ranks_are_by_gain_and_then_by_coin() -> None:
     for client in range(30):
         items, gains = rng.permutation(12), rng.integers(0, 4, 12)
         expected = sorted(range(12), key=lambda k: (-gains[k], hashed_in_python(77, client, int(items[k]))))
-        assert ranked(items, gains, np.uint64(77), client).tolist() == expected
+        assert rank(items, gains, np.uint64(77), client).tolist() == expected
 
 
 def test_groups_are_filled_best_first() -> None:

@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.foundation.sets import Array
-from folkmoot.theory.confidence import Grid, Tail, divergence, highest_mean, highest_share, mean_interval, thinned
+from folkmoot.theory.confidence import (
+    Grid,
+    Tail,
+    bound_thinning,
+    divergence,
+    highest_mean,
+    highest_share,
+    mean_interval,
+)
 
 CLIENTS = 5_000
 RNG = np.random.default_rng(2024)
@@ -133,12 +141,12 @@ def test_missing_clients_move_a_mean_no_further(tail: float, chance: float) -> N
     rng = np.random.default_rng(3)
     weights, values = 1 + rng.pareto(tail, 2_000), rng.random(2_000)
     p = weights / weights.sum()
-    off, held = thinned(weights, 2_000, chance, 0.05), 0
+    off, held = bound_thinning(weights, 2_000, chance, 0.05), 0
     for _ in range(SEEDS):
         there = rng.random(2_000) >= chance
         held += abs(float(p[there] @ values[there] / p[there].sum()) - float(p @ values)) <= off
     assert held >= 174
-    assert thinned(np.array([1.0, 1e-9]), 2, 0.5, 0.05) == 1.0
+    assert bound_thinning(np.array([1.0, 1e-9]), 2, 0.5, 0.05) == 1.0
 
 
 @given(st.floats(1e-6, 1e6), st.lists(st.floats(0, 1), min_size=1, max_size=20))

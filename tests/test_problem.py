@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.application.problem import SECTIONS, Source, as_toml, assembled, example, read
-from folkmoot.application.settings import Data
+from folkmoot.application.problem import SECTIONS, ProblemText, as_toml, assemble, example, read
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Data
 
 
 @settings(deadline=None, derandomize=True)
@@ -31,7 +31,7 @@ def test_a_problem_is_written_and_read_again(tmp_path: Path) -> None:
         "output": {"title": "Clinics\nfor all", "png": True},
         "run": {"seed": 9},
     }
-    whole = assembled({"data": {"file": str(tmp_path / "people.csv")}}, given_, Source(None, "", {}))
+    whole = assemble({"data": {"file": str(tmp_path / "people.csv")}}, given_, ProblemText(None, "", {}))
     path = tmp_path / "problem.toml"
     path.write_text(whole.written())
     again = read(path)
@@ -62,7 +62,7 @@ def test_every_line_of_the_example_can_be_switched_on() -> None:
     for section, kind in SECTIONS.items():
         table = document[section][0] if section == "limit" else document[section]
         assert set(table) == {one.name for one in fields(kind)}
-    assembled(document, {}, Source(None, "", {}))
+    assemble(document, {}, ProblemText(None, "", {}))
 
 
 def test_names_of_files_are_told_from_where_the_problem_is(tmp_path: Path) -> None:
@@ -111,12 +111,12 @@ def test_errors_elsewhere_find_their_line(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text('[data]\nfile = "x.csv"\nvalue = "stars"\n')
     problem = read(path)
-    with pytest.raises(InputError, match=r"p.toml, line 3: there is no column"), problem.telling("data"):
+    with pytest.raises(InputError, match=r"p.toml, line 3: there is no column"), problem.locate_errors("data"):
         raise InputError("value: there is no column")
-    with pytest.raises(InputError, match=r"p.toml, line 3: what is 'stars'"), problem.telling("data"):
+    with pytest.raises(InputError, match=r"p.toml, line 3: what is 'stars'"), problem.locate_errors("data"):
         raise InputError("what is 'stars'")
-    with pytest.raises(InputError, match=r"^something else$"), problem.telling("data"):
+    with pytest.raises(InputError, match=r"^something else$"), problem.locate_errors("data"):
         raise InputError("something else")
-    options = replace(problem, source=Source(None, "", {}))
-    with pytest.raises(InputError, match=r"^--value: no$"), options.telling("data"):
+    options = replace(problem, source=ProblemText(None, "", {}))
+    with pytest.raises(InputError, match=r"^--value: no$"), options.locate_errors("data"):
         raise InputError("value: no")

@@ -90,7 +90,7 @@ def test_a_population_is_what_the_server_may_know() -> None:
     objective = Coverage(np.eye(4), weights=[2.0, 2.0, 2.0, 2.0])
     population = Population.of(objective)
     assert (population.n_items, population.n_clients, population.weights, population.closed_form) == (4, 4, None, True)
-    uneven = Population.of(objective.reweighted([1.0, 2.0, 0.0, 1.0]))
+    uneven = Population.of(objective.reweight([1.0, 2.0, 0.0, 1.0]))
     assert uneven.weights is not None
     np.testing.assert_allclose(uneven.weights / uneven.weights.sum(), [0.25, 0.5, 0.0, 0.25])
 
@@ -300,7 +300,7 @@ def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[
 @pytest.mark.parametrize("clients", [100, 300])  # of 100, everyone is asked
 @pytest.mark.parametrize("alike", [True, False])
 def test_juries_together_are_one_large_jury(alike: bool, clients: int, dropout: float) -> None:
-    objective = town(clients).reweighted(np.ones(clients)) if alike else town(clients)
+    objective = town(clients).reweight(np.ones(clients)) if alike else town(clients)
     server, engine = Talk(Population.of(objective), Uniform(3, 1), 5), Simulation(objective, dropout=dropout, seed=1)
     answer, heard = juries_of(server, engine, 30, 4)
     whole = server.population.draw(120, key_of(key_of(5, 0), 1))

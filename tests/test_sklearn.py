@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import folkmoot as fm
 from folkmoot.foundation.sets import Array, Ids
-from folkmoot.sklearn import FederatedSelector, Quantiles, binned
+from folkmoot.sklearn import FederatedSelector, Quantiles, bin_column
 from tests.test_real_data import read
 
 Table = tuple[Array, Ids, Any]
@@ -223,7 +223,7 @@ def test_bins_are_never_empty_and_tear_no_value_apart() -> None:
             assert len(edges) < bins
             values = len(np.unique(column[~np.isnan(column)]))
             assert len(edges) >= min(values - 1, 1)
-            numbers = binned(column, edges)
+            numbers = bin_column(column, edges)
             if values:
                 assert set(numbers.tolist()) == set(range(len(edges) + 1))
             for value in np.unique(column[~np.isnan(column)]):

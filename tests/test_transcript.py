@@ -255,7 +255,7 @@ def test_other_clients_are_refused(finished: Path) -> None:
     with pytest.raises(TranscriptError, match="was made with 50 clients and 9 items, given are 40 and 9"):
         resume(finished, people(clients=40))
     with pytest.raises(TranscriptError, match="other weights"):
-        resume(finished, people().reweighted(np.ones(50)))
+        resume(finished, people().reweight(np.ones(50)))
     benefits = np.random.default_rng(9).integers(1, 6, (50, 9))
     with pytest.raises(TranscriptError, match="other data of the same size"):
         resume(finished, FacilityLocation(benefits, weights=people().client_weights))

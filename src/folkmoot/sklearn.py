@@ -145,7 +145,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             method = self.method
         self.edges_, self.bins_ = self._cuts(X, k, method)
-        cut = np.column_stack([binned(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
+        cut = np.column_stack([bin_column(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
         objective = Information(
             [cut[mine] for mine in rows],
             [label[mine] for mine in rows],
@@ -176,7 +176,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             edges = Quantiles(y).edges(as_count(self.bins, "bins", least=2))
         else:
             return groups(y, "y", len(y))[1], None
-        return binned(y.astype(np.float64), edges), edges
+        return bin_column(y.astype(np.float64), edges), edges
 
     def _cuts(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
         """Where features are cut, in as many bins as the joint states of the sets allow that will be looked at."""
@@ -259,7 +259,7 @@ class Quantiles:
         return edges
 
 
-def binned(column: Array, edges: Array) -> Ids:
+def bin_column(column: Array, edges: Array) -> Ids:
     """The number of the bin of each value; missing ones have the last."""
     return np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
 

@@ -27,7 +27,7 @@ from folkmoot import (
     verify,
 )
 from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, Sequenced
-from folkmoot.algorithms.federated.draft import Look, discounts, drafted
+from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
 from folkmoot.conversation.rounds import Ask, Sum
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
@@ -152,7 +152,7 @@ def test_discounts_are_exact_on_the_way_that_was_looked_along(seed: int) -> None
         walk.add(int(item))
         gains.append(walk.gains())
     everything, nothing = np.arange(14), np.array([], dtype=np.int64)
-    look = Look(order, np.arange(7), everything, np.array(gains), nothing, 3, np.array([]))
+    look = DraftLook(order, np.arange(7), everything, np.array(gains), nothing, 3, np.array([]))
     left = discounts([look], everything, gains[0], 0.0)
     later = np.setdiff1d(everything, order)
     product = gains[0] * np.prod(left[order], axis=0)
@@ -185,7 +185,7 @@ def test_every_matroid_in_twelve_rounds(kind: str, cohort: int | None) -> None:
     assert matroid.independent(result.selected)
     assert len(result.selected) == matroid.rank
     assert rounds_of(result) <= MOST_ROUNDS
-    assert rounds_of(result) <= method.planned(matroid)
+    assert rounds_of(result) <= method.plan_rounds(matroid)
     if cohort is None:
         best = solve(objective, matroid, Exhaustive()).value
         assert result.value is not None
@@ -341,14 +341,14 @@ def test_settings_are_checked() -> None:
         with pytest.raises(InputError):
             solve(objective, 2, wrong)
     assert repr(AdaptiveSequencing(3, cohort=9)) == "AdaptiveSequencing(rounds=3, cohort=9)"
-    assert AdaptiveSequencing().planned(Uniform(9, 2)) >= MOST_ROUNDS
+    assert AdaptiveSequencing().plan_rounds(Uniform(9, 2)) >= MOST_ROUNDS
 
 
 def test_drafts_are_layers_of_bases() -> None:
     """Two groups of three, one place each: every two items in a row are a base; loops never come."""
     matroid = Partition([0, 0, 0, 1, 1, 1, 2], [1, 1, 0])
     alone = np.array([9.0, 8.0, 7.0, 3.0, 2.0, 1.0, 50.0])
-    order = drafted(matroid, np.arange(7), alone, np.ones((7, 7)), 7)
+    order = draft_order(matroid, np.arange(7), alone, np.ones((7, 7)), 7)
     assert order.tolist() == [0, 3, 1, 4, 2, 5]
 
 

@@ -83,7 +83,7 @@ def test_worthless_swaps_are_not_believed() -> None:
         one = Evidence(rng.normal(0, 1, 2_000), np.ones(2_000), reach=0.0)
         naive += one.mean.max() > 0
         for _ in range(3):
-            one = one.pooled(Evidence(rng.normal(0, 1, 2_000), np.ones(2_000)))
+            one = one.pool(Evidence(rng.normal(0, 1, 2_000), np.ones(2_000)))
         assert one.variance == pytest.approx(np.full(2_000, 0.25))
         believed += int((one.least(z) > 0).sum())
     assert naive == 200

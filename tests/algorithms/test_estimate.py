@@ -31,7 +31,7 @@ from folkmoot import (
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.secagg import Policy
-from folkmoot.secagg.traffic import carried
+from folkmoot.secagg.traffic import count_bytes
 from tests.algorithms.test_federated import ratings
 
 
@@ -342,8 +342,8 @@ def test_bytes_are_those_of_the_smallest_ring() -> None:
     result = solve(ratings(0), 3, FedCG(2, cohort=10, bits=4))
     step = next(one for one in result.rounds or () if one.label == "step 1")
     # 12 items and 5 digits of 4 bits; ten answers of at most 15 need 8 bits. The rest is what protects them.
-    assert step.up == carried(10, 17, 150, 17, Policy())[1] == carried(10, 1, 1, 1, Policy())[1] - 1 + 17
-    assert step.down > carried(10, 17, 150, 17, Policy())[0]
+    assert step.up == count_bytes(10, 17, 150, 17, Policy())[1] == count_bytes(10, 1, 1, 1, Policy())[1] - 1 + 17
+    assert step.down > count_bytes(10, 17, 150, 17, Policy())[0]
 
 
 def test_functions_that_know_nothing_of_gradients() -> None:

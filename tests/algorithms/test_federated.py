@@ -25,7 +25,7 @@ from folkmoot import (
 )
 from folkmoot.algorithms.federated.fedcg import mean_of_bases, walk
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Problem
+from folkmoot.algorithms.federated.search import SearchProblem
 from folkmoot.conversation.rounds import Ask, Population, Sum, Talk
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.questions import LocalBase, Ranges
@@ -93,7 +93,7 @@ def test_fedcg_is_algorithm_1_line_by_line(cohort: int | None) -> None:
     matroid = Partition([0, 0, 0, 1, 1, 1], 1)
     T = 4
     x = np.zeros(6)  # line 2
-    problem = Problem(talk_of(clients, matroid), Ranges(2.0, 2.0, 8.0), None, np.zeros(6))
+    problem = SearchProblem(talk_of(clients, matroid), Ranges(2.0, 2.0, 8.0), None, np.zeros(6))
 
     def question(at: Array, key: int) -> LocalBase:
         return LocalBase(x=at, whole=2.0, key=key, matroid=matroid, single=2.0)

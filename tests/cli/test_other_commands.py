@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.application.settings import METHODS
 from folkmoot.demo import SPREAD, homes, places
+from folkmoot.foundation.settings import METHODS
 from folkmoot.report.kept import from_json
 from tests.cli.calling import films, folkmoot, ratings
 

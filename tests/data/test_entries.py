@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.data.entries import Entries, placed, repeats, row_starts
+from folkmoot.data.entries import Entries, place_column, repeats, row_starts
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 5)), max_size=40)
 RULES: dict[str, Any] = {
@@ -23,7 +23,7 @@ def arranged(entries: list[tuple[int, int, int]]) -> Entries:
     table = np.array(entries, dtype=np.int32).reshape(-1, 3)
     starts = row_starts(table[:, 0].copy(), 5)
     items, values = (
-        placed(table[:, 0].copy(), starts, table[:, at].copy(), kind) for at, kind in ((1, None), (2, float))
+        place_column(table[:, 0].copy(), starts, table[:, at].copy(), kind) for at, kind in ((1, None), (2, float))
     )
     return Entries(starts, items, values, 4)
 

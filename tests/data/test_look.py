@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.data import Data, Look, look
+from folkmoot.data import Data, FileLook, look
 from folkmoot.foundation.errors import InputError
 from tests.data.writing import MOVIES, write
 
 FAULTY = "user,item,rating\n1,1,5\n1,2,\n,2,3\n2,2,-1\n3,2,4\n3,2,4.5\n"
 
 
-def seen(folder: Path, text: str, **settings: Any) -> Look:
+def seen(folder: Path, text: str, **settings: Any) -> FileLook:
     return look(Data(file=write(folder, "r.csv", text), **settings), folder)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from folkmoot import FacilityLocation, FedCG, Simulation, solve
-from folkmoot.engines.rehearsal import FEW, rehearsed
+from folkmoot.engines.rehearsal import FEW, rehearse
 from folkmoot.engines.witness import Witness
 from folkmoot.secagg import Policy
 
@@ -16,7 +16,7 @@ def stars(clients: int) -> FacilityLocation:
 
 def test_a_rehearsal_shows_one_client_and_the_sum() -> None:
     objective = stars(60)
-    shown = rehearsed(objective, 3, Policy())
+    shown = rehearse(objective, 3, Policy())
     assert shown is not None
     assert shown.clients == FEW
     rows = objective.gains(()).toarray()
@@ -29,11 +29,11 @@ def test_a_rehearsal_shows_one_client_and_the_sum() -> None:
 
 @pytest.mark.parametrize("clients", [3, 9])
 def test_too_few_for_a_round_show_nothing(clients: int) -> None:
-    assert rehearsed(stars(clients), 0, Policy()) is None
+    assert rehearse(stars(clients), 0, Policy()) is None
 
 
 def test_nothing_to_say_shows_nothing() -> None:
-    assert rehearsed(FacilityLocation(np.zeros((40, 3)), keep_empty=True), 0, Policy()) is None
+    assert rehearse(FacilityLocation(np.zeros((40, 3)), keep_empty=True), 0, Policy()) is None
 
 
 def test_the_witness_of_a_run_sees_its_round() -> None:

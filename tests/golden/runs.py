@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,10 @@ def matroids(n: int) -> dict[str, fm.Matroid]:
     }
 
 
+def count_residues(modulus: int, chosen: frozenset[int]) -> float:
+    return float(len({item % modulus for item in chosen}))
+
+
 def objectives() -> dict[str, fm.Objective]:
     rng = np.random.default_rng(9)
     liked = rng.random((60, 12)) < 0.3
@@ -94,9 +99,7 @@ def objectives() -> dict[str, fm.Objective]:
         "concave": fm.ConcaveOverModular(liked * rng.random((60, 12)), "sqrt"),
         "logdet": fm.LogDet([rng.normal(size=(12, 3)) for _ in range(12)], 0.5),
         "information": fm.Information(tables, [table[:, 0] % 2 for table in tables]),
-        "functions": fm.Functions(
-            [lambda chosen, k=k: float(len({e % (k + 2) for e in chosen})) for k in range(10)], 12
-        ),
+        "functions": fm.Functions([partial(count_residues, modulus) for modulus in range(2, 12)], 12),
         "known most": ratings(4, most=5),
     }
 
@@ -146,7 +149,7 @@ def cases() -> Iterator[tuple[str, Case]]:
             )
 
 
-def heard(path: Path) -> list[list[Any]]:
+def read_sums(path: Path) -> list[list[Any]]:
     """Every sum of a transcript: what for, a hash of the numbers, how many were in it, and who."""
     with sqlite3.connect(path) as database:
         rows = database.execute(f"select {COLUMNS} from rounds order by number").fetchall()
@@ -161,11 +164,13 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
 
 
-def told(result: fm.Result) -> dict[str, Any]:
+def describe(result: fm.Result) -> dict[str, Any]:
     """What a result says in numbers: not how long it took, and not its sentences."""
     document = json.loads(result.to_json())
-    kept = ("method", "n_items", "selected", "value", "upper_bound", "seed", "order", "gains", "fractional", "estimate")
-    kept += ("smallest_difference", "ratio")
+    kept = (
+        *("method", "n_items", "selected", "value", "upper_bound", "seed", "order", "gains", "fractional"),
+        *("estimate", "smallest_difference", "ratio"),
+    )
     rounds = [(r.label, r.asked, r.answered, r.value, r.voluntary) for r in result.rounds or ()]
     promise = None
     if result.guarantee is not None:
@@ -173,17 +178,21 @@ def told(result: fm.Result) -> dict[str, Any]:
     return {**{name: document[name] for name in kept}, "rounds": rounds, "promise": promise}
 
 
-def carried_out(case: Case) -> dict[str, Any]:
+def carry_out(case: Case) -> dict[str, Any]:
     """One run as it is written down: its sums, and a hash of what its result says."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
         result = case(path)
-        document = json.dumps(told(result), sort_keys=True)
+        document = json.dumps(describe(result), sort_keys=True)
         ups = [one.up for one in result.rounds or ()]
-        return {"sums": heard(path), "result": digest(document.encode()), "selected": list(result.selected), "up": ups}
+        return {
+            "sums": read_sums(path),
+            "result": digest(document.encode()),
+            "selected": list(result.selected),
+            "up": ups,
+        }
 
 
 if __name__ == "__main__":
-    WRITTEN.write_text(
-        json.dumps({name: carried_out(case) for name, case in cases()}, indent=None).replace('}, "', '},\n"') + "\n"
-    )
+    lines = (f"{json.dumps(name)}: {json.dumps(carry_out(case))}" for name, case in cases())
+    WRITTEN.write_text("{" + ",\n".join(lines) + "}\n")

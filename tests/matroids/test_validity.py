@@ -46,7 +46,7 @@ def test_addable_needs_an_independent_set() -> None:
 
 def test_a_fast_way_that_errs_is_found() -> None:
     class Wrong(Uniform):
-        def _first_base(self, order: Ids) -> Ids:
+        def first_base(self, order: Ids) -> Ids:
             return np.sort(order[: self.k + 1])
 
     verdict = Wrong(5, 2).is_valid()

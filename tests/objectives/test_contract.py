@@ -5,9 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from folkmoot import Information, Objective, check_submodular
+from folkmoot import Information, Objective, check_submodular, multilinear, welfare
 from folkmoot.foundation.sets import Array, Ids, Mask
-from folkmoot.theory import multilinear, welfare
 from tests.objectives.families import FAMILIES, LIFTED, Case
 
 EVERY = FAMILIES | LIFTED
@@ -152,7 +151,7 @@ def test_a_batch_is_its_clients_one_by_one(case: Case) -> None:
 def test_other_weights_change_the_mean_only(case: Case) -> None:
     objective, sets = case.objective, subsets(case.objective)
     shares = np.arange(1.0, objective.n_clients + 1)
-    other = objective.reweighted(shares)
+    other = objective.reweight(shares)
     np.testing.assert_array_equal(other.values(sets), objective.values(sets))
     np.testing.assert_allclose(other.mean_values(sets), shares / shares.sum() @ objective.values(sets), atol=1e-12)
     np.testing.assert_allclose(other.mean_gains(()), shares / shares.sum() @ objective.gains(()), atol=1e-12)

@@ -188,7 +188,7 @@ def test_what_is_made_of_a_loaded_objective(kind: str, path: Path) -> None:
         assert_same(back[clients], objective[clients])
         save(back[clients], path.with_name("slice"))
         assert_same(load(path.with_name("slice")), objective[clients])
-    assert_same(back.reweighted([1, 2, 3, 4, 5]), objective.reweighted([1, 2, 3, 4, 5]))
+    assert_same(back.reweight([1, 2, 3, 4, 5]), objective.reweight([1, 2, 3, 4, 5]))
     assert_same(pickle.loads(pickle.dumps(back)), objective)
     assert_same(copy.deepcopy(back), objective)
 

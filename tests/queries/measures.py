@@ -7,7 +7,7 @@ import numpy as np
 from folkmoot import (
     Objective,
 )
-from folkmoot.foundation.coding import _mixed
+from folkmoot.foundation.coding import mix_int
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import (
     Magnitude,
@@ -57,4 +57,4 @@ def fixed_point(values: Any, unit: float) -> Ids:
 
 
 def coin(key: int, client: int, item: int) -> float:
-    return (_mixed(_mixed(key ^ client) ^ item) >> 11) * 2.0**-53
+    return (mix_int(mix_int(key ^ client) ^ item) >> 11) * 2.0**-53

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Objective
-from folkmoot.conversation.codec import digest_of, packed, unpacked
+from folkmoot.conversation.codec import digest_of, pack, unpack
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Query
@@ -88,7 +88,7 @@ def test_who_counts_more_often_says_the_same_more_often(kind: str, family: str) 
 
 
 def test_a_question_survives_the_wire(asked: Asked) -> None:
-    again = unpacked(packed(asked.query), WIRE)
+    again = unpack(pack(asked.query), WIRE)
     assert type(again) is type(asked.query)
     assert digest_of(again) == digest_of(asked.query)
     assert (again.length, again.bound, again.scale) == (asked.query.length, asked.query.bound, asked.query.scale)
@@ -105,7 +105,7 @@ def test_shards_answer_in_ones_and_survive_the_wire(dealt: Asked) -> None:
     assert set(np.unique(dealt.rows)) <= {0, 1}
     total = dealt.query.total(dealt.objective, dealt.ids, dealt.times)
     np.testing.assert_array_equal(total, dealt.rows.sum(axis=0))
-    again = unpacked(packed(dealt.query), WIRE)
+    again = unpack(pack(dealt.query), WIRE)
     assert digest_of(again) == digest_of(dealt.query)
     np.testing.assert_array_equal(dense(again, dealt.objective, dealt.ids, dealt.times), dealt.rows)
 

@@ -160,7 +160,7 @@ def test_sums_of_gradients_are_the_gradient_of_the_mean(family: str, items: Ids 
     most, x = ranges_of(objective), point(objective.n_items)
     query = Gradient(x=x, whole=most.whole, key=5, items=items, single=most.single, bits=20, stochastic=False)
     total, count = query.total(objective, once(objective)[0], times), int(times.sum())
-    weighted = objective.reweighted(times)
+    weighted = objective.reweight(times)
     exact = weighted.mean_gradient(x, seed=5)
     asked = np.arange(len(x)) if items is None else items
     mean = query.mean(total, count)

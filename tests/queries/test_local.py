@@ -21,7 +21,7 @@ from folkmoot import (
     Objective,
     Uniform,
 )
-from folkmoot.foundation.coding import _mixed, key_of
+from folkmoot.foundation.coding import key_of, mix_int
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     LocalBase,
@@ -157,7 +157,7 @@ def walked(slopes: Callable[[Array, int], Array], walk: LocalWalk, client: int) 
         at = np.minimum(walk.x + counts / walk.steps, 1.0)
         gains = fixed_point(slopes(at, step), walk.single / LIMIT)
         key = key_of(walk.key, step)
-        order = sorted(range(n), key=lambda e: (-gains[e], _mixed(_mixed(key ^ client) ^ e)))
+        order = sorted(range(n), key=lambda e: (-gains[e], mix_int(mix_int(key ^ client) ^ e)))
         base: list[int] = []
         for item in order:
             if gains[item] > 0 and walk.matroid.independent([*base, item]):
@@ -200,7 +200,7 @@ def test_sampled_gradients_look_at_the_sets_of_their_coins(family: str, samples:
     case = case_of(family)
     points, ids = own_points(case.objective), np.array([8, 2, 77, 5, 1])[: case.objective.n_clients]
     for key in (1, KEY):
-        rows = case.objective._sampled_each(sparse.csr_array(points), samples, key, ids).toarray()
+        rows = case.objective.sample_gradients_each(sparse.csr_array(points), samples, key, ids).toarray()
         for row, f, at, client in zip(rows, case.truth, points, ids.tolist(), strict=True):
             np.testing.assert_allclose(row, slopes_by_coins(f, at, samples, key, client), atol=1e-12)
 
@@ -213,9 +213,9 @@ def test_sampled_gradients_converge(family: str, copies: int) -> None:
     """Fewer sets a client than there could be, so that all draw; the copies of a client draw on their own."""
     objective, samples = case_of(family).objective, 15
     points = own_points(objective)
-    exact = objective._gradients_each(sparse.csr_array(points)).toarray()
+    exact = objective.gradients_at_each(sparse.csr_array(points)).toarray()
     batch, ids, _ = crowd(objective, copies)
-    rows = batch._sampled_each(sparse.csr_array(np.repeat(points, copies, axis=0)), samples, KEY, ids).toarray()
+    rows = batch.sample_gradients_each(sparse.csr_array(np.repeat(points, copies, axis=0)), samples, KEY, ids).toarray()
     by_client = rows.reshape(-1, copies, objective.n_items)
     assert (by_client != by_client[:, :1]).any(axis=(1, 2)).all()
     largest = objective.gains(()).toarray().max(axis=1, keepdims=True)

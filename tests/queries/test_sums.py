@@ -68,10 +68,10 @@ def test_sums_of_gains_are_gains_of_the_mean(family: str) -> None:
     assert query.takes_part(objective, once(objective)[0], times) is None
     total, count = query.total(objective, once(objective)[0], times), int(times.sum())
     mean, worth = query.mean(total, count, objective.n_items), query.value(total, count)
-    exact = objective.reweighted(times).mean_gains(query.members)
+    exact = objective.reweight(times).mean_gains(query.members)
     assert query.whole is not None
     assert worth == pytest.approx(
-        objective.reweighted(times).mean_values(query.members), abs=query.whole / query.bound / 2 + 1e-12
+        objective.reweight(times).mean_values(query.members), abs=query.whole / query.bound / 2 + 1e-12
     )
     assert np.abs(mean - exact)[ITEMS].max() <= query.scale / 2 + 1e-12
     assert not np.delete(mean, ITEMS).any()
@@ -231,7 +231,7 @@ def test_values_are_values(family: str) -> None:
     )
     times = 1 + np.arange(objective.n_clients)
     total = query.total(objective, ids, times)
-    exact = objective.reweighted(times).mean_values(sets)
+    exact = objective.reweight(times).mean_values(sets)
     assert np.abs(query.mean(total, int(times.sum())) - exact).max() <= query.scale / 2 + 1e-12
     assert query.value(total, int(times.sum())) == pytest.approx(exact.max(), abs=query.scale)
 
@@ -256,7 +256,7 @@ def test_histograms_keep_the_means(family: str) -> None:
         widest = query.grid.coarsest * float(np.sqrt(p @ p)) / 2
     assert query.cut(total, count) == 0
     assert np.abs(query.mean(total, count) - p @ objective.values(sets)).max() <= most.whole / LIMIT / 2 + 1e-12
-    exact = np.array([*(p @ objective.values(sets[:2])), p @ objective._ceilings()])
+    exact = np.array([*(p @ objective.values(sets[:2])), p @ objective.find_ceilings()])
     assert np.abs(np.mean(means, axis=0) - exact).max() <= 5 * widest / np.sqrt(keys) + 1e-12
     assert np.abs(np.array(means) - exact).max() <= 2 * query.grid.coarsest
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot.report import compared, page, result_chart
+from folkmoot.report import compare_page, page, result_chart
 from tests.report.stories import COMPARISON, SHAPES
 from tests.report.test_contract import at
 
@@ -178,7 +178,7 @@ def test_a_phone_turned_redraws_the_map(browser: Any, tmp_path: Path) -> None:
 
 def test_a_comparison_is_drawn_and_sorts(browser: Any, tmp_path: Path) -> None:
     for width in (400, 1400):
-        with opened(browser, tmp_path / "page.html", compared(COMPARISON), width) as shown:
+        with opened(browser, tmp_path / "page.html", compare_page(COMPARISON), width) as shown:
             assert shown.evaluate("document.documentElement.scrollWidth") <= width
             assert shown.locator("#chart-spread svg .mark-symbol path").count() >= 14
             assert shown.evaluate(WORDS_OUTSIDE, "#chart-spread svg") == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from folkmoot.conversation.result import Result
-from folkmoot.report import compared, markdown, markdown_of, page, pictures, pictures_of, result_chart, result_html
+from folkmoot.report import compare_page, markdown, markdown_of, page, pictures, pictures_of, result_chart, result_html
 from folkmoot.report.charts import MOST_BARS
 from folkmoot.report.page import strict
 from folkmoot.report.story import Story
@@ -122,7 +122,7 @@ def test_a_result_shows_itself(story: Story) -> None:
 
 
 def test_a_comparison_has_them_all() -> None:
-    html, text = compared(COMPARISON), markdown_of(COMPARISON)
+    html, text = compare_page(COMPARISON), markdown_of(COMPARISON)
     read = Read(html)
     document = json.loads(read.scripts["comparison"], parse_constant=refuse)
     assert [entry["name"] for entry in document["entries"]] == [entry.name for entry in COMPARISON.entries]

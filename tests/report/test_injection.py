@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from folkmoot.report import compared, markdown, markdown_of, page, result_html
+from folkmoot.report import compare_page, markdown, markdown_of, page, result_html
 from folkmoot.report.charts import charts_of
 from folkmoot.report.maps import map_of
 from folkmoot.report.markup import element
 from folkmoot.report.palette import in_light
-from folkmoot.report.text import clean, in_markdown, isolated, short
+from folkmoot.report.text import clean, in_markdown, isolate, short
 from tests.report.stories import COMPARISON, HOSTILE, SHAPES
 from tests.report.test_contract import Read
 
@@ -26,7 +26,7 @@ ALLOWED = {
 @pytest.mark.parametrize("html", ["page", "compared", "fragment"])
 def test_no_tag_and_no_attribute_comes_from_a_name(html: str) -> None:
     pytest.importorskip("vl_convert")
-    make = {"page": lambda: page(STORY), "compared": lambda: compared(COMPARISON)}
+    make = {"page": lambda: page(STORY), "compared": lambda: compare_page(COMPARISON)}
     read = Read(make[html]() if html in make else result_html(STORY.result))
     assert {tag for tag, _ in read.tags} <= ALLOWED
     assert sum(tag == "script" for tag, _ in read.tags) == (4 if html in make else 0)
@@ -88,8 +88,8 @@ def test_a_command_cannot_end_its_fence() -> None:
 def test_names_are_cleaned_shortened_and_kept_apart() -> None:
     assert clean("line\nbreak\u2028and\ttab \u202eturned") == "line break and tab turned"
     assert short("a" * 100, 10) == "aaaaaaaaa…"
-    assert isolated("שלום") == "\u2068שלום\u2069"
-    assert isolated("plain") == "plain"
+    assert isolate("שלום") == "\u2068שלום\u2069"
+    assert isolate("plain") == "plain"
     assert in_markdown("1. no list") == "1\\. no list"
     assert in_markdown("- no list") == "\\- no list"
     assert in_markdown("a|b<c>") == "a\\|b&lt;c&gt;"

@@ -11,7 +11,7 @@ import pytest
 from folkmoot.foundation.errors import InputError
 from folkmoot.report import (
     Chart,
-    compared,
+    compare_page,
     markdown,
     markdown_of,
     page,
@@ -21,10 +21,10 @@ from folkmoot.report import (
     result_html,
 )
 from folkmoot.report.chart import MIME
-from folkmoot.report.facts import cost_of, known_of, scored_of
-from folkmoot.report.labels import HEIGHT, fitted, middle, placed, text_width
+from folkmoot.report.facts import cost_of, find_known, rank_entries
+from folkmoot.report.labels import HEIGHT, fit_projection, middle, place_labels, text_width
 from folkmoot.report.maps import map_of
-from folkmoot.report.sentences import difference, unprotected
+from folkmoot.report.sentences import difference, warn_unprotected
 from folkmoot.report.vega import bundle
 from tests.report.stories import COMPARISON, SHAPES
 
@@ -35,7 +35,7 @@ def test_without_vl_convert_words_still_work(monkeypatch: pytest.MonkeyPatch) ->
     story = SHAPES["full"]
     chart = result_chart(story.result)
     for make in (
-        *(lambda: page(story), lambda: compared(COMPARISON), lambda: pictures(story)),
+        *(lambda: page(story), lambda: compare_page(COMPARISON), lambda: pictures(story)),
         *(lambda: pictures_of(COMPARISON), chart.to_png, chart.to_html),
     ):
         with pytest.raises(InputError, match=r"pip install 'folkmoot\[report\]'"):
@@ -98,7 +98,7 @@ def test_projected_points_are_in_the_frame() -> None:
             (float(rng.uniform(-60, 60)), float((centre + rng.uniform(-reach, reach) + 180) % 360 - 180))
             for _ in range(int(rng.integers(1, 30)))
         ]
-        project = fitted(points, 500, 400, 20)
+        project = fit_projection(points, 500, 400, 20)
         for x, y in (project(*point) for point in points):
             assert 19.99 <= x <= 480.01
             assert 19.99 <= y <= 380.01
@@ -109,7 +109,7 @@ def test_labels_do_not_meet() -> None:
     points = [(float(x), float(y)) for x, y in rng.uniform(20, 480, (40, 2))]
     names = [f"Town {'x' * int(rng.integers(0, 12))}" for _ in points]
     boxes = []
-    for label, name in zip(placed(points, names, 9, 500, 500), names, strict=True):
+    for label, name in zip(place_labels(points, names, 9, 500, 500), names, strict=True):
         if label is not None:
             left = label.x - text_width(name) * {"left": 0.0, "center": 0.5, "right": 1.0}[label.align]
             boxes.append((left, label.y - HEIGHT / 2, left + text_width(name), label.y + HEIGHT / 2))
@@ -136,7 +136,7 @@ def test_what_subtracting_two_sums_shows() -> None:
     told, warns = difference(SHAPES["one apart"])
     assert "differ by 1 client (rounds 4 and 5): subtracting them shows what that client answered" in told
     assert warns
-    assert "closest sums of this run differ by 1 client." in " ".join(unprotected(SHAPES["one apart"]))
+    assert "closest sums of this run differ by 1 client." in " ".join(warn_unprotected(SHAPES["one apart"]))
     told, warns = difference(SHAPES["far apart"])
     assert "differ by 190 of them or more (rounds 2 and 9)" in told
     assert not warns
@@ -151,14 +151,14 @@ def test_what_subtracting_two_sums_shows() -> None:
 
 
 def test_what_is_known_is_never_infinite() -> None:
-    assert known_of(SHAPES["clipped"].result).ratio is None
-    assert known_of(SHAPES["central, no bound"].result).bound is None
-    assert known_of(SHAPES["no value"].result).field == "estimate.value"
-    assert known_of(SHAPES["no names"].result).value is None
+    assert find_known(SHAPES["clipped"].result).ratio is None
+    assert find_known(SHAPES["central, no bound"].result).bound is None
+    assert find_known(SHAPES["no value"].result).field == "estimate.value"
+    assert find_known(SHAPES["no names"].result).value is None
 
 
 def test_methods_are_listed_best_first() -> None:
-    scored = scored_of(COMPARISON)
+    scored = rank_entries(COMPARISON)
     assert [one.entry.name for one in scored][:2] == ["Greedy()", "FedCG(cohort=100)"]
     assert scored[0].ratio == 1.0
     assert scored[1].spread == pytest.approx(0.01)

@@ -14,7 +14,7 @@ from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement, Dealt, kind_of
-from folkmoot.secagg.primitives import KEY, keyed
+from folkmoot.secagg.primitives import KEY, keyed_hash
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.together import Drops, aggregate, members_of
 from folkmoot.secagg.wire import U64
@@ -146,7 +146,7 @@ class Edge(NamedTuple):
 
     @classmethod
     def between(cls, secret: bytes, said: bytes, dealer: int, holder: int) -> "Edge":
-        keys = keyed(secret, edge_purpose(said, dealer, holder), EDGE)
+        keys = keyed_hash(secret, edge_purpose(said, dealer, holder), EDGE)
         return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
 
 

@@ -7,7 +7,7 @@ from folkmoot.secagg.member import Policy
 from folkmoot.secagg.parameters import choose
 from folkmoot.secagg.sketch import Sketch
 from folkmoot.secagg.together import STAGES, aggregate
-from folkmoot.secagg.traffic import carried, room_for, traffic
+from folkmoot.secagg.traffic import count_bytes, room_for, traffic
 from tests.secagg.cohorts import Federation
 
 
@@ -35,8 +35,8 @@ def test_the_smaller_form_is_chosen() -> None:
 
 
 def test_too_few_or_too_many_for_a_round_are_the_vector_alone() -> None:
-    assert carried(2, 10, 255, 10, Policy()) == (0, 10)
-    assert carried(2**40, 10, 255, 10, Policy()) == (0, 10)
-    assert carried(30, 10, 255, 10, Policy(corrupt=0.4, dropout=0.4)) == (0, 10)
-    assert carried(3, 10, 255, 10, Policy())[1] > 10
-    assert carried(1000, 10, 255, 10, Policy(security=20)) < carried(1000, 10, 255, 10, Policy())
+    assert count_bytes(2, 10, 255, 10, Policy()) == (0, 10)
+    assert count_bytes(2**40, 10, 255, 10, Policy()) == (0, 10)
+    assert count_bytes(30, 10, 255, 10, Policy(corrupt=0.4, dropout=0.4)) == (0, 10)
+    assert count_bytes(3, 10, 255, 10, Policy())[1] > 10
+    assert count_bytes(1000, 10, 255, 10, Policy(security=20)) < count_bytes(1000, 10, 255, 10, Policy())

@@ -1,13 +1,13 @@
 """Ways to choose: central ones that see every function, federated ones that see sums."""
 
 from folkmoot.algorithms.central.methods import (
-    Choice,
     ContinuousGreedy,
     Exhaustive,
     Greedy,
     Method,
     Popularity,
     RandomSet,
+    Selection,
     StochasticGreedy,
 )
 from folkmoot.algorithms.federated.adaptive import AdaptiveSequencing
@@ -20,7 +20,6 @@ from folkmoot.algorithms.federated.method import Federated
 __all__ = [
     "AdaptiveSequencing",
     "Auto",
-    "Choice",
     "ContinuousGreedy",
     "DiscreteGreedy",
     "Exhaustive",
@@ -34,5 +33,6 @@ __all__ = [
     "Popularity",
     "RandGreeDi",
     "RandomSet",
+    "Selection",
     "StochasticGreedy",
 ]

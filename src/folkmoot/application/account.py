@@ -14,7 +14,7 @@ from folkmoot.application.job import Job
 from folkmoot.application.solve import solve
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
-from folkmoot.engines.rehearsal import rehearsed
+from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
 from folkmoot.report.story import Baseline, Item, Story, View
 from folkmoot.version import __version__
@@ -26,7 +26,7 @@ SIZES = ("population", "pop", "inhabitants", "size")
 PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
-def told(job: Job, result: Result, command: str) -> Story:
+def tell_story(job: Job, result: Result, command: str) -> Story:
     """Everything about a finished run."""
     loaded, problem = job.loaded, job.problem
     n, clients, items = result.n_items, loaded.clients_called, loaded.items_called
@@ -35,7 +35,7 @@ def told(job: Job, result: Result, command: str) -> Story:
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"
     protection = _protection(job, result) if federated else ""
-    shown = _described(loaded.items, [limit.per for limit in problem.limits])
+    shown = _describe_items(loaded.items, [limit.per for limit in problem.limits])
     taken = set(chosen)
     others = [at for at in range(n) if at not in taken] if loaded.items.positions is not None else []
     return Story(
@@ -70,7 +70,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _described(items: Items, wanted: list[str]) -> Callable[[int], Item]:
+def _describe_items(items: Items, wanted: list[str]) -> Callable[[int], Item]:
     """What is publicly known of an item: its group where groups are limited, and a few words more."""
     table = items.attributes
     words = [name for name in table.columns if table[name].dtype == polars.String]
@@ -130,7 +130,7 @@ def _view(job: Job) -> View | None:
     loaded = job.loaded
     rehearsal = job.witness.found is None
     try:
-        seen = rehearsed(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
+        seen = rehearse(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
     except InputError:  # so few as are rehearsed with do not bear the terms
         return None
     if seen is None:

@@ -16,7 +16,7 @@ from folkmoot.report.story import Comparison, Entry
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 
 
-def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Steps) -> Comparison:
+def compare_methods(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Steps) -> Comparison:
     """Every method with every seed; values are over every client, as only a simulator can know."""
     loaded, n = job.loaded, job.matroid.n_items
     entries, bound = [], float("inf")
@@ -48,7 +48,7 @@ def contested(job: Job, methods: Sequence[str], seeds: Sequence[int], command: s
 def _once(job: Job, name: str, seed: int) -> Result:
     problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
     method = method_of(problem, only_what_fits=True)
-    with problem.telling("method", "privacy"):
+    with problem.locate_errors("method", "privacy"):
         if not isinstance(method, Federated):
             return solve(job.loaded.objective, job.matroid, method, seed=seed)
         engine = replace(job, problem=problem).engine()

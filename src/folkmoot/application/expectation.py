@@ -21,7 +21,7 @@ COHORT = 100
 
 
 @dataclass(frozen=True)
-class Spread:
+class ClientSpread:
     """How different clients are."""
 
     largest: float  # γ: no item is worth more to a client
@@ -48,22 +48,22 @@ class Expected:
     problem: str = ""
 
 
-def spread_of(objective: Objective) -> Spread:
+def measure_spread(objective: Objective) -> ClientSpread:
     """γ, m_F and the importance factors of Algorithm 4, over every client."""
     alone = objective.mean_gains(())
     inverse = np.divide(1.0, alone, out=np.zeros_like(alone), where=alone > 0)
     factors = importance(objective, objective.weights, inverse)
-    largest = float(objective._largest_shares(np.ones(objective.n_items)).max())
+    largest = float(objective.find_largest_shares(np.ones(objective.n_items)).max())
     best = float(alone.max())
-    return Spread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)
+    return ClientSpread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)
 
 
-def planned(objective: Objective, matroid: Matroid, cohort: int) -> str:
+def describe_plan(objective: Objective, matroid: Matroid, cohort: int) -> str:
     """What the default would do with everybody, and why."""
     return Auto(cohort=cohort).plan(Population.of(objective), matroid).why
 
 
-def expected(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Expected], int]:
+def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Expected], int]:
     """Every kind of method on a sample of the clients; and how many they were."""
     count = min(SAMPLE, objective.n_clients)
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))

@@ -55,7 +55,7 @@ class Folder:
     @classmethod
     def create(cls, problem: Problem) -> "Folder":
         """A new folder with the problem in it, every file name in full."""
-        folder = cls(fresh(problem, "run"))
+        folder = cls(make_folder(problem, "run"))
         folder.write(folder.problem, _in_full(problem, folder.path).written())
         return folder
 
@@ -84,7 +84,7 @@ class Folder:
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)
 
-    def same_data(self, problem: Problem) -> None:
+    def check_same_data(self, problem: Problem) -> None:
         """Refuse to go on with other data than the run was begun with."""
         now = {name: _digest(name) for name in (problem.data.file, problem.data.items) if name is not None}
         if not self.files.exists():
@@ -121,12 +121,12 @@ def write(path: Path, content: str | bytes) -> None:
         raise
 
 
-def fresh(problem: Problem, what: str) -> Path:
+def make_folder(problem: Problem, what: str) -> Path:
     """A new folder: the one that is asked for, or one that is named after the data."""
-    return numbered(f"{Path(problem.data.file).name.split('.')[0] or 'folkmoot'}-{what}", problem.output.folder)
+    return number_folder(f"{Path(problem.data.file).name.split('.')[0] or 'folkmoot'}-{what}", problem.output.folder)
 
 
-def numbered(stem: str, given: str | None = None) -> Path:
+def number_folder(stem: str, given: str | None = None) -> Path:
     """A new folder of this name, with a number where there is one; or the one that is given."""
     for name in [given] if given else [stem, *(f"{stem}-{at}" for at in range(2, MOST_NUMBERED))]:
         path = as_path(name, "folder")

@@ -29,7 +29,7 @@ from folkmoot.conversation.conduct import from_sums, is_run_of, resume, verify
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.data import Limit, Loaded, constraint, load
-from folkmoot.engines.simulate import Simulation, borne
+from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.matroids.matroid import Matroid
@@ -78,7 +78,7 @@ class Job:
         privacy = self.problem.privacy
         return Policy(
             corrupt=privacy.corrupt,
-            dropout=borne(privacy.dropout, self.loaded.objective.n_clients),
+            dropout=bound_dropout(privacy.dropout, self.loaded.objective.n_clients),
             security=privacy.security,
         )
 
@@ -94,15 +94,15 @@ class Job:
         )
 
 
-def prepared(problem: Problem, say: Say = lambda _: None) -> Job:
+def prepare(problem: Problem, say: Say = lambda _: None) -> Job:
     """Read the data and check everything that can be wrong before anyone is asked."""
     say(f"reading {Path(problem.data.file).name}")
-    with problem.telling("data"):
+    with problem.locate_errors("data"):
         loaded = load(problem.data)
-    with problem.telling("limit", "choose", "data"):
+    with problem.locate_errors("limit", "choose", "data"):
         limits = [Limit(one.at_most, one.per, one.within) for one in problem.limits]
         matroid = constraint(loaded.items, problem.choose.count, limits)
-    with problem.telling("method", "privacy"):
+    with problem.locate_errors("method", "privacy"):
         job = Job(problem, loaded, matroid, method_of(problem))
         if isinstance(job.method, Federated):
             job.method.check(matroid)
@@ -137,7 +137,7 @@ def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Fed
     return made
 
 
-def solved(job: Job, transcript: Path, progress: bool | Watcher | None = None) -> Result:
+def carry_out(job: Job, transcript: Path, progress: bool | Watcher | None = None) -> Result:
     """The answer; a run that was stopped is gone on with."""
     objective, problem = job.loaded.objective, job.problem
     if not isinstance(job.method, Federated):
@@ -148,7 +148,7 @@ def solved(job: Job, transcript: Path, progress: bool | Watcher | None = None) -
     return solve(objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress)
 
 
-def verified(folder: Folder, data: bool = True) -> Result:
+def verify_folder(folder: Folder, data: bool = True) -> Result:
     """The result of a finished run, computed again; from the sums alone where the data is not at hand."""
     problem, written = folder.asked(), folder.answer()
     if not data:
@@ -158,14 +158,14 @@ def verified(folder: Folder, data: bool = True) -> Result:
         if from_sums(again) != from_sums(written):
             raise TranscriptError(f"{folder.result}: is not the result of its transcript")
         return again
-    job = prepared(problem)
-    folder.same_data(problem)
+    job = prepare(problem)
+    folder.check_same_data(problem)
     if isinstance(job.method, Federated):
         if not is_run_of(folder.transcript, job.method, job.matroid, problem.seed):
             raise TranscriptError(f"{folder.problem}: is not the problem that the transcript answers")
         again = verify(folder.transcript, engine=job.engine())
     else:
-        again = solved(job, folder.transcript)
+        again = carry_out(job, folder.transcript)
     if again != written:
         raise TranscriptError(f"{folder.result}: is not what comes out when it is computed again")
     return again

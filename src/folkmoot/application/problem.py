@@ -10,8 +10,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
 
-from folkmoot.application.settings import Choose, Data, How, Limited, Output, Privacy
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Choose, Data, How, Limited, Output, Privacy
 
 Given = Mapping[str, Mapping[str, Any]]  # section, name, value
 
@@ -28,14 +28,14 @@ class Problem:
     privacy: Privacy
     output: Output
     seed: int
-    source: "Source"
+    source: "ProblemText"
 
     def at(self, section: str, name: str = "") -> str:
         """Where a setting was made: a line of the file, or an option."""
         return self.source.at(section, name)
 
     @contextmanager
-    def telling(self, *sections: str) -> Iterator[None]:
+    def locate_errors(self, *sections: str) -> Iterator[None]:
         """Errors on the way name the place of the setting that they speak of, or quote."""
         try:
             yield
@@ -84,7 +84,7 @@ SECTIONS: dict[str, type] = {
 
 
 @dataclass(frozen=True)
-class Source:
+class ProblemText:
     """The text of a problem, to find the line of a setting; no path where it came from options."""
 
     path: Path | None
@@ -125,17 +125,17 @@ def read(path: Path, given: Given | None = None) -> Problem:
         raise InputError(f"{path}, {where.rstrip(')') or 'line 1'}: {said[:1].lower()}{said[1:]}") from None
     for name, value in document.items():
         if name not in SECTIONS and name != "seed":
-            line = Source(path, text, {})._line(name, "", 0) if isinstance(value, dict | list) else 0
-            where = f"line {line}" if line else Source(path, text, {}).at("", name).rpartition(", ")[2]
+            line = ProblemText(path, text, {})._line(name, "", 0) if isinstance(value, dict | list) else 0
+            where = f"line {line}" if line else ProblemText(path, text, {}).at("", name).rpartition(", ")[2]
             raise InputError(f"{path}, {where}: {_unknown(name, ['seed', *SECTIONS], 'a problem')}")
         fits = isinstance(value, list if name == "limit" else dict) if name != "seed" else True
         if not fits or (name == "limit" and not all(isinstance(one, dict) for one in value)):
             wanted = f"[[{name}]]" if name == "limit" else f"[{name}]"
             raise InputError(f"{path}: {name} must be a table: write {wanted} on a line of its own")
-    return assembled(document, given or {}, Source(path, text, document))
+    return assemble(document, given or {}, ProblemText(path, text, document))
 
 
-def assembled(document: Mapping[str, Any], given: Given, source: Source) -> Problem:
+def assemble(document: Mapping[str, Any], given: Given, source: ProblemText) -> Problem:
     """The settings of a document and of options, checked."""
     settings = dict(document.get("method", {}))
     known = {field.name for field in fields(How)}
@@ -143,15 +143,15 @@ def assembled(document: Mapping[str, Any], given: Given, source: Source) -> Prob
     parts = {**document, "method": settings}
 
     def part(section: str) -> dict[str, Any]:
-        return filled(SECTIONS[section], section, parts.get(section, {}), given.get(section, {}), source)
+        return fill(SECTIONS[section], section, parts.get(section, {}), given.get(section, {}), source)
 
     limits = [
-        Limited(**filled(Limited, "limit", table, {}, source, number))
+        Limited(**fill(Limited, "limit", table, {}, source, number))
         for number, table in enumerate(document.get("limit", []))
     ]
-    limits += [Limited(**filled(Limited, "limit", {}, one, source)) for one in given.get("limits", {}).values()]
+    limits += [Limited(**fill(Limited, "limit", {}, one, source)) for one in given.get("limits", {}).values()]
     seed = given.get("run", {}).get("seed", document.get("seed", 0))
-    checked("seed", int, (), seed, source.at("", "seed"))
+    check_value("seed", int, (), seed, source.at("", "seed"))
     if seed < 0:
         raise InputError(f"{source.at('', 'seed')}: needs a whole number of at least 0, got {seed}")
     data = part("data")
@@ -175,11 +175,11 @@ def assembled(document: Mapping[str, Any], given: Given, source: Source) -> Prob
     )
 
 
-def filled(
-    kind: type, section: str, table: Mapping[str, Any], given: Mapping[str, Any], source: Source, number: int = 0
+def fill(
+    kind: type, section: str, table: Mapping[str, Any], given: Mapping[str, Any], source: ProblemText, number: int = 0
 ) -> dict[str, Any]:
     """What a table and options say of these settings; every mistake with its place."""
-    options = Source(None, "", {})
+    options = ProblemText(None, "", {})
     known = {one.name: one for one in fields(kind)}
     for name in table:
         if name not in known:
@@ -195,11 +195,11 @@ def filled(
             raise InputError(f"{source.at(section, '', number)}: [{section}] needs `{name}`: {needs}")
         else:
             continue
-        checked(name, one.type, one.metadata["choices"], out[name], where)
+        check_value(name, one.type, one.metadata["choices"], out[name], where)
     return out
 
 
-def checked(name: str, kind: Any, choices: tuple[str, ...], value: Any, where: str) -> None:
+def check_value(name: str, kind: Any, choices: tuple[str, ...], value: Any, where: str) -> None:
     """A value of the type and among the choices that a setting has."""
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     wanted = next(one for one in kinds if one is not type(None))
@@ -227,10 +227,10 @@ def as_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return f'"{"".join(map(_escaped, str(value)))}"'
+    return f'"{"".join(map(_escape, str(value)))}"'
 
 
-def _escaped(sign: str) -> str:
+def _escape(sign: str) -> str:
     if sign in '"\\':
         return f"\\{sign}"
     return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.application.settings import METHODS, Choose, Data, How, Output, Privacy
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import METHODS, Choose, Data, How, Output, Privacy
 
 if TYPE_CHECKING:
     from folkmoot.application.problem import Problem
@@ -37,9 +37,9 @@ def compare(
     """Compare methods on one problem: the same seeds, one table and one plot."""
     from dataclasses import asdict
 
-    from folkmoot.application.contest import USUAL, contested
-    from folkmoot.application.job import prepared
-    from folkmoot.cli.show import bar, console, print_json, show_comparison, working
+    from folkmoot.application.contest import USUAL, compare_methods
+    from folkmoot.application.job import prepare
+    from folkmoot.cli.show import bar, console, print_json, show_comparison, show_work
 
     names = [name.strip() for name in methods.split(",")] if methods else list(USUAL)
     unknown = [name for name in names if name not in METHODS]
@@ -48,12 +48,12 @@ def compare(
     if seeds < 1:
         raise InputError(f"--seeds: needs at least 1, got {seeds}")
     problem = problem_of(path, given, at_most, per, within, seed, settings)
-    with working(f"reading {Path(problem.data.file).name} …", quiet=as_json):
-        job = prepared(problem)
+    with show_work(f"reading {Path(problem.data.file).name} …", quiet=as_json):
+        job = prepare(problem)
     command = shlex.join(["folkmoot", *sys.argv[1:]])
     with bar(quiet=as_json) as watch:
-        found = contested(job, names, range(problem.seed, problem.seed + seeds), command, watch)
-    files = _written(found, problem)
+        found = compare_methods(job, names, range(problem.seed, problem.seed + seeds), command, watch)
+    files = _write_files(found, problem)
     if as_json:
         print_json({"comparison": asdict(found), "report": [str(one) for one in files]})
         return
@@ -63,24 +63,24 @@ def compare(
         out.print(f"Report: {one}", soft_wrap=True)
 
 
-def _written(found: "Comparison", problem: "Problem") -> list[Path]:
+def _write_files(found: "Comparison", problem: "Problem") -> list[Path]:
     """The page, and what else is wanted, in a folder of its own; the names of the files."""
     import json
     from dataclasses import asdict
 
-    from folkmoot.application.folder import fresh, write
+    from folkmoot.application.folder import make_folder, write
     from folkmoot.cli.runs import charts_at_hand
-    from folkmoot.report import compared, markdown_of, pictures_of
+    from folkmoot.report import compare_page, markdown_of, pictures_of
 
     charts, output = charts_at_hand(), problem.output
     content: dict[str, str | bytes] = {"comparison.json": json.dumps(asdict(found), allow_nan=False)}
     if charts:
-        content["comparison.html"] = compared(found)
+        content["comparison.html"] = compare_page(found)
     if charts and output.png:
         content |= {f"{name}.png": picture for name, picture in pictures_of(found).items()}
     if output.markdown or not charts:
         content["comparison.md"] = markdown_of(found)
-    folder = fresh(problem, "compare")
+    folder = make_folder(problem, "compare")
     for name, text in content.items():
         write(folder / name, text)
     return [folder / name for name in content if name != "comparison.json"]

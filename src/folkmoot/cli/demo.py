@@ -26,12 +26,12 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Where should 12 clinics stand so that 100,000 people are close, if nobody tells us where they live?"""
-    from folkmoot.application.folder import numbered, write
+    from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import read
-    from folkmoot.cli.runs import begun, written
-    from folkmoot.cli.show import console, show_view, working
+    from folkmoot.cli.runs import begin, write_and_show
+    from folkmoot.cli.show import console, show_view, show_work
     from folkmoot.demo import CREDIT, places
-    from folkmoot.demo import written as drawn
+    from folkmoot.demo import write_files as drawn
 
     if not 1_000 <= people <= MOST_PEOPLE:
         raise InputError(f"--people: needs 1,000 to {MOST_PEOPLE:,}, got {people:,}")
@@ -39,8 +39,8 @@ def demo(
         raise InputError(f"--seed: needs a whole number of at least 0, got {seed}")
     if not 1 <= clinics <= len(places()):
         raise InputError(f"--clinics: needs 1 to {len(places())}, the number of towns, got {clinics:,}")
-    place = numbered("folkmoot-demo", None if folder is None else str(folder))
-    with working("drawing homes …", quiet=as_json):
+    place = number_folder("folkmoot-demo", None if folder is None else str(folder))
+    with show_work("drawing homes …", quiet=as_json):
         drawn(place, people, seed)
     problem = place / "problem.toml"
     title = TITLE.format(clinics=clinics, people=people)
@@ -54,8 +54,8 @@ def demo(
             f"malicious server with {CORRUPT:.0%} of the people on its side."
         )
     asked = read(problem, {"output": {"folder": str(place / "run")}})
-    run, story = begun(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
-    written(run, story, asked.output, report=True, as_json=as_json)
+    run, story = begin(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
+    write_and_show(run, story, asked.output, report=True, as_json=as_json)
     if not as_json and story.view is not None:
         show_view(console(), story)
 

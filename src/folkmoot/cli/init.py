@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from folkmoot.application.settings import Data
 from folkmoot.cli.options import with_settings
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Data
 
 
 @with_settings(Data)

@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.application.settings import Choose, Data
 from folkmoot.cli.options import AtMost, Per, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
+from folkmoot.foundation.settings import Choose, Data
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from folkmoot.application.expectation import Expected, Spread
+    from folkmoot.application.expectation import ClientSpread, Expected
     from folkmoot.application.problem import Problem
-    from folkmoot.data import Look
+    from folkmoot.data import FileLook
     from folkmoot.matroids.matroid import Matroid
 
 CHOSEN = 20  # items, where nobody says how many
@@ -33,23 +33,23 @@ def inspect(
     """What is in this file, which objective fits, and what to expect of each method."""
     from dataclasses import asdict
 
-    from folkmoot.application.expectation import expected, planned, spread_of
+    from folkmoot.application.expectation import describe_plan, measure_spread, try_methods
     from folkmoot.application.job import COHORT
-    from folkmoot.cli.show import bar, console, print_json, working
+    from folkmoot.cli.show import bar, console, print_json, show_work
     from folkmoot.data import look
 
     problem = problem_of(path, given, at_most, per, within)
-    with problem.telling("data"), working(f"reading {Path(problem.data.file).name} …", quiet=as_json):
+    with problem.locate_errors("data"), show_work(f"reading {Path(problem.data.file).name} …", quiet=as_json):
         seen = look(problem.data)
     spread, matroid, tried, plan = None, None, 0, None
     methods: list[Expected] = []
     if seen.loaded is not None:
         matroid = _constraint(problem, seen)
-        with working("looking at what clients hold …", quiet=as_json):
-            spread = spread_of(seen.loaded.objective)
+        with show_work("looking at what clients hold …", quiet=as_json):
+            spread = measure_spread(seen.loaded.objective)
         with bar(quiet=as_json) as watch:
-            methods, tried = expected(seen.loaded.objective, matroid, problem.seed, watch)
-        plan = planned(seen.loaded.objective, matroid, COHORT)
+            methods, tried = try_methods(seen.loaded.objective, matroid, problem.seed, watch)
+        plan = describe_plan(seen.loaded.objective, matroid, COHORT)
     if as_json:
         print_json(
             {
@@ -79,7 +79,7 @@ def inspect(
         _show_next(out, methods, matroid, path, seen, given)
 
 
-def _constraint(problem: "Problem", seen: "Look") -> "Matroid":
+def _constraint(problem: "Problem", seen: "FileLook") -> "Matroid":
     """As asked; twenty items, or a half of what there is, where nobody asks."""
     from folkmoot.data import Limit, constraint
 
@@ -87,11 +87,11 @@ def _constraint(problem: "Problem", seen: "Look") -> "Matroid":
     count = problem.choose.count
     if count is None and not problem.limits:
         count = max(min(CHOSEN, len(seen.loaded.items.names) // 2), 1)
-    with problem.telling("limit", "choose", "data"):
+    with problem.locate_errors("limit", "choose", "data"):
         return constraint(seen.loaded.items, count, [Limit(one.at_most, one.per, one.within) for one in problem.limits])
 
 
-def _show_file(out: "Console", seen: "Look") -> None:
+def _show_file(out: "Console", seen: "FileLook") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -126,7 +126,7 @@ def _show_file(out: "Console", seen: "Look") -> None:
     out.print(Text(f"{line}."))
 
 
-def _show_spread(out: "Console", seen: "Look", spread: "Spread") -> None:
+def _show_spread(out: "Console", seen: "FileLook", spread: "ClientSpread") -> None:
     from rich.text import Text
 
     from folkmoot.report.numbers import number
@@ -149,7 +149,7 @@ def _show_spread(out: "Console", seen: "Look", spread: "Spread") -> None:
     )
 
 
-def _show_methods(out: "Console", methods: "list[Expected]", tried: int, matroid: "Matroid", seen: "Look") -> None:
+def _show_methods(out: "Console", methods: "list[Expected]", tried: int, matroid: "Matroid", seen: "FileLook") -> None:
     from rich.table import Table
 
     from folkmoot.report.numbers import size
@@ -174,7 +174,7 @@ def _show_methods(out: "Console", methods: "list[Expected]", tried: int, matroid
 
 
 def _show_next(
-    out: "Console", methods: "list[Expected]", matroid: "Matroid", path: Path, seen: "Look", given: dict[str, Any]
+    out: "Console", methods: "list[Expected]", matroid: "Matroid", path: Path, seen: "FileLook", given: dict[str, Any]
 ) -> None:
     """The command that one would type now."""
     import shlex

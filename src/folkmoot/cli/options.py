@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from folkmoot.application.problem import ON_A_COMMAND_LINE, Given, Problem, Source, assembled, read
-from folkmoot.application.settings import Choose, Data, How, Output, Privacy
+from folkmoot.application.problem import ON_A_COMMAND_LINE, Given, Problem, ProblemText, assemble, read
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 
 PANELS = {Data: "data", Choose: "choose", How: "method", Privacy: "privacy", Output: "output"}
 DATA_ARGUMENT = "file"  # is no option: it stands by itself
@@ -77,7 +77,7 @@ def _options(kind: type) -> list[tuple[inspect.Parameter, tuple[str, str]]]:
             help=one.metadata["about"],
             rich_help_panel=panel,
             metavar="|".join(choices) if choices else None,
-            autocompletion=_completing(choices),
+            autocompletion=_complete(choices),
             show_default=False,
         )
         parameter = inspect.Parameter(
@@ -87,7 +87,7 @@ def _options(kind: type) -> list[tuple[inspect.Parameter, tuple[str, str]]]:
     return out
 
 
-def _completing(choices: tuple[str, ...]) -> Callable[[], list[str]] | None:
+def _complete(choices: tuple[str, ...]) -> Callable[[], list[str]] | None:
     return (lambda: list(choices)) if choices else None
 
 
@@ -109,7 +109,7 @@ def problem_of(
     }
     if path.suffix == ".toml":
         return read(path, whole)
-    return assembled({"data": {"file": str(path)}}, whole, Source(None, "", {}))
+    return assemble({"data": {"file": str(path)}}, whole, ProblemText(None, "", {}))
 
 
 def _limits(at_most: list[int], per: list[str], within: str | None) -> dict[str, dict[str, Any]]:

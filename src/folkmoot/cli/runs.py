@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.application.settings import Choose, Data, How, Output, Privacy
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, problem_of, with_settings
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 
 if TYPE_CHECKING:
     from folkmoot.application.folder import Folder
@@ -40,27 +40,27 @@ def run(
 ) -> None:
     """Choose the best set for everyone, and write a report."""
     problem = problem_of(path, given, at_most, per, within, seed, settings)
-    folder, story = begun(problem, shlex.join(["folkmoot", *sys.argv[1:]]), quiet=as_json)
-    written(folder, story, problem.output, report=not no_report, as_json=as_json)
+    folder, story = begin(problem, shlex.join(["folkmoot", *sys.argv[1:]]), quiet=as_json)
+    write_and_show(folder, story, problem.output, report=not no_report, as_json=as_json)
 
 
 def resume(path: Folder_, *, no_report: NoReport = False, as_json: Json = False) -> None:
     """Go on with a run that was stopped."""
     from folkmoot.application.folder import Folder
-    from folkmoot.application.job import prepared
-    from folkmoot.cli.show import working
+    from folkmoot.application.job import prepare
+    from folkmoot.cli.show import show_work
 
     folder = Folder.open(path)
     problem = folder.asked()
     story = whole_story(folder)
     if story is None:
         with stoppable(folder):
-            with working(f"reading {Path(problem.data.file).name} …", quiet=as_json):
-                job = prepared(problem)
-            folder.same_data(problem)
+            with show_work(f"reading {Path(problem.data.file).name} …", quiet=as_json):
+                job = prepare(problem)
+            folder.check_same_data(problem)
             command = shlex.join(["folkmoot", "run", str(folder.problem), "--folder", f"{folder.path}-again"])
-            story = finished(folder, job, command=command, quiet=as_json)
-    written(folder, story, problem.output, report=not no_report, as_json=as_json)
+            story = finish(folder, job, command=command, quiet=as_json)
+    write_and_show(folder, story, problem.output, report=not no_report, as_json=as_json)
 
 
 def verify(
@@ -73,13 +73,13 @@ def verify(
 ) -> None:
     """Compute a finished run again, question by question, and say whether everything fits."""
     from folkmoot.application.folder import Folder
-    from folkmoot.application.job import verified
-    from folkmoot.cli.show import console, print_json, working
+    from folkmoot.application.job import verify_folder
+    from folkmoot.cli.show import console, print_json, show_work
 
     folder = Folder.open(path)
-    with working("computing every sum again …", quiet=as_json):
-        result = verified(folder, data=not sums_only)
-        reported(folder)
+    with show_work("computing every sum again …", quiet=as_json):
+        result = verify_folder(folder, data=not sums_only)
+        check_report(folder)
     rounds = len(result.rounds or ())
     if as_json:
         print_json(
@@ -117,49 +117,49 @@ def report(
             console().print(f"{one}")
 
 
-def begun(problem: "Problem", command: str, *, quiet: bool) -> tuple["Folder", "Story"]:
+def begin(problem: "Problem", command: str, *, quiet: bool) -> tuple["Folder", "Story"]:
     """A whole run in a folder of its own; where the input is wrong, no folder is left."""
     from folkmoot.application.folder import Folder
-    from folkmoot.application.job import prepared
-    from folkmoot.cli.show import working
+    from folkmoot.application.job import prepare
+    from folkmoot.cli.show import show_work
 
     folder = Folder.create(problem)
     try:
         with stoppable(folder):
-            with working(f"reading {Path(problem.data.file).name} …", quiet=quiet):
-                job = prepared(problem)
-            folder.same_data(folder.asked())
-            return folder, finished(folder, job, command=command, quiet=quiet)
+            with show_work(f"reading {Path(problem.data.file).name} …", quiet=quiet):
+                job = prepare(problem)
+            folder.check_same_data(folder.asked())
+            return folder, finish(folder, job, command=command, quiet=quiet)
     except InputError:
         folder.forget()
         raise
 
 
-def finished(folder: "Folder", job: "Job", *, command: str, quiet: bool) -> "Story":
+def finish(folder: "Folder", job: "Job", *, command: str, quiet: bool) -> "Story":
     """Carry out what is left of a run, and keep its result and its story."""
-    from folkmoot.application.account import told
-    from folkmoot.application.job import solved
-    from folkmoot.cli.show import working
+    from folkmoot.application.account import tell_story
+    from folkmoot.application.job import carry_out
+    from folkmoot.cli.show import show_work
     from folkmoot.report.kept import to_json
 
-    result = solved(job, folder.transcript)  # a finished run is only replayed
+    result = carry_out(job, folder.transcript)  # a finished run is only replayed
     folder.write(folder.result, result.to_json())
-    with working("comparing with other ways to choose …", quiet=quiet):
-        story = told(job, result, command)
+    with show_work("comparing with other ways to choose …", quiet=quiet):
+        story = tell_story(job, result, command)
     folder.write(folder.story, to_json(story))
     return story
 
 
-def written(folder: "Folder", story: "Story", output: Output, *, report: bool, as_json: bool) -> None:
+def write_and_show(folder: "Folder", story: "Story", output: Output, *, report: bool, as_json: bool) -> None:
     """Write the report and show the answer."""
     import json
 
-    from folkmoot.cli.show import console, print_json, show_story, working
+    from folkmoot.cli.show import console, print_json, show_story, show_work
 
     files: list[Path] = []
     charts = charts_at_hand()
     if report:
-        with stoppable(folder), working("writing the report …", quiet=as_json):
+        with stoppable(folder), show_work("writing the report …", quiet=as_json):
             wanted = {"png": output.png, "markdown": output.markdown} if charts else {"html": False, "markdown": True}
             files = pages(folder, story, **wanted)
     if as_json:
@@ -197,7 +197,7 @@ def pages(
     return files
 
 
-def reported(folder: "Folder") -> None:
+def check_report(folder: "Folder") -> None:
     """Refuse a story or a page that tells something else than the result."""
     from folkmoot.foundation.errors import TranscriptError
     from folkmoot.report import page

@@ -31,7 +31,7 @@ def print_json(document: Any) -> None:
 
 
 @contextmanager
-def working(what: str, *, quiet: bool) -> Iterator[None]:
+def show_work(what: str, *, quiet: bool) -> Iterator[None]:
     """A line that says what is being done, while it is done, on a terminal."""
     out = console(quiet=True)
     if quiet or not out.is_terminal:
@@ -64,7 +64,7 @@ def show_story(out: "Console", story: "Story") -> None:
     out.print(_answer(story))
     if len(story.chosen) > MOST_SHOWN:
         out.print(f"… and {len(story.chosen) - MOST_SHOWN:,} more")
-    for line in told(story):
+    for line in summarise(story):
         out.print(Text(clean(line)))
 
 
@@ -93,13 +93,13 @@ def _answer(story: "Story") -> Any:
     return table
 
 
-def told(story: "Story") -> list[str]:
+def summarise(story: "Story") -> list[str]:
     """What people need to know besides the answer, in a few lines."""
-    from folkmoot.report.facts import beside_central, cost_of, known_of
+    from folkmoot.report.facts import beside_central, cost_of, find_known
     from folkmoot.report.numbers import down, fraction, number, percent, size, up
     from folkmoot.report.sentences import confidence_of, difference, smallest
 
-    result, estimate, known = story.result, story.result.estimate, known_of(story.result)
+    result, estimate, known = story.result, story.result.estimate, find_known(story.result)
     lines = [] if known.value is None else [f"Value {number(known.value)}: {story.meaning}."]
     if estimate is not None and not estimate.everyone:
         high = "" if known.high is None else f" to {up(known.high)}"
@@ -158,14 +158,14 @@ def show_comparison(out: "Console", comparison: "Comparison") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from folkmoot.report.facts import scored_of
+    from folkmoot.report.facts import rank_entries
     from folkmoot.report.numbers import fraction, number, size
 
     table = Table(title=Text(comparison.title), title_justify="left", title_style="bold")
     table.add_column("method")
     for name in ("value", "±", "of central", "rounds", "bytes up", "answers", "fewest", "seconds"):
         table.add_column(name, justify="right")
-    for scored in scored_of(comparison):
+    for scored in rank_entries(comparison):
         one = scored.entry
         asked = [f"{one.rounds}", size(one.bytes_up), f"{one.answers:,}", f"{one.smallest:,}"] if one.smallest else []
         table.add_row(

@@ -29,19 +29,19 @@ def digest_of(thing: Any) -> str:
     return sha256(text_of(thing).encode()).hexdigest()
 
 
-def packed(thing: Any) -> bytes:
+def pack(thing: Any) -> bytes:
     """As it goes over a wire or into a file."""
     return zlib.compress(text_of(thing).encode(), 6)
 
 
-def unpacked(data: bytes, kinds: Mapping[str, type]) -> Any:
+def unpack(data: bytes, kinds: Mapping[str, type]) -> Any:
     """What was packed; anything else is refused. Only the kinds named are ever made."""
     try:
         reader = zlib.decompressobj()
         text = reader.decompress(data, MOST_BYTES)
         if reader.unconsumed_tail or not reader.eof or reader.unused_data:
             raise ValueError
-        return _thing(json.loads(text), kinds)
+        return _build(json.loads(text), kinds)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
         raise InputError("data: is not a packed question, or holds a kind that is not expected here") from None
 
@@ -63,16 +63,16 @@ def _document(thing: Any) -> Any:
     return {"kind": type(thing).__name__, "with": {k: _document(v) for k, v in thing.parameters().items()}}
 
 
-def _thing(document: Any, kinds: Mapping[str, type]) -> Any:
+def _build(document: Any, kinds: Mapping[str, type]) -> Any:
     if isinstance(document, list):
-        return [_thing(part, kinds) for part in document]
+        return [_build(part, kinds) for part in document]
     if not isinstance(document, dict):
         return document
     if "array" in document:
         return _array(document)
     if "map" in document:
-        return {name: _thing(part, kinds) for name, part in document["map"].items()}
-    parameters = {name: _thing(part, kinds) for name, part in document["with"].items()}
+        return {name: _build(part, kinds) for name, part in document["map"].items()}
+    parameters = {name: _build(part, kinds) for name, part in document["with"].items()}
     if not 0 <= parameters.get("n_items", 0) <= MOST_ITEMS:
         raise ValueError
     return kinds[document["kind"]](**parameters)

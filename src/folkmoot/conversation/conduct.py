@@ -15,9 +15,9 @@ from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe, RandGre
 from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
 from folkmoot.algorithms.federated.method import Federated, Outcome
-from folkmoot.conversation.codec import packed, unpacked
+from folkmoot.conversation.codec import pack, unpack
 from folkmoot.conversation.exposure import Summed, smallest_difference
-from folkmoot.conversation.progress import Watcher, shown
+from folkmoot.conversation.progress import Watcher, show_progress
 from folkmoot.conversation.result import Result, Round
 from folkmoot.conversation.rounds import Ask, Engine, Population, Sum, Talk, drive
 from folkmoot.conversation.transcript import Transcript
@@ -27,7 +27,7 @@ from folkmoot.matroids import Free, Graphic, Laminar, Linear, Partition, Transve
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.secagg import Policy
-from folkmoot.secagg.traffic import carried
+from folkmoot.secagg.traffic import count_bytes
 from folkmoot.version import __version__
 
 METHODS = (Auto, FedCG, FedCGPlus, DiscreteGreedy, AdaptiveSequencing, FederatedFrankWolfe, RandGreeDi)
@@ -51,8 +51,8 @@ def conduct(
     about = {
         "version": __version__.encode(),
         "run": _run(method, matroid, seed),
-        "population": packed(_told_of(engine)),
-        "terms": packed(None if (terms := _terms(engine)) is None else asdict(terms)),
+        "population": pack(_describe_engine(engine)),
+        "terms": pack(None if (terms := _terms(engine)) is None else asdict(terms)),
     }
     with Transcript.create(transcript, about) as store:
         return _conduct(method, matroid, engine, seed, store, _terms(engine), progress)
@@ -70,8 +70,8 @@ def _conduct(
     start = perf_counter()
     talk = Talk(engine.population, matroid, seed)
     log = Log(terms)
-    planned = method.planned(matroid)
-    with shown(progress, planned) as watch:
+    planned = method.plan_rounds(matroid)
+    with show_progress(progress, planned) as watch:
 
         def answer(ask: Ask) -> Sum:
             known = store.recall(ask) if store is not None else None
@@ -95,13 +95,13 @@ class Log:
         self.terms, self.rounds, self.sums = terms, list[Round](), list[Summed]()
 
     def add(self, ask: Ask, said: Sum) -> Round:
-        self.rounds.append(_logged(ask, said, self.terms))
+        self.rounds.append(_log_round(ask, said, self.terms))
         if said.clients and not said.lost:
             self.sums.append(Summed.of(ask, said))
         return self.rounds[-1]
 
 
-def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
+def _log_round(ask: Ask, said: Sum, terms: Policy | None) -> Round:
     """Bytes a client receives and sends on average: the packed question, and secure aggregation on these terms (none:
     the vector alone).
     """
@@ -110,12 +110,12 @@ def _logged(ask: Ask, said: Sum, terms: Policy | None) -> Round:
     weight = said.asked if query.voluntary else said.count  # who volunteers speaks for those who do not
     value = query.value(said.total, weight) if said.count else None
     hit = query.hit(clients) if ask.can_be_repeated else query.length
-    down, up = carried(clients, query.length, ask.span, hit, terms)
+    down, up = count_bytes(clients, query.length, ask.span, hit, terms)
     return Round(
         label=ask.label,
         asked=ask.cohort.size if query.all_speak or query.voluntary else said.clients,
         answered=0 if said.lost else said.clients,
-        down=len(packed(query)) + down,
+        down=len(pack(query)) + down,
         up=up,
         value=value,
         voluntary=query.voluntary,
@@ -140,7 +140,7 @@ def _result(
     names = None
     selected = tuple(np.flatnonzero(members).tolist())
     if outside is not None:
-        largest = float(outside._largest_shares(np.ones(outside.n_items)).max())
+        largest = float(outside.find_largest_shares(np.ones(outside.n_items)).max())
         m_F = float(outside.mean_gains(()).max())
         value = float(outside.mean_values(members))
         names = tuple(outside.item_names[item] for item in selected) if outside.item_names else None
@@ -149,7 +149,7 @@ def _result(
     if promise is not None:
         guarantee = promise.guarantee(largest, m_F, estimate.low)
         if not (outcome.covered and complete):
-            guarantee = guarantee.not_covered()
+            guarantee = guarantee.mark_not_covered()
     return Result(
         method=repr(method),
         n_items=matroid.n_items,
@@ -188,10 +188,10 @@ def resume(
         engine = Simulation(objective)
     as_engine(engine)
     with Transcript.reopen(path) as store:
-        method, constraint, seed = _recorded(store, matroid)
+        method, constraint, seed = _read_run(store, matroid)
         _same_population(store, engine)
         store.forget_lost()
-        return _conduct(method, constraint, engine, seed, store, _recorded_terms(store), progress)
+        return _conduct(method, constraint, engine, seed, store, _read_terms(store), progress)
 
 
 def verify(
@@ -215,12 +215,12 @@ def verify(
         written = store.about("result")
         if written is None:
             raise TranscriptError(f"{path}: the run is not finished ({len(store)} rounds); resume() goes on with it")
-        method, constraint, seed = _recorded(store, matroid)
+        method, constraint, seed = _read_run(store, matroid)
         if engine is not None:
             _same_population(store, engine)
         recorded = Result.from_json(written.decode())
-        population = unpacked(store.about("population") or b"", KINDS)["population"]
-        terms = _recorded_terms(store)
+        population = unpack(store.about("population") or b"", KINDS)["population"]
+        terms = _read_terms(store)
         log = Log(terms)
 
         def answer(ask: Ask) -> Sum:
@@ -257,7 +257,7 @@ def is_run_of(path: str | Path, method: Federated, matroid: Matroid, seed: int) 
 
 
 def _run(method: Federated, matroid: Matroid, seed: int) -> bytes:
-    return packed({"method": method, "matroid": _stored(matroid), "seed": seed})
+    return pack({"method": method, "matroid": _storable(matroid), "seed": seed})
 
 
 def as_engine(given: Any) -> Engine:
@@ -267,11 +267,11 @@ def as_engine(given: Any) -> Engine:
     return engine
 
 
-def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Matroid, int]:
+def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Matroid, int]:
     version = (store.about("version") or b"").decode()
     if version != __version__:
         raise TranscriptError(f"{store.path}: was written by folkmoot {version}, this is {__version__}")
-    run = unpacked(store.about("run") or b"", KINDS)
+    run = unpack(store.about("run") or b"", KINDS)
     written = run["matroid"]
     if isinstance(written, str):
         if matroid is None:
@@ -280,7 +280,7 @@ def _recorded(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Ma
         if repr(matroid) != written:
             raise TranscriptError(f"{store.path}: was made under {written}, not under {matroid!r}")
         written = matroid
-    elif matroid is not None and packed(matroid) != packed(written):
+    elif matroid is not None and pack(matroid) != pack(written):
         raise TranscriptError(f"{store.path}: was made under {written!r}, not under the matroid given")
     method: Federated = run["method"]
     return method, written, run["seed"]
@@ -292,12 +292,12 @@ def _terms(engine: Engine) -> Policy | None:
     return terms
 
 
-def _recorded_terms(store: Transcript) -> Policy | None:
-    written = unpacked(store.about("terms") or b"", KINDS)
+def _read_terms(store: Transcript) -> Policy | None:
+    written = unpack(store.about("terms") or b"", KINDS)
     return None if written is None else Policy(**written)
 
 
-def _stored(matroid: Matroid) -> Matroid | str:
+def _storable(matroid: Matroid) -> Matroid | str:
     """An oracle cannot be stored; its name is, and the caller passes it again."""
     try:
         matroid.parameters()
@@ -306,7 +306,7 @@ def _stored(matroid: Matroid) -> Matroid | str:
     return matroid
 
 
-def _told_of(engine: Engine) -> dict[str, Any]:
+def _describe_engine(engine: Engine) -> dict[str, Any]:
     """What tells these clients from others: their number and weights, the engine's settings, a few probes."""
     settings: Callable[[], dict[str, Any]] = getattr(engine, "settings", dict)
     probe = fingerprint(engine.objective) if isinstance(engine, Simulation) else ""
@@ -315,11 +315,11 @@ def _told_of(engine: Engine) -> dict[str, Any]:
 
 def _same_population(store: Transcript, engine: Engine) -> None:
     written = store.about("population") or b""
-    now = packed(_told_of(engine))
+    now = pack(_describe_engine(engine))
     if written == now:
         return
-    before, after = unpacked(written, KINDS), unpacked(now, KINDS)
-    if packed(before["population"]) != packed(after["population"]):
+    before, after = unpack(written, KINDS), unpack(now, KINDS)
+    if pack(before["population"]) != pack(after["population"]):
         was, given = before["population"], after["population"]
         raise TranscriptError(
             f"{store.path}: was made with {was.n_clients} clients and {was.n_items} items, given are "
@@ -334,4 +334,4 @@ def fingerprint(objective: Objective) -> str:
     """A hash of what some clients think of some sets: cheap, and different for different data."""
     clients = np.unique(np.linspace(0, objective.n_clients - 1, PROBED).astype(np.int64))
     sets = np.random.default_rng(0).random((4, objective.n_items)) < 0.1
-    return sha256(objective[clients]._values(sets).tobytes()).hexdigest()
+    return sha256(objective[clients].values_at(sets).tobytes()).hexdigest()

@@ -56,14 +56,14 @@ def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
     """|A| + |B| less those in both, less those who also count as often in both."""
     cohorts = {id(one.cohort): one.cohort for one in sums}
     ids = [np.arange(n_clients) if one.ids is None else one.ids for one in cohorts.values()]
-    clients = _bitmaps(sums, dict(zip(cohorts, _renumbered(ids), strict=True)))
+    clients = _bitmaps(sums, dict(zip(cohorts, _renumber(ids), strict=True)))
     counted = clients
     if len(cohorts) > 1 and any(one.times is not None for one in cohorts.values()):
         times = [np.ones(one.size, dtype=np.int64) if one.times is None else one.times for one in cohorts.values()]
-        times = _renumbered(times)
+        times = _renumber(times)
         most = 1 + max(int(part.max()) for part in times)
         pairs = [who * most + often for who, often in zip(ids, times, strict=True)]
-        counted = _bitmaps(sums, dict(zip(cohorts, _renumbered(pairs), strict=True)))
+        counted = _bitmaps(sums, dict(zip(cohorts, _renumber(pairs), strict=True)))
     sizes = _count(clients)
     best: Difference | None = None
     for at in range(len(sums) - 1):
@@ -77,7 +77,7 @@ def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
     return best
 
 
-def _renumbered(parts: list[Ids]) -> list[Ids]:
+def _renumber(parts: list[Ids]) -> list[Ids]:
     """The same numbers as places among all different ones, so that bitmaps are no longer than they must be."""
     places = np.unique(np.concatenate(parts), return_inverse=True)[1]
     return np.split(places, np.cumsum([len(part) for part in parts])[:-1])

@@ -12,7 +12,7 @@ Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (abou
 
 
 @contextmanager
-def shown(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
+def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
     """A bar on a terminal, the caller's own function, or silence.
 
     None: a bar where stderr is a terminal. True and False say so outright.

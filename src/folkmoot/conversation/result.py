@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.sets import Array, frozen
+from folkmoot.foundation.sets import Array, freeze
 from folkmoot.theory.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Result:
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
-            frozen(self.fractional)
+            freeze(self.fractional)
 
     @property
     def ratio(self) -> float:
@@ -104,10 +104,10 @@ class Result:
 
     def __eq__(self, other: object) -> bool:
         """The same answer to the same question; how long it took is no part of it."""
-        return isinstance(other, Result) and self._untimed() == other._untimed()
+        return isinstance(other, Result) and self._without_time() == other._without_time()
 
     def __hash__(self) -> int:
-        return hash(self._untimed())
+        return hash(self._without_time())
 
     def plot(self) -> "Chart":
         """A chart of what each item added: a notebook shows it, `.save("a.png")` keeps it (needs folkmoot[report])."""
@@ -120,7 +120,7 @@ class Result:
 
         return result_html(self)
 
-    def _untimed(self) -> str:
+    def _without_time(self) -> str:
         return replace(self, seconds=0.0).to_json()
 
     def to_json(self) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.errors import InputError, RoundFailed
-from folkmoot.foundation.sets import Array, Ids, Mask, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.query import Query
-from folkmoot.theory.confidence import Grid, Tail, highest_mean, highest_share, mean_interval, thinned
+from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Cohort:
     @classmethod
     def of(cls, ids: Ids, times: Ids | None) -> "Cohort":
         weight = len(ids) if times is None else int(times.sum())
-        return cls(frozen(ids), None if times is None else frozen(times), len(ids), weight)
+        return cls(freeze(ids), None if times is None else freeze(times), len(ids), weight)
 
     def dealt(self, size: int, key: int) -> list["Cohort"]:
         """All clients, in parts of at most so many each, at random and about equally large."""
@@ -48,13 +48,13 @@ class Cohort:
         hands = (np.sort(hand) for hand in np.array_split(order, -(-self.size // size)))
         return [Cohort.of(ids[hand], None if self.times is None else self.times[hand]) for hand in hands]
 
-    def marked(self, ids: Ids) -> Mask | None:
+    def mark_present(self, ids: Ids) -> Mask | None:
         """Which of the cohort these are, in its order; None: all of it."""
         if len(ids) == self.size:
             return None
         marks = np.zeros(self.size, dtype=bool)
         marks[ids if self.ids is None else np.searchsorted(self.ids, ids)] = True
-        return frozen(marks)
+        return freeze(marks)
 
     def parameters(self) -> dict[str, Any]:
         """Everyone is who they are by the population; others are named."""
@@ -166,7 +166,7 @@ class Sample:
         if not self.missing:
             return 0.0
         chance = highest_share(self.missing, self.asked, delta / 3)
-        off = thinned(self.population.weights, self.population.n_clients, chance, delta / 3)
+        off = bound_thinning(self.population.weights, self.population.n_clients, chance, delta / 3)
         if self.draws:  # nor by more than their weight, which the draws that went to them tell
             off = min(off, highest_share(self.unanswered, self.draws + self.unanswered, delta / 3))
         return off
@@ -253,9 +253,9 @@ class Sum:
     spent: bool = False
 
     def __post_init__(self) -> None:
-        frozen(self.total)
+        freeze(self.total)
         if self.present is not None:
-            frozen(self.present)
+            freeze(self.present)
 
     def same(self, other: "Sum") -> bool:
         """Whether both are the same sum, over the same clients."""
@@ -287,10 +287,10 @@ def drive(run: Run[T], engine: Callable[[Ask], Sum]) -> T:
             result: T = end.value
             return result
         ask.ring_bits  # noqa: B018 - refuses before anyone is asked
-        answer = checked(ask, engine(ask))
+        answer = check_sum(ask, engine(ask))
 
 
-def checked(ask: Ask, answer: Sum) -> Sum:
+def check_sum(ask: Ask, answer: Sum) -> Sum:
     """An engine's answer, if it can be one."""
     fits = isinstance(answer, Sum) and answer.total.shape == (ask.query.length,) and answer.total.dtype == np.int64
     if fits and not answer.lost:
@@ -299,12 +299,12 @@ def checked(ask: Ask, answer: Sum) -> Sum:
         fits = fits and int(answer.total.max()) <= ask.query.bound * answer.count
     if not fits:
         raise RoundFailed(f"{ask.label}: the engine's answer is not a sum of answers to this question")
-    if not answer.lost and not _named(ask.cohort, answer):
+    if not answer.lost and not _names_clients(ask.cohort, answer):
         raise RoundFailed(f"{ask.label}: the engine does not say which {answer.clients:,} clients are in its sum")
     return answer
 
 
-def _named(cohort: Cohort, answer: Sum) -> bool:
+def _names_clients(cohort: Cohort, answer: Sum) -> bool:
     """Whether a sum says who is in it."""
     if answer.present is None:
         return answer.clients == cohort.size
@@ -317,7 +317,7 @@ def ids_of(cohort: Cohort) -> Ids:
     return np.arange(cohort.size) if cohort.ids is None else cohort.ids
 
 
-def joined(cohorts: list[Cohort], sums: list[Sum]) -> tuple[Cohort, Sum]:
+def join_sums(cohorts: list[Cohort], sums: list[Sum]) -> tuple[Cohort, Sum]:
     """Cohorts that have nobody in common as one, and the sum of their sums."""
     ids = np.concatenate([ids_of(one) for one in cohorts])
     order = np.argsort(ids)
@@ -361,7 +361,7 @@ class Talk:
                 return answer
             if answer.spent:
                 sent = self._spent(size, label, sent)
-        raise self._failed(ask, answer)
+        raise self._explain_failure(ask, answer)
 
     def ask_juries(
         self, question: Query | Callable[[int], Query], size: int | None, count: int, label: str
@@ -394,15 +394,15 @@ class Talk:
                     drawn = self._spent(jury.size, part, drawn)
                     self.cohort = self.population.draw(jury.size, key_of(key, 1), without=drawn)
             else:
-                raise self._failed(ask, answer)
+                raise self._explain_failure(ask, answer)
             juries.append(self.cohort)
             sums.append(answer)
             drawn = drawn if self.cohort is jury else np.union1d(drawn, ids_of(self.cohort))
-        cohort, answer = joined(juries, sums)
+        cohort, answer = join_sums(juries, sums)
         self.cohort = replace(cohort, everyone=whole.everyone)
         return answer
 
-    def _failed(self, ask: Ask, answer: Sum) -> RoundFailed:
+    def _explain_failure(self, ask: Ask, answer: Sum) -> RoundFailed:
         again = "" if answer.spent else "; a stored run can be resumed when more are there"
         return RoundFailed(
             f"{ask.label}: too few clients answered, {ATTEMPTS} times in a row (the last time {answer.clients:,} of "

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.conversation.codec import digest_of, packed, text_of
+from folkmoot.conversation.codec import digest_of, pack, text_of
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
@@ -55,7 +55,7 @@ class Transcript:
             raise InputError(f"transcript: there is no folder {where.parent}")
         fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it takes its name when it can be resumed
         try:
-            with _opened(fresh) as database:
+            with _open(fresh) as database:
                 database.executescript(f"begin; {TABLES} commit;")
                 with database:
                     rows = [("format", FORMAT.encode()), *about.items()]
@@ -64,7 +64,7 @@ class Transcript:
         finally:
             for left in where.parent.glob(f".{glob.escape(where.name)}.{os.getpid()}*"):
                 left.unlink()
-        with _opened(where) as database:
+        with _open(where) as database:
             yield cls(where, database)
 
     @classmethod
@@ -79,7 +79,7 @@ class Transcript:
                 raise TranscriptError(f"{where}: is not a transcript")
         if reading and where.with_name(f"{where.name}-wal").exists():
             raise TranscriptError(f"{where}: the run is not finished; resume() goes on with it")
-        with _opened(where, reading=reading) as database:
+        with _open(where, reading=reading) as database:
             transcript = cls(where, database)
             if transcript.about("format") == FORMER:
                 raise TranscriptError(
@@ -132,7 +132,7 @@ class Transcript:
         with self.database:
             self.database.execute(
                 "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (ask.number, ask.label, packed(ask), digest, total, *numbers, present, chain),
+                (ask.number, ask.label, pack(ask), digest, total, *numbers, present, chain),
             )
 
     def forget_lost(self) -> None:
@@ -172,7 +172,7 @@ def _text(stored: Any) -> str:
 
 
 @contextmanager
-def _opened(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
+def _open(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
     """One process at a time; the write-ahead log is folded into the file at the end."""
     try:
         where = f"{path.absolute().as_uri()}?mode={'ro' if reading else 'rwc'}"

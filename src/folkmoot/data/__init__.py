@@ -1,11 +1,23 @@
 """From files to objectives: what people have, read, checked and arranged."""
 
-from folkmoot.application.settings import Data
-from folkmoot.data.findings import Fault, Spread
+from folkmoot.data.findings import Fault, ValueSpread
 from folkmoot.data.items import Items
 from folkmoot.data.limits import Limit, constraint
 from folkmoot.data.load import load
 from folkmoot.data.loaded import Loaded
-from folkmoot.data.look import Column, Look, look
+from folkmoot.data.look import Column, FileLook, look
+from folkmoot.foundation.settings import Data
 
-__all__ = ["Column", "Data", "Fault", "Items", "Limit", "Loaded", "Look", "Spread", "constraint", "load", "look"]
+__all__ = [
+    "Column",
+    "Data",
+    "Fault",
+    "FileLook",
+    "Items",
+    "Limit",
+    "Loaded",
+    "ValueSpread",
+    "constraint",
+    "load",
+    "look",
+]

@@ -81,7 +81,7 @@ def by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> st
     return None
 
 
-def given(column: str, columns: Sequence[str], file: str, setting: str) -> str:
+def require_column(column: str, columns: Sequence[str], file: str, setting: str) -> str:
     """The column that was asked for, exactly or but for case and punctuation."""
     if column in columns:
         return column
@@ -90,7 +90,7 @@ def given(column: str, columns: Sequence[str], file: str, setting: str) -> str:
         return alike[0]
     near = get_close_matches(normal(column), [normal(other) for other in columns], 1, 0.6)
     hint = next((f" (did you mean {other}?)" for other in columns if near and normal(other) == near[0]), "")
-    raise InputError(f"{setting}: {file} has no column {column}{hint}; its columns are {listed(columns)}")
+    raise InputError(f"{setting}: {file} has no column {column}{hint}; its columns are {list_words(columns)}")
 
 
 def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()) -> str | None:
@@ -98,11 +98,11 @@ def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken
     if wanted == "":
         return None
     if wanted is not None:
-        return given(wanted, columns, file, "client" if role == "site" else role)
+        return require_column(wanted, columns, file, "client" if role == "site" else role)
     return by_alias(columns, role, taken)
 
 
-def listed(words: Sequence[str], most: int = 20) -> str:
+def list_words(words: Sequence[str], most: int = 20) -> str:
     """a, b and c; a long list is cut."""
     shown = [*words[:most], f"{len(words) - most:,} more"] if len(words) > most + 1 else list(words)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

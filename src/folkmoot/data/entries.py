@@ -32,7 +32,7 @@ class Entries:
         count = order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST))
         self._keep(count)
 
-    def moved(self, where: Ids, n_items: int) -> None:
+    def renumber_items(self, where: Ids, n_items: int) -> None:
         """Items numbered anew, `where` says how."""
         if n_items != self.n_items or (np.diff(where) != 1).any():
             self.items, self.n_items = where.astype(np.int32)[self.items], n_items
@@ -60,7 +60,7 @@ def row_starts(clients: NDArray[np.int32], n_clients: int) -> Ids:
     return starts
 
 
-def placed(clients: NDArray[np.int32], starts: Ids, column: NDArray[Any], dtype: DTypeLike | None = None) -> Any:
+def place_column(clients: NDArray[np.int32], starts: Ids, column: NDArray[Any], dtype: DTypeLike | None = None) -> Any:
     """The column in the order of the clients, and of the file within a client."""
     out: NDArray[Any] = np.empty(len(column), dtype=dtype or column.dtype)
     place(clients, starts[:-1].copy(), column, out)

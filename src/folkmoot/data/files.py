@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
-from folkmoot.data.opening import COMPRESSED, found, opened, reading, suffixes
-from folkmoot.data.source import FrameFile, Matrix, Source
+from folkmoot.data.opening import COMPRESSED, explain_errors, find_file, open_bytes, suffixes
+from folkmoot.data.source import DataSource, FrameFile, Matrix
 from folkmoot.data.text import TextFile
 from folkmoot.foundation.errors import InputError
 
@@ -20,9 +20,9 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
 ARROW = (".arrow", ".feather", ".ipc")
 
 
-def source_of(given: str, folder: Path | None, argument: str) -> Source | Matrix:
+def source_of(given: str, folder: Path | None, argument: str) -> DataSource | Matrix:
     """The file that is meant, opened as what its suffix says it is."""
-    path = found(given, folder, argument)
+    path = find_file(given, folder, argument)
     suffix, compression = suffixes(path)
     if suffix in TEXT:
         return TextFile(path)
@@ -41,7 +41,7 @@ def source_of(given: str, folder: Path | None, argument: str) -> Source | Matrix
     )
 
 
-def table_of(given: str, folder: Path | None, argument: str) -> Source:
+def table_of(given: str, folder: Path | None, argument: str) -> DataSource:
     """The same where only a table will do."""
     source = source_of(given, folder, argument)
     if isinstance(source, Matrix):
@@ -51,22 +51,22 @@ def table_of(given: str, folder: Path | None, argument: str) -> Source:
 
 def _market(path: Path) -> Matrix:
     try:
-        with reading(path), opened(path) as stream:
+        with explain_errors(path), open_bytes(path) as stream:
             matrix: Any = scipy_io.mmread(io.BytesIO(stream.read()), spmatrix=False)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{path.name}: is no Matrix Market file, or damaged ({_short(error)})") from None
     return _matrix(path.name, matrix)
 
 
-def _archive(path: Path) -> Source | Matrix:
+def _archive(path: Path) -> DataSource | Matrix:
     """A sparse matrix of scipy's, one dense matrix, or arrays of one length."""
     try:
-        with reading(path), np.load(path, allow_pickle=False) as archive:
+        with explain_errors(path), np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path.name}: is a single array; save it with numpy.savez or scipy.sparse.save_npz")
             arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
         if {"format", "shape", "data"} <= set(arrays):
-            with reading(path):
+            with explain_errors(path):
                 return _matrix(path.name, sparse.load_npz(path))
     except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):

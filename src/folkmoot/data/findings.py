@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.application.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE
-from folkmoot.data.columns import listed
+from folkmoot.data.columns import list_words
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE
 
 SHOWN = 3  # places named of each fault
 CHOICES = {"missing": IF_MISSING, "negative": IF_NEGATIVE, "duplicates": IF_TWICE}
@@ -33,7 +33,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ValueSpread:
     """The smallest, the middle and the largest of some numbers, and how many different ones there are."""
 
     least: float
@@ -42,7 +42,7 @@ class Spread:
     levels: int
 
     @classmethod
-    def of(cls, numbers: Array | Ids) -> "Spread | None":
+    def of(cls, numbers: Array | Ids) -> "ValueSpread | None":
         if not len(numbers):
             return None
         levels = len(np.unique(numbers))
@@ -59,8 +59,8 @@ class Findings:
     faults: list[Fault] = field(default_factory=list)
     taken: dict[str, str] = field(default_factory=dict)  # role → column
     rows: int = 0
-    per_client: Spread | None = None
-    values: Spread | None = None
+    per_client: ValueSpread | None = None
+    values: ValueSpread | None = None
 
     def note(self, sentence: str) -> None:
         if sentence not in self.notes:
@@ -85,7 +85,7 @@ class Findings:
 def places(unit: str, numbers: Sequence[int] | NDArray[Any]) -> str:
     """Lines 5, 17 and 40; the first few are named."""
     shown = [f"{int(number):,}" for number in numbers[:SHOWN]]
-    return f"{unit}{'s' * (len(shown) > 1)} {listed(shown)}"
+    return f"{unit}{'s' * (len(shown) > 1)} {list_words(shown)}"
 
 
 def several(count: int, one: str, many: str | None = None) -> str:

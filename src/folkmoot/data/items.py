@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.application.settings import Data
-from folkmoot.data.columns import by_alias, find, given, normal
+from folkmoot.data.columns import by_alias, find, normal, require_column
 from folkmoot.data.findings import Findings, places, several
-from folkmoot.data.source import Source
+from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.sets import Array, Ids, frozen
+from folkmoot.foundation.sets import Array, Ids, freeze
+from folkmoot.foundation.settings import Data
 
 SEVERAL = "|"  # Action|Comedy
 KEY = "\0key"  # a name that no column of a file has
@@ -36,10 +36,10 @@ class Items:
 
         `within` another attribute the same value is another group: (region, kind) pairs.
         """
-        values = self._values(column)
+        values = self.values_at(column)
         if within is None:
             return values
-        outer = self._values(within)
+        outer = self.values_at(within)
         return [None if a is None or b is None else f"{a}, {b}" for a, b in zip(outer, values, strict=True)]
 
     def remarks(self, column: str) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Items:
             said.append(
                 f"{self._share(len(many))} several values of {column}, like {many[0]}; each counts by the first."
             )
-        unknown = sum(value is None for value in self._values(column))
+        unknown = sum(value is None for value in self.values_at(column))
         if unknown:
             said.append(f"{self._share(unknown)} no {column}, and no limit per {column}.")
         return tuple(said)
@@ -62,15 +62,15 @@ class Items:
     def _cells(self, column: str) -> polars.Series:
         if self.file is None:
             raise InputError(f"per: there is no items file, so nothing is known about a column {column}; give items")
-        name = given(column, self.attributes.columns, self.file, "per")
+        name = require_column(column, self.attributes.columns, self.file, "per")
         return self.attributes[name].cast(polars.String)
 
-    def _values(self, column: str) -> list[str | None]:
+    def values_at(self, column: str) -> list[str | None]:
         cells = self._cells(column).str.split(SEVERAL).list.first().str.strip_chars()
         return [value or None for value in cells.to_list()]
 
 
-def own_items(source: Source, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
+def own_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
     """Items that are the rows of their file, in its order (or of this frame, where some were left out)."""
     frame = source.natural(source.columns) if frame is None else frame
     findings.note(f"{several(frame.height, 'item')} and their columns were read from {source.file}.")
@@ -86,17 +86,17 @@ def own_items(source: Source, settings: Data, findings: Findings, frame: polars.
 
 
 def matched_items(
-    ids: Sequence[str], source: Source | None, column: str | None, settings: Data, findings: Findings
+    ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> Items:
     """Items known by their ids, and what a file says about each."""
     if source is None:
         return Items(tuple(ids))
-    key, frame = _keyed(source, column, settings, findings)
-    return _described(ids, ids, key, frame, source, settings, findings)
+    key, frame = _read_keyed(source, column, settings, findings)
+    return _describe(ids, ids, key, frame, source, settings, findings)
 
 
 def ground_set(
-    ids: Sequence[str], source: Source | None, column: str | None, settings: Data, findings: Findings
+    ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> tuple[Items, Ids]:
     """The items that may be chosen, and where those with these ids are among them.
 
@@ -105,11 +105,11 @@ def ground_set(
     """
     if source is None:
         return Items(tuple(ids)), np.arange(len(ids))
-    key, frame = _keyed(source, column, settings, findings)
+    key, frame = _read_keyed(source, column, settings, findings)
     frame = frame.filter(frame[KEY].is_not_null())
     place = {own: at for at, own in enumerate(frame[KEY].to_list())}
     everything = [*place, *(own for own in ids if own not in place)]
-    items = _described(everything, ids, key, frame, source, settings, findings)
+    items = _describe(everything, ids, key, frame, source, settings, findings)
     place |= {own: at for at, own in enumerate(everything)}
     places = np.array([place[own] for own in ids], dtype=np.int64)
     idle = len(everything) - len(ids)
@@ -118,10 +118,12 @@ def ground_set(
     return items, places
 
 
-def _keyed(source: Source, column: str | None, settings: Data, findings: Findings) -> tuple[str, polars.DataFrame]:
+def _read_keyed(
+    source: DataSource, column: str | None, settings: Data, findings: Findings
+) -> tuple[str, polars.DataFrame]:
     """The items file with its ids as text, each once; and the column they are in."""
     if settings.items_id is not None:
-        key = given(settings.items_id, source.columns, source.file, "items_id")
+        key = require_column(settings.items_id, source.columns, source.file, "items_id")
     else:
         alike = (other for other in source.columns if column and normal(other) == normal(column))
         key = next(alike, None) or by_alias(source.columns, "key") or source.columns[0]
@@ -139,12 +141,12 @@ def _keyed(source: Source, column: str | None, settings: Data, findings: Finding
     return key, frame
 
 
-def _described(
+def _describe(
     wanted_ids: Sequence[str],
     ids: Sequence[str],
     key: str,
     frame: polars.DataFrame,
-    source: Source,
+    source: DataSource,
     settings: Data,
     findings: Findings,
 ) -> Items:
@@ -194,4 +196,4 @@ def _positions(frame: polars.DataFrame, settings: Data) -> Array | None:
     positions = np.column_stack(cells)
     with np.errstate(invalid="ignore"):
         outside = (np.abs(positions) > (90.0, 180.0)).any()
-    return None if outside else frozen(positions)
+    return None if outside else freeze(positions)

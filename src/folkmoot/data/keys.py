@@ -64,7 +64,7 @@ class Keys(ABC):
     def add(self, part: polars.Series) -> None: ...
 
     @abstractmethod
-    def numbered(self) -> tuple[Codes, Names]:
+    def number(self) -> tuple[Codes, Names]:
         """The number of each cell, and the ids in their order; to be asked once."""
 
 
@@ -77,7 +77,7 @@ class WholeKeys(Keys):
     def add(self, part: polars.Series) -> None:
         self.cells.add(part.to_numpy())
 
-    def numbered(self) -> tuple[Codes, Names]:
+    def number(self) -> tuple[Codes, Names]:
         cells = self.cells.taken()
         parts = [cells[at : at + BLOCK] for at in range(0, len(cells), BLOCK)]
         low, high = int(cells.min()), int(cells.max())
@@ -108,7 +108,7 @@ class TextKeys(Keys):
     def add(self, part: polars.Series) -> None:
         self.cells.add(part.cast(self.kind).to_physical().to_numpy())
 
-    def numbered(self) -> tuple[Codes, Names]:
+    def number(self) -> tuple[Codes, Names]:
         words = self.categories.to_series()
         order = words.arg_sort()
         rank = np.empty(len(words), dtype=np.int32)
@@ -130,8 +130,8 @@ def is_empty(cells: polars.Series) -> polars.Series:
     return cells.is_null()
 
 
-def numbered(cells: polars.Series) -> tuple[Codes, Names]:
+def number_cells(cells: polars.Series) -> tuple[Codes, Names]:
     """A whole column at once."""
     keys = keys_for(cells.dtype.is_integer())
     keys.add(cells if cells.dtype.is_integer() else cells.cast(polars.String))
-    return keys.numbered()
+    return keys.number()

@@ -47,7 +47,7 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
     for at, family in enumerate(families):
         for other in families[:at]:
             _refuse_crossing(family, other, n_items)
-    groups, spare = _binding([group for family in families for group in family], n_items, count)
+    groups, spare = _find_binding([group for family in families for group in family], n_items, count)
     total = None if count is None or count >= spare else count
     if not groups:
         return Uniform(n_items, count if count is not None else n_items)
@@ -97,7 +97,7 @@ def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
             )
 
 
-def _binding(groups: list[Group], n_items: int, count: int | None) -> tuple[list[Group], int]:
+def _find_binding(groups: list[Group], n_items: int, count: int | None) -> tuple[list[Group], int]:
     """The groups that can forbid a set which the others allow, and how many items all of them together allow."""
     most = n_items if count is None else count
     # From the largest in: what must hold anyway, by the groups around.

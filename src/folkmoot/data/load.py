@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from folkmoot.application.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
-from folkmoot.data.columns import listed
+from folkmoot.data.columns import list_words
 from folkmoot.data.files import source_of, table_of
 from folkmoot.data.findings import Findings
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.places import places
 from folkmoot.data.roles import guess
 from folkmoot.data.similarity import similarity
-from folkmoot.data.source import Matrix, Source
+from folkmoot.data.source import DataSource, Matrix
 from folkmoot.data.tables import tables
 from folkmoot.data.worth import distances, memberships, ratings
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
 
 BUILD: dict[str, Callable[[Request], Loaded]] = {
     "ratings": ratings,
@@ -34,10 +34,10 @@ def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
         settings = Data(file=str(settings))
     source = source_of(settings.file, folder, "file")
     about = None if settings.items is None else table_of(settings.items, folder, "items")
-    return built(requested(settings, source, about, Findings()))
+    return build(make_request(settings, source, about, Findings()))
 
 
-def requested(settings: Data, source: Source | Matrix, about: Source | None, findings: Findings) -> Request:
+def make_request(settings: Data, source: DataSource | Matrix, about: DataSource | None, findings: Findings) -> Request:
     """What is wanted of open files, the words of the settings checked."""
     for name, choices in (
         *(("kind", KINDS), ("missing", IF_MISSING), ("negative", IF_NEGATIVE), ("duplicates", IF_TWICE)),
@@ -45,24 +45,26 @@ def requested(settings: Data, source: Source | Matrix, about: Source | None, fin
     ):
         word = getattr(settings, name)
         if word is not None and word not in choices:
-            raise InputError(f"{name}: {word!r} is not one of {listed(choices)}")
+            raise InputError(f"{name}: {word!r} is not one of {list_words(choices)}")
     return Request(settings, source, about, findings, _kind(source, about, settings, findings))
 
 
-def _kind(source: Source | Matrix, about: Source | None, settings: Data, findings: Findings) -> str:
+def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data, findings: Findings) -> str:
     if settings.kind is not None:
         kind = settings.kind
     else:
         kind, why = guess(source, about, settings)
         findings.note(f"{source.file} was taken for {kind}: {why}.")
     if isinstance(source, Matrix) and kind not in FROM_MATRIX:
-        raise InputError(f"kind: {source.file} holds a matrix, which cannot be {kind}; it can be {listed(FROM_MATRIX)}")
+        raise InputError(
+            f"kind: {source.file} holds a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}"
+        )
     if settings.missing == "category" and kind != "tables":
         raise InputError("missing: category is for tables; say refuse or drop")
     return kind
 
 
-def built(request: Request) -> Loaded:
+def build(request: Request) -> Loaded:
     """The objective, with everything that was noted on the way."""
     loaded = BUILD[request.kind](request)
     source, findings = request.source, request.findings

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from folkmoot.application.settings import Data
 from folkmoot.data.findings import Findings
 from folkmoot.data.items import Items
-from folkmoot.data.source import Matrix, Source
+from folkmoot.data.source import DataSource, Matrix
+from folkmoot.foundation.settings import Data
 from folkmoot.objectives import Objective
 
 MOST_CLIENT_NAMES = 1000  # more than these nobody reads
@@ -29,7 +29,7 @@ class Request:
     """Open files, and what is wanted of them."""
 
     settings: Data
-    source: Source | Matrix
-    about: Source | None  # the items file
+    source: DataSource | Matrix
+    about: DataSource | None  # the items file
     findings: Findings
     kind: str

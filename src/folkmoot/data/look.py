@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars
 
-from folkmoot.application.settings import Data
 from folkmoot.data.files import source_of, table_of
-from folkmoot.data.findings import Fault, Findings, Spread
-from folkmoot.data.load import built, requested
+from folkmoot.data.findings import Fault, Findings, ValueSpread
+from folkmoot.data.load import build, make_request
 from folkmoot.data.loaded import Loaded
 from folkmoot.data.roles import guess
-from folkmoot.data.source import Matrix, Source, typed
+from folkmoot.data.source import DataSource, Matrix, cast_numbers
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Data
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class FileLook:
     """What a look at the files tells. Nothing is refused here but files that cannot be read."""
 
     file: str
@@ -37,14 +37,14 @@ class Look:
     why: str  # why this kind
     taken: tuple[tuple[str, str], ...]  # role, column
     faults: tuple[Fault, ...]
-    per_client: Spread | None  # entries (rows, pairs within reach) a client
-    values: Spread | None  # of places: kilometres to the nearest item
+    per_client: ValueSpread | None  # entries (rows, pairs within reach) a client
+    values: ValueSpread | None  # of places: kilometres to the nearest item
     notes: tuple[str, ...]
     loaded: Loaded | None  # the problem, faults mended in the mildest way
     problem: str | None  # why there is none
 
 
-def look(settings: Data, folder: Path | None = None) -> Look:
+def look(settings: Data, folder: Path | None = None) -> FileLook:
     """One read of the files; faults are counted, not refused."""
     source = source_of(settings.file, folder, "file")
     about = None if settings.items is None else table_of(settings.items, folder, "items")
@@ -59,10 +59,10 @@ def look(settings: Data, folder: Path | None = None) -> Look:
             missing=settings.missing if settings.missing != "refuse" else "category" if kind == "tables" else "drop",
             negative="zero" if settings.negative == "refuse" else settings.negative,
         )
-        loaded = built(requested(mild, source, about, findings))
+        loaded = build(make_request(mild, source, about, findings))
     except InputError as error:
         problem = str(error)
-    return Look(
+    return FileLook(
         source.file,
         _columns(source),
         () if about is None else _columns(about),
@@ -79,7 +79,7 @@ def look(settings: Data, folder: Path | None = None) -> Look:
     )
 
 
-def _rows(source: Source | Matrix) -> int | None:
+def _rows(source: DataSource | Matrix) -> int | None:
     """Counted where nothing could be made of them."""
     try:
         return len(source.items) if isinstance(source, Matrix) else source.count()
@@ -87,11 +87,11 @@ def _rows(source: Source | Matrix) -> int | None:
         return None
 
 
-def _columns(source: Source | Matrix) -> tuple[Column, ...]:
+def _columns(source: DataSource | Matrix) -> tuple[Column, ...]:
     if isinstance(source, Matrix):
         return ()
     sample = source.sample()
-    types = typed(sample).schema
+    types = cast_numbers(sample).schema
     return tuple(Column(cells.name, _kind(types[cells.name]), _example(cells)) for cells in sample.iter_columns())
 
 

@@ -20,7 +20,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 
-def found(given: str, folder: Path | None, argument: str) -> Path:
+def find_file(given: str, folder: Path | None, argument: str) -> Path:
     """The file that is meant: relative names are relative to the folder."""
     path = (folder or Path()) / as_path(given, argument)
     try:
@@ -45,7 +45,7 @@ def suffixes(path: Path) -> tuple[str, str]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """What goes wrong with the file itself, in one sentence."""
     try:
         yield
@@ -59,7 +59,7 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path.name}: is too large for the memory of this machine") from None
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
     """Its bytes as a stream, decompressed."""
     compression = suffixes(path)[1]
     if compression == ".gz":

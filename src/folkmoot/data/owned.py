@@ -6,9 +6,9 @@ import numpy as np
 import polars
 
 from folkmoot.data.findings import Fault, places
-from folkmoot.data.keys import is_empty, numbered
+from folkmoot.data.keys import is_empty, number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
-from folkmoot.data.source import How, NotWhole, Source
+from folkmoot.data.source import DataSource, How, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.sparse import RowOptions
@@ -37,7 +37,9 @@ class Owned:
         return {**options, "weights": totals, "owners": self.owners, "row_weights": rows, "client_names": names}
 
 
-def read_owned(request: Request, source: Source, columns: list[str], client: str | None, weight: str | None) -> Owned:
+def read_owned(
+    request: Request, source: DataSource, columns: list[str], client: str | None, weight: str | None
+) -> Owned:
     """The rows of a file; those with missing numbers, and negative weights, as the settings say."""
     wanted: dict[str, How] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
     whole = client is not None and source.whole(client)
@@ -81,7 +83,7 @@ def read_owned(request: Request, source: Source, columns: list[str], client: str
     frame, lines = frame.filter(kept), lines[kept]
     owners, names = None, None
     if client is not None:
-        codes, ids = numbered(frame[client])
+        codes, ids = number_cells(frame[client])
         owners, names = codes.astype(np.int64), ids.texts()
     weights = np.maximum(frame[weight].to_numpy(), 0.0) if weight else None
     if weights is not None and not weights.any():

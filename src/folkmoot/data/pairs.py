@@ -1,4 +1,4 @@
-"""Rows that say what an item is worth to a client, read in one pass and arranged as a matrix."""
+"""RowReader that say what an item is worth to a client, read in one pass and arranged as a matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,18 +8,18 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.application.settings import Data
-from folkmoot.data.columns import listed
-from folkmoot.data.entries import Entries, one_weight_each, placed, repeated_pairs, repeats, row_starts
-from folkmoot.data.findings import SHOWN, Fault, Findings, Spread, places
+from folkmoot.data.columns import list_words
+from folkmoot.data.entries import Entries, one_weight_each, place_column, repeated_pairs, repeats, row_starts
+from folkmoot.data.findings import SHOWN, Fault, Findings, ValueSpread, places
 from folkmoot.data.keys import Codes, Growing, Names, is_empty, keys_for
-from folkmoot.data.source import How, Matrix, NotWhole, Source
+from folkmoot.data.source import DataSource, How, Matrix, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.settings import Data
 
 
 @dataclass(frozen=True)
-class Columns:
+class PairColumns:
     """Which columns of a table are read."""
 
     client: str
@@ -70,10 +70,10 @@ class Loose:
         return Loose(np.delete(self.clients, void), np.delete(self.items, void), values)
 
 
-class Rows:
+class RowReader:
     """The rows of a file as they are read: ids, values, and what is wrong with them."""
 
-    def __init__(self, columns: Columns, whole: dict[str, bool]) -> None:
+    def __init__(self, columns: PairColumns, whole: dict[str, bool]) -> None:
         self.columns = columns
         self.clients, self.items = keys_for(whole[columns.client]), keys_for(whole[columns.item])
         self.values, self.weights = Growing(np.float32, np.float64), Growing(np.float32, np.float64)
@@ -122,30 +122,30 @@ class Rows:
         self.values.add(values)
 
 
-def read_pairs(source: Source, columns: Columns, settings: Data, findings: Findings) -> Pairs:
+def read_pairs(source: DataSource, columns: PairColumns, settings: Data, findings: Findings) -> Pairs:
     """All rows of a table as a matrix. Ids that turn out to be no whole numbers are read again as text."""
     whole = {column: source.whole(column) for column in (columns.client, columns.item)}
     while True:
         wanted: dict[str, How] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
         wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
-        rows = Rows(columns, whole)
+        rows = RowReader(columns, whole)
         try:
             for frame in source.frames(wanted):
                 rows.add(frame)
         except NotWhole as column:
             whole[str(column)] = False
             continue
-        return _arranged(source, rows, settings, findings)
+        return _arrange(source, rows, settings, findings)
 
 
-def _arranged(source: Source, rows: Rows, settings: Data, findings: Findings) -> Pairs:
+def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> Pairs:
     findings.rows = rows.rows - rows.blank
     if not findings.rows:
         raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
     _report(source, rows, settings, findings)
     if not rows.kept:
         raise InputError(f"{source.file}: no row is left: each lacks {rows.columns.client} or {rows.columns.item}")
-    (clients, client_names), (items, item_names) = rows.clients.numbered(), rows.items.numbered()
+    (clients, client_names), (items, item_names) = rows.clients.number(), rows.items.number()
     void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
     weights = _weights(source, rows, clients, client_names, findings)
     loose = Loose(clients, items, rows.values.taken() if rows.columns.value else None).without(void)
@@ -158,7 +158,7 @@ def _arranged(source: Source, rows: Rows, settings: Data, findings: Findings) ->
         said = f"row has {pair}", f"rows have {pair}"
         return Fault("duplicates", source.file, count, *said, places(source.unit, kept[of] + source.first))
 
-    entries = _sorted(loose, len(client_names), len(item_names), fault, settings, findings)
+    entries = _sort(loose, len(client_names), len(item_names), fault, settings, findings)
     return Pairs(entries, client_names, item_names, weights)
 
 
@@ -170,7 +170,7 @@ def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
 
     def where(of: NDArray[Any]) -> str:
         at = np.column_stack((matrix.clients[of[:SHOWN]], matrix.items[of[:SHOWN]])) + 1
-        return "(row, column) " + listed([f"({row:,}, {column:,})" for row, column in at.tolist()])
+        return "(row, column) " + list_words([f"({row:,}, {column:,})" for row, column in at.tolist()])
 
     void = np.empty(0, dtype=np.int64)
     if values is not None:
@@ -186,11 +186,11 @@ def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
         kept = np.delete(np.arange(len(matrix.items)), void)
         return Fault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
 
-    entries = _sorted(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
+    entries = _sort(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
     return Pairs(entries, None, None)
 
 
-def _sorted(
+def _sort(
     loose: Loose,
     n_clients: int,
     n_items: int,
@@ -200,7 +200,7 @@ def _sorted(
 ) -> Entries:
     """The entries as rows; `fault` puts into words that some stand twice."""
     starts = row_starts(loose.clients, n_clients)
-    items: Codes = placed(loose.clients, starts, loose.items)
+    items: Codes = place_column(loose.clients, starts, loose.items)
     count = repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
     rule = "first" if settings.duplicates == "refuse" else settings.duplicates
     if count:
@@ -215,13 +215,13 @@ def _sorted(
     if loose.values is not None:
         # Numbers that four bytes hold exactly stay there, unless they are added up.
         narrow = loose.values.dtype == np.float32 and not (count and rule in ("mean", "sum"))
-        entries.values = placed(loose.clients, starts, loose.values, np.float32 if narrow else np.float64)
+        entries.values = place_column(loose.clients, starts, loose.values, np.float32 if narrow else np.float64)
         loose.values = None
     loose.clients = loose.items
     entries.merge(rule)
     if findings.measuring:
-        findings.per_client = Spread.of(np.diff(entries.starts))
-        findings.values = None if entries.values is None else Spread.of(entries.values)
+        findings.per_client = ValueSpread.of(np.diff(entries.starts))
+        findings.values = None if entries.values is None else ValueSpread.of(entries.values)
     return entries
 
 
@@ -235,7 +235,7 @@ def _later(loose: Loose, starts: Ids, items: Codes, count: int, n_items: int) ->
     return np.delete(again, first)[:SHOWN]
 
 
-def _weights(source: Source, rows: Rows, clients: Codes, names: Names, findings: Findings) -> Array | None:
+def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, findings: Findings) -> Array | None:
     """How much each client counts: all its rows must say the same."""
     column = rows.columns.weight
     if column is None:
@@ -264,7 +264,7 @@ def _weights(source: Source, rows: Rows, clients: Codes, names: Names, findings:
     return weights
 
 
-def _report(source: Source, rows: Rows, settings: Data, findings: Findings) -> None:
+def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> None:
     def at(tally: Tally) -> str:
         return places(source.unit, np.array(tally.first) + source.first)
 

@@ -9,15 +9,15 @@ import polars
 from scipy.spatial import KDTree
 
 from folkmoot.data.columns import find
-from folkmoot.data.entries import Entries, placed, row_starts
-from folkmoot.data.findings import Fault, Spread, several
+from folkmoot.data.entries import Entries, place_column, row_starts
+from folkmoot.data.findings import Fault, ValueSpread, several
 from folkmoot.data.findings import places as named_places
 from folkmoot.data.items import Items, own_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
 from folkmoot.data.roles import position, refuse
-from folkmoot.data.source import Matrix, Source
-from folkmoot.data.wording import called
+from folkmoot.data.source import DataSource, Matrix
+from folkmoot.data.wording import call_many
 from folkmoot.data.worth import reach_or_suggestion
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
@@ -48,19 +48,19 @@ def places(request: Request) -> Loaded:
     entries = _within(here, there, reach)
     if not len(entries.items):
         raise InputError(f"reach: nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)")
-    who = called(client, "people")
+    who = call_many(client, "people")
     away = int((np.diff(entries.starts) == 0).sum())
     if away:
         findings.note(f"{several(away, 'row')} of {len(here):,} have no item within {reach:g} km and gain nothing.")
     if findings.measuring:
-        findings.per_client, findings.values = Spread.of(np.diff(entries.starts)), Spread.of(nearest)
+        findings.per_client, findings.values = ValueSpread.of(np.diff(entries.starts)), ValueSpread.of(nearest)
     objective = FacilityLocation(entries.matrix(), **people.options(items.names))
     by = f", weighted by {weight}" if weight else ""
     meaning = f"1 − distance/{reach:g} km of the nearest chosen place (0 beyond {reach:g} km), averaged over {who}{by}"
     return Loaded(request.kind, objective, items, (), meaning, who, "places")
 
 
-def _columns(source: Source, request: Request, *, own: bool = True) -> tuple[str, str]:
+def _columns(source: DataSource, request: Request, *, own: bool = True) -> tuple[str, str]:
     latitude, longitude = position(source, request.settings, own=own)
     if latitude is None:
         refuse(source, "latitude", "how far north a row is")
@@ -69,7 +69,7 @@ def _columns(source: Source, request: Request, *, own: bool = True) -> tuple[str
     return latitude, longitude
 
 
-def _refuse_outside(source: Source, degrees: Array, lines: Ids, latitude: str, longitude: str) -> None:
+def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: str, longitude: str) -> None:
     for column, name, most in ((0, latitude, 90), (1, longitude, 180)):
         outside = np.flatnonzero(np.abs(degrees[:, column]) > most)
         if not len(outside):
@@ -83,7 +83,7 @@ def _refuse_outside(source: Source, degrees: Array, lines: Ids, latitude: str, l
         )
 
 
-def _items(request: Request, about: Source) -> Items:
+def _items(request: Request, about: DataSource) -> Items:
     """The places to choose from; those without a position as the settings say."""
     latitude, longitude = _columns(about, request, own=False)
     frame = about.natural(about.columns)
@@ -135,7 +135,7 @@ def _within(here: Array, there: KDTree, reach: float) -> Entries:
         values[start:end] = 1.0 - _kilometres(found["v"]) / reach
     rows, items, values = rows[:end], items[:end], values[:end]
     starts = row_starts(rows, len(here))
-    entries = Entries(starts, placed(rows, starts, items), placed(rows, starts, values), there.n)
+    entries = Entries(starts, place_column(rows, starts, items), place_column(rows, starts, values), there.n)
     entries.merge("first")
     entries.drop_nothing()
     return entries

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from folkmoot.application.settings import Data
-from folkmoot.data.columns import by_alias, find, given, listed
-from folkmoot.data.pairs import Columns
-from folkmoot.data.source import Matrix, Source, typed
+from folkmoot.data.columns import by_alias, find, list_words, require_column
+from folkmoot.data.pairs import PairColumns
+from folkmoot.data.source import DataSource, Matrix, cast_numbers
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Data
 
 
-def guess(source: Source | Matrix, about: Source | None, settings: Data) -> tuple[str, str]:
+def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data) -> tuple[str, str]:
     """The kind of a file, and why."""
     if isinstance(source, Matrix):
         if source.values is None:
@@ -43,18 +43,18 @@ def guess(source: Source | Matrix, about: Source | None, settings: Data) -> tupl
     if site and target:
         return "tables", f"it has {site} and {target}"
     if about is not None and numeric_in_both(source, about):
-        return "similarity", f"it shares numbers with {about.file}: {listed(numeric_in_both(source, about))}"
+        return "similarity", f"it shares numbers with {about.file}: {list_words(numeric_in_both(source, about))}"
     hint = "" if client is None else f" beside {client}"
     raise InputError(
-        f"{source.file}: its columns ({listed(source.columns)}) do not tell what it holds{hint}; "
+        f"{source.file}: its columns ({list_words(source.columns)}) do not tell what it holds{hint}; "
         "say which are which (--client, --item, --value, --target), or the --kind"
     )
 
 
-def _pair(source: Source, settings: Data) -> tuple[str | None, str | None, str | None]:
+def _pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, str | None]:
     """Client, item and value, as far as they can be found."""
     chosen = [
-        None if wanted is None else given(wanted, source.columns, source.file, role)
+        None if wanted is None else require_column(wanted, source.columns, source.file, role)
         for role, wanted in (("client", settings.client), ("item", settings.item), ("value", settings.value))
     ]
     others = {settings.weight, settings.latitude, settings.longitude}
@@ -68,7 +68,7 @@ def _pair(source: Source, settings: Data) -> tuple[str | None, str | None, str |
     return client, item, value
 
 
-def pair_columns(source: Source, settings: Data, *, valued: bool, weighted: bool) -> Columns:
+def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: bool) -> PairColumns:
     """The columns of a table of clients and items."""
     client, item, value = _pair(source, settings)
     if len(source.columns) == 1:
@@ -81,27 +81,27 @@ def pair_columns(source: Source, settings: Data, *, valued: bool, weighted: bool
         refuse(source, "value", "what an item is worth to a client", but=client)
     columns = [client, item, *([value] if valued and value else [])]
     if len(set(columns)) < len(columns):
-        raise InputError(f"{source.file}: client, item and value must be different columns, not {listed(columns)}")
+        raise InputError(f"{source.file}: client, item and value must be different columns, not {list_words(columns)}")
     weight = find(source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c])
-    return Columns(
+    return PairColumns(
         client, item, value if valued else None, weight if weighted or settings.weight else None, bool(settings.weight)
     )
 
 
-def position(source: Source, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
+def position(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
     """Latitude and longitude. `own`: a given column must be in this file (else by its name, if it is not)."""
     found: list[str | None] = []
     for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude)):
         if wanted is not None and (own or wanted in source.columns):
-            found.append(given(wanted, source.columns, source.file, role))
+            found.append(require_column(wanted, source.columns, source.file, role))
         else:
             found.append(by_alias(source.columns, role))
     return found[0], found[1]
 
 
-def numeric_in_both(source: Source, about: Source, but: Sequence[str | None] = ()) -> list[str]:
-    """Columns of numbers that both files have, ids left out."""
-    one, two = typed(source.sample()), typed(about.sample())
+def numeric_in_both(source: DataSource, about: DataSource, but: Sequence[str | None] = ()) -> list[str]:
+    """PairColumns of numbers that both files have, ids left out."""
+    one, two = cast_numbers(source.sample()), cast_numbers(about.sample())
     ids = {by_alias(source.columns, "client"), by_alias(about.columns, "key"), *but}
     return [
         c
@@ -110,11 +110,11 @@ def numeric_in_both(source: Source, about: Source, but: Sequence[str | None] = (
     ]
 
 
-def refuse(source: Source, role: str, what: str, but: str | None = None) -> NoReturn:
+def refuse(source: DataSource, role: str, what: str, but: str | None = None) -> NoReturn:
     """No column for a role."""
     beside = f" beside {but}" if but else ""
     header = "" if source.header else " (it has no header)"
     raise InputError(
         f"{role}: no column of {source.file}{header} is known to say {what}{beside}; its columns are "
-        f"{listed(source.columns)}; say which: --{role} COLUMN"
+        f"{list_words(source.columns)}; say which: --{role} COLUMN"
     )

@@ -4,16 +4,16 @@ import numpy as np
 import polars
 from scipy.spatial.distance import cdist
 
-from folkmoot.data.columns import find, given, listed
+from folkmoot.data.columns import find, list_words, require_column
 from folkmoot.data.entries import Entries
-from folkmoot.data.findings import Fault, Spread, places
+from folkmoot.data.findings import Fault, ValueSpread, places
 from folkmoot.data.items import own_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
 from folkmoot.data.places import MOST_PAIRS
 from folkmoot.data.roles import numeric_in_both
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import called
+from folkmoot.data.wording import call_many
 from folkmoot.data.worth import ratings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
@@ -30,7 +30,7 @@ def similarity(request: Request) -> Loaded:
     if about is None:
         raise InputError(f"items: {source.file} has what clients are like; a file with the items' numbers is needed")
     client = find(source.columns, "client", settings.client, source.file)
-    weight = None if not settings.weight else given(settings.weight, source.columns, source.file, "weight")
+    weight = None if not settings.weight else require_column(settings.weight, source.columns, source.file, "weight")
     columns = numeric_in_both(source, about, (client, weight, settings.items_id))
     if not columns:
         raise InputError(f"{source.file} and {about.file} have no column of numbers in common; name them alike")
@@ -53,17 +53,17 @@ def similarity(request: Request) -> Loaded:
         )
     alike = _gaussian if settings.similarity == "gaussian" else _cosine
     values, how = alike(rows.numbers, numbers[~lacking])
-    findings.note(f"Similarity of {listed(columns)}: {how}.")
+    findings.note(f"Similarity of {list_words(columns)}: {how}.")
     starts = len(items) * np.arange(len(rows.numbers) + 1)
     which = np.tile(np.arange(len(items), dtype=np.int32), len(rows.numbers))
     if findings.measuring:
-        findings.per_client, findings.values = Spread.of(np.diff(starts)), Spread.of(values)
+        findings.per_client, findings.values = ValueSpread.of(np.diff(starts)), ValueSpread.of(values)
     entries = Entries(starts, which, values, len(items))
     entries.drop_nothing()
     if not len(entries.items):
-        raise InputError(f"{source.file}: no item is like any row; check the columns {listed(columns)}")
+        raise InputError(f"{source.file}: no item is like any row; check the columns {list_words(columns)}")
     objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
-    clients = called(client, "clients")
+    clients = call_many(client, "clients")
     meaning = f"the {settings.similarity} similarity of the chosen item most alike, averaged over {clients}"
     return Loaded(request.kind, objective, items, (), meaning, clients, "items")
 

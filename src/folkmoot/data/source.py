@@ -10,7 +10,7 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.opening import reading
+from folkmoot.data.opening import explain_errors
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 
@@ -22,7 +22,7 @@ class NotWhole(Exception):
     """A column that began with whole numbers goes on with something else: read it as text."""
 
 
-class Source(ABC):
+class DataSource(ABC):
     """A table in a file."""
 
     file: str  # as people call it
@@ -60,26 +60,26 @@ class Source(ABC):
 
     def natural(self, columns: Sequence[str]) -> polars.DataFrame:
         """All rows of these columns, each as what it holds: numbers where all cells are."""
-        return typed(self.table(dict.fromkeys(columns, "text")))
+        return cast_numbers(self.table(dict.fromkeys(columns, "text")))
 
 
-class FrameFile(Source):
+class FrameFile(DataSource):
     """A binary table: Parquet, Arrow, or arrays of one length in an npz archive."""
 
     unit, first = "row", 1
 
     def __init__(self, path: Path, lazy: polars.LazyFrame) -> None:
         self.path, self.file, self.lazy = path, path.name, lazy
-        with self._speaking():
+        with self._explain_errors():
             self.schema = lazy.collect_schema()
             self.rows = int(lazy.select(polars.len()).collect().item())
         self.columns = tuple(self.schema.names())
 
-    def _speaking(self) -> "Speaking":
-        return Speaking(self.path)
+    def _explain_errors(self) -> "ErrorTranslator":
+        return ErrorTranslator(self.path)
 
     def sample(self) -> polars.DataFrame:
-        with self._speaking():
+        with self._explain_errors():
             return self.lazy.head(1000).collect()
 
     def whole(self, column: str) -> bool:
@@ -91,7 +91,7 @@ class FrameFile(Source):
             outside = (cells.is_finite() & ((cells != cells.round(0)) | (cells.abs() >= 2.0**53))).any()
         else:
             return kind.is_integer()
-        with self._speaking():
+        with self._explain_errors():
             return not self.lazy.select(outside).collect().item()
 
     def count(self) -> int:
@@ -104,14 +104,14 @@ class FrameFile(Source):
                 raise InputError(f"{self.file}: column {column} holds {kind}, not one {how} a row")
         chosen = self.lazy.select(*(_as(column, self.schema[column], how) for column, how in wanted.items()))
         for offset in range(0, self.rows, ROWS):  # slices, not one collect: memory stays that of a slice
-            with self._speaking():
+            with self._explain_errors():
                 frame = chosen.slice(offset, ROWS).collect()
             yield frame
 
     def natural(self, columns: Sequence[str]) -> polars.DataFrame:
         if not self.rows:
             raise InputError(f"{self.file}: has no rows")
-        with self._speaking():
+        with self._explain_errors():
             return self.lazy.select(columns).collect()
 
 
@@ -130,7 +130,7 @@ def _as(column: str, kind: polars.DataType, how: How) -> polars.Expr:
     return cells.cast(polars.String)
 
 
-def typed(frame: polars.DataFrame) -> polars.DataFrame:
+def cast_numbers(frame: polars.DataFrame) -> polars.DataFrame:
     """Columns of text in which every cell is a number as numbers; 007 is a name, and stays text."""
     changed = []
     for cells in frame.iter_columns():
@@ -147,12 +147,12 @@ def typed(frame: polars.DataFrame) -> polars.DataFrame:
     return frame.with_columns(changed)
 
 
-class Speaking:
+class ErrorTranslator:
     """What polars finds wrong with a file, in one sentence."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.inner = reading(path)
+        self.inner = explain_errors(path)
 
     def __enter__(self) -> None:
         self.inner.__enter__()

@@ -4,14 +4,14 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.columns import find, given, listed
-from folkmoot.data.findings import Fault, Findings, Spread, places, several
+from folkmoot.data.columns import find, list_words, require_column
+from folkmoot.data.findings import Fault, Findings, ValueSpread, places, several
 from folkmoot.data.items import matched_items
-from folkmoot.data.keys import numbered
+from folkmoot.data.keys import number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.roles import refuse
-from folkmoot.data.source import Matrix, typed
-from folkmoot.data.wording import called
+from folkmoot.data.source import Matrix, cast_numbers
+from folkmoot.data.wording import call_many
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
@@ -34,14 +34,14 @@ def tables(request: Request) -> Loaded:
     if site == target:
         raise InputError(f"{source.file}: {site} cannot be both the client and the target")
     findings.took(client=site, target=target)
-    frame = typed(_without_words_for_nothing(source.natural(source.columns)))
+    frame = cast_numbers(_blank_missing_words(source.natural(source.columns)))
     lines = np.arange(frame.height) + source.first
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
     findings.rows = frame.height
-    weight = given(settings.weight, source.columns, source.file, "weight") if settings.weight else None
+    weight = require_column(settings.weight, source.columns, source.file, "weight") if settings.weight else None
     features = _features(frame, [site, target, *([weight] if weight else [])], findings)
-    frame = _mended(frame, lines, site, target, features, request)
+    frame = _mend(frame, lines, site, target, features, request)
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
     if labels.min() == labels.max():
@@ -49,10 +49,10 @@ def tables(request: Request) -> Loaded:
     codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
     if pooled:
         findings.note(
-            f"{listed(pooled)} were cut into {bins} bins at quantiles of all sites' rows together; real parties must "
-            "agree on such edges beforehand."
+            f"{list_words(pooled)} were cut into {bins} bins at quantiles of all sites' rows together; "
+            "real parties must agree on such edges beforehand."
         )
-    owners, names = numbered(frame[site])
+    owners, names = number_cells(frame[site])
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=len(names))
     cuts = np.cumsum(sizes)[:-1]
@@ -66,14 +66,14 @@ def tables(request: Request) -> Loaded:
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
     if findings.measuring:
-        findings.per_client, findings.values = Spread.of(sizes), Spread.of(labels)
-    sites = called(site, "clients")
+        findings.per_client, findings.values = ValueSpread.of(sizes), ValueSpread.of(labels)
+    sites = call_many(site, "clients")
     by = weight or "their rows"
     meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
     return Loaded(request.kind, objective, items, (), meaning, sites, "features")
 
 
-def _without_words_for_nothing(frame: polars.DataFrame) -> polars.DataFrame:
+def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
     """Cells such as "?" are missing, and numbers that are none."""
     text, number = polars.col(polars.String), polars.selectors.float()
     bare = text.str.strip_chars()
@@ -88,14 +88,14 @@ def _features(frame: polars.DataFrame, others: list[str], findings: Findings) ->
     most = max(frame.height // 2, 2)
     names = [c for c in columns if frame[c].dtype == polars.String and frame[c].n_unique() > most]
     if names:
-        findings.note(f"{listed(names)}: different in most rows, and so left out as names.")
+        findings.note(f"{list_words(names)}: different in most rows, and so left out as names.")
     features = [column for column in columns if column not in (*names, *nested)]
     if not features:
-        raise InputError(f"items: there is no feature beside {listed(others[:2])}")
+        raise InputError(f"items: there is no feature beside {list_words(others[:2])}")
     return features
 
 
-def _mended(
+def _mend(
     frame: polars.DataFrame, lines: Ids, site: str, target: str, features: list[str], request: Request
 ) -> polars.DataFrame:
     """Rows without site or target cannot be used; missing features are a category, or as the settings say."""

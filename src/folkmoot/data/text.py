@@ -11,8 +11,8 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.dialect import Dialect, dialect_of
-from folkmoot.data.opening import opened, reading, suffixes
-from folkmoot.data.source import How, NotWhole, Source
+from folkmoot.data.opening import explain_errors, open_bytes, suffixes
+from folkmoot.data.source import DataSource, How, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 
@@ -24,7 +24,7 @@ WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is a name, not a number
 FINE, RAGGED, OPEN = range(3)
 
 
-class TextFile(Source):
+class TextFile(DataSource):
     """A file of lines with columns; the first row is on line `first`."""
 
     unit = "line"
@@ -32,7 +32,7 @@ class TextFile(Source):
     def __init__(self, path: Path) -> None:
         self.path, self.file = path, path.name
         self._latin = self._unicode = False  # letters beyond ASCII, as they were met
-        with reading(path), opened(path) as stream:
+        with explain_errors(path), open_bytes(path) as stream:
             start = stream.read(SAMPLE)
         if len(start) == SAMPLE:
             start = start[: start.rfind(b"\n") + 1] or start
@@ -60,13 +60,13 @@ class TextFile(Source):
     def _sample(self, text: str) -> polars.DataFrame:
         lines = text.split("\n", self.dialect.before)[-1]
         try:
-            rows = [row for row in self._parsed(lines) if len(row) == len(self.columns)][:1000]
+            rows = [row for row in self._parse(lines) if len(row) == len(self.columns)][:1000]
         except csv.Error as error:
             raise InputError(f"{self.file}: is no text in columns ({error})") from None
         schema = dict.fromkeys(self.columns, polars.String)
         return polars.DataFrame([[cell or None for cell in row] for row in rows], schema=schema, orient="row")
 
-    def _parsed(self, text: str) -> Iterator[list[str]]:
+    def _parse(self, text: str) -> Iterator[list[str]]:
         if self.dialect.separator == "::":
             return (line.split("::") for line in text.split("\n"))
         return csv.reader(io.StringIO(text), delimiter=self.dialect.separator)
@@ -80,7 +80,7 @@ class TextFile(Source):
 
     def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
         line = self.first
-        with reading(self.path), opened(self.path) as stream:
+        with explain_errors(self.path), open_bytes(self.path) as stream:
             for _ in range(self.dialect.before):
                 stream.readline()
             rest = b""

@@ -7,13 +7,13 @@ IRREGULAR = {"person": "people", "people": "people"}
 IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
 
 
-def called(column: str | None, otherwise: str) -> str:
+def call_many(column: str | None, otherwise: str) -> str:
     """What the things are called that a column names, many of them."""
-    one = called_one(column, "")
+    one = call_one(column, "")
     return plural(one) if one else otherwise
 
 
-def called_one(column: str | None, otherwise: str) -> str:
+def call_one(column: str | None, otherwise: str) -> str:
     """… and one of them."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+|\d+", column or "")
     words = [word.lower() for word in words]

@@ -6,10 +6,10 @@ from folkmoot.data.columns import by_alias
 from folkmoot.data.findings import several
 from folkmoot.data.items import Items, ground_set, own_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
-from folkmoot.data.pairs import Columns, Pairs, from_matrix, read_pairs
+from folkmoot.data.pairs import PairColumns, Pairs, from_matrix, read_pairs
 from folkmoot.data.roles import pair_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import called, called_one
+from folkmoot.data.wording import call_many, call_one
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Array
@@ -20,9 +20,9 @@ from folkmoot.objectives.sparse import RowOptions
 def ratings(request: Request) -> Loaded:
     """F(S): the value of the best chosen item, averaged over clients."""
     pairs, columns = _pairs(request, valued=True)
-    best = called_one(columns.item, "item") if columns else "item"
+    best = call_one(columns.item, "item") if columns else "item"
     value = columns.value if columns and columns.value else "value"
-    over = called(columns.client if columns else None, "clients")
+    over = call_many(columns.client if columns else None, "clients")
     if request.kind == "similarity":
         value = "similarity"
     meaning = f"the {value} of the best chosen {best}, averaged over {over}"
@@ -52,11 +52,11 @@ def memberships(request: Request) -> Loaded:
         pairs.entries.values = None
     _refuse_nothing(request, pairs, "belongs to a client" if settings.least is None else f"reaches {settings.least:g}")
     items = _items(request, pairs, columns)
-    clients = called(columns.client if columns else None, "clients")
-    one = called_one(columns.item if columns else None, "item")
+    clients = call_many(columns.client if columns else None, "clients")
+    one = call_one(columns.item if columns else None, "item")
     objective = Coverage(pairs.entries.matrix(), **_options(request, pairs, items, clients))
     meaning = f"the share of {clients} with at least one chosen {one} among theirs"
-    return _loaded(request, objective, items, columns, meaning)
+    return _make_loaded(request, objective, items, columns, meaning)
 
 
 def distances(request: Request) -> Loaded:
@@ -68,8 +68,8 @@ def distances(request: Request) -> Loaded:
     nearest = np.minimum.reduceat(entries.values, entries.starts[:-1][np.diff(entries.starts) > 0])
     reach = reach_or_suggestion(request, nearest, "in the unit of the file")
     np.subtract(1.0, np.divide(entries.values, reach, out=entries.values), out=entries.values)
-    best = called_one(columns.item if columns else None, "item")
-    over = called(columns.client if columns else None, "clients")
+    best = call_one(columns.item if columns else None, "item")
+    over = call_many(columns.client if columns else None, "clients")
     value = columns.value if columns else "distance"
     by = f", weighted by {columns.weight}" if columns and pairs.weights is not None else ""
     meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}{by}"
@@ -91,7 +91,7 @@ def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
     return suggestion
 
 
-def _pairs(request: Request, *, valued: bool, weighted: bool = False) -> tuple[Pairs, Columns | None]:
+def _pairs(request: Request, *, valued: bool, weighted: bool = False) -> tuple[Pairs, PairColumns | None]:
     settings, findings, source = request.settings, request.findings, request.source
     if isinstance(source, Matrix):
         pairs = from_matrix(source, settings, findings)
@@ -106,7 +106,7 @@ def _pairs(request: Request, *, valued: bool, weighted: bool = False) -> tuple[P
 def _facility(
     request: Request,
     pairs: Pairs,
-    columns: Columns | None,
+    columns: PairColumns | None,
     meaning: str,
     most: float | None,
     something: str = "is above 0",
@@ -114,9 +114,9 @@ def _facility(
     pairs.entries.drop_nothing()
     _refuse_nothing(request, pairs, something)
     items = _items(request, pairs, columns)
-    clients = called(columns.client if columns else None, "clients")
+    clients = call_many(columns.client if columns else None, "clients")
     objective = FacilityLocation(pairs.entries.matrix(), **_options(request, pairs, items, clients, most))
-    return _loaded(request, objective, items, columns, meaning)
+    return _make_loaded(request, objective, items, columns, meaning)
 
 
 def _refuse_nothing(request: Request, pairs: Pairs, something: str) -> None:
@@ -124,11 +124,11 @@ def _refuse_nothing(request: Request, pairs: Pairs, something: str) -> None:
         raise InputError(f"{request.source.file}: no value {something}, so no choice is better than another")
 
 
-def _items(request: Request, pairs: Pairs, columns: Columns | None) -> Items:
+def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items:
     if pairs.items is not None:
         column = columns.item if columns else None
         items, where = ground_set(pairs.items.texts(), request.about, column, request.settings, request.findings)
-        pairs.entries.moved(where, len(items))
+        pairs.entries.renumber_items(where, len(items))
         return items
     ids = [str(at) for at in range(1, pairs.entries.n_items + 1)]
     if request.about is not None:  # a matrix knows its items by their places: so must the file
@@ -153,8 +153,8 @@ def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: f
     return {**options, "item_names": items.names, "client_names": names}
 
 
-def _loaded(
-    request: Request, objective: FacilityLocation, items: Items, columns: Columns | None, meaning: str
+def _make_loaded(
+    request: Request, objective: FacilityLocation, items: Items, columns: PairColumns | None, meaning: str
 ) -> Loaded:
     client, item = (None, None) if columns is None else (columns.client, columns.item)
-    return Loaded(request.kind, objective, items, (), meaning, called(client, "clients"), called(item, "items"))
+    return Loaded(request.kind, objective, items, (), meaning, call_many(client, "clients"), call_many(item, "items"))

@@ -37,7 +37,7 @@ def homes(towns: polars.DataFrame, people: int, seed: int) -> Array:
     return np.round(middle + away, DECIMALS)
 
 
-def written(folder: Path, people: int, seed: int) -> tuple[Path, Path]:
+def write_files(folder: Path, people: int, seed: int) -> tuple[Path, Path]:
     """The people and the places as files that `folkmoot run` takes."""
     towns = places()
     at_home = homes(towns, people, seed)

@@ -14,7 +14,7 @@ from folkmoot.secagg import Policy
 FEW = 24  # clients
 
 
-def rehearsed(objective: Objective, seed: int, policy: Policy) -> Seen | None:
+def rehearse(objective: Objective, seed: int, policy: Policy) -> Seen | None:
     """One round of the whole protocol with a few of the clients, for a run whose sums were made without masks.
 
     None where there are too few for it, or nobody has anything to say.
@@ -22,7 +22,7 @@ def rehearsed(objective: Objective, seed: int, policy: Policy) -> Seen | None:
     count = min(FEW, objective.n_clients)
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))
     few = objective[ids]
-    single = float(few._largest_shares(np.ones(few.n_items)).max())
+    single = float(few.find_largest_shares(np.ones(few.n_items)).max())
     if count < policy.enough(count) or single <= 0:
         return None
     witness = Witness()

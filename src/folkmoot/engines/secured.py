@@ -75,10 +75,10 @@ class SecureRounds:
         self.written_out = False
 
         def answers(client: int) -> Answer:
-            return lambda asked: _written_out(rows, place[client], asked.length)
+            return lambda asked: _write_out(rows, place[client], asked.length)
 
         gone = there.vanishes(self.seed, ask.number)
-        watch = None if self.witness is None else self.witness.watching(ask, announcement, speakers, rows)
+        watch = None if self.witness is None else self.witness.watch_round(ask, announcement, speakers, rows)
         if ask.number <= self.last:  # another run begins, with clients who have answered nothing yet
             self.states = {}
         self.last = ask.number
@@ -113,7 +113,7 @@ class SecureRounds:
         )
 
 
-def _written_out(rows: Rows, row: int, length: int) -> Ids:
+def _write_out(rows: Rows, row: int, length: int) -> Ids:
     vector = np.zeros(length, dtype=np.int64)
     span = slice(rows.indptr[row], rows.indptr[row + 1])
     vector[rows.indices[span]] = rows.data[span]

@@ -69,7 +69,7 @@ class Simulation:
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
         if policy is None:
-            policy = Policy(dropout=borne(self.dropout + self.late, self.objective.n_clients))
+            policy = Policy(dropout=bound_dropout(self.dropout + self.late, self.objective.n_clients))
         if not isinstance(policy, Policy):
             raise InputError(f"policy: needs a Policy, got {policy!r}")
         self.rounds = SecureRounds(self.seed, policy, witness)
@@ -107,7 +107,7 @@ class Simulation:
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
-                return Sum(nothing, 0, 0, cohort.weight, present=cohort.marked(ids))
+                return Sum(nothing, 0, 0, cohort.weight, present=cohort.mark_present(ids))
             clients = self._clients(ids)
         if self.secure == "real":
             return self._by_protocol(ask, clients, ids, times, gone)
@@ -117,7 +117,7 @@ class Simulation:
             total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
         heard = ids if speaking is None else ids[speaking]
-        return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.marked(heard))
+        return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.mark_present(heard))
 
     def _by_protocol(self, ask: Ask, clients: Objective, ids: Ids, times: Ids, gone: Ids) -> Sum:
         """The sum of everybody's row, by secure aggregation. Volunteers, and those who speak for others, are only known
@@ -144,7 +144,7 @@ class Simulation:
             return replace(lost, spent=True)
         counted = times[summed] if speaking is None else times
         least = query.lowest * int(counted.sum())
-        present = ask.cohort.marked(speakers[summed])
+        present = ask.cohort.mark_present(speakers[summed])
         return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight, present=present)
 
     def _clients(self, ids: Ids) -> Objective:
@@ -153,7 +153,7 @@ class Simulation:
         return self.objective if everyone else self.objective[ids]
 
 
-def borne(dropout: float, clients: int) -> float:
+def bound_dropout(dropout: float, clients: int) -> float:
     """The dropouts that terms should bear, where so many are expected: where all are asked there are no others to ask
     if a round is lost, so a few clients allow for chance as far as any terms do.
     """

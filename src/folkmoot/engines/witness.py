@@ -38,7 +38,7 @@ class Witness:
         self.found: Seen | None = None
         self._half: tuple[int, Ids, Ids] | None = None
 
-    def watching(self, ask: Ask, announcement: Announcement, speakers: Ids, rows: Rows) -> Watch | None:
+    def watch_round(self, ask: Ask, announcement: Announcement, speakers: Ids, rows: Rows) -> Watch | None:
         """What to call with every message of a round; None where there is nothing to see in it."""
         self._half = None  # a round that was lost left nothing to be learned
         if self.found is not None or ask.label != ABOUT_ITEMS or announcement.room:

@@ -28,12 +28,12 @@ class Coding(NamedTuple):
     key: int  # of the coins
 
     @property
-    def scalars(self) -> "Coded":
+    def scalars(self) -> "CodingScalars":
         """As kernels take it."""
-        return Coded(float(self.unit), int(self.limit), bool(self.stochastic), np.uint64(self.key))
+        return CodingScalars(float(self.unit), int(self.limit), bool(self.stochastic), np.uint64(self.key))
 
 
-class Coded(NamedTuple):
+class CodingScalars(NamedTuple):
     unit: float
     limit: int
     stochastic: bool
@@ -50,11 +50,11 @@ def key_of(*parts: int) -> int:
     """One 64-bit key from several whole numbers, such as (seed, round)."""
     key = 0
     for part in parts:
-        key = _mixed(key ^ _mixed((part + MIX[0]) & MASK64))
+        key = mix_int(key ^ mix_int((part + MIX[0]) & MASK64))
     return key
 
 
-def _mixed(z: int) -> int:
+def mix_int(z: int) -> int:
     """The same as `mixed`, on Python's whole numbers."""
     z = (z + MIX[0]) & MASK64
     z = (z ^ z >> 30) * MIX[1] & MASK64
@@ -63,7 +63,7 @@ def _mixed(z: int) -> int:
 
 
 @kernel
-def mixed(z: np.uint64) -> np.uint64:
+def mix(z: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): every bit of z moves every bit of the result."""
     z = z + GOLDEN
     z = (z ^ (z >> S30)) * FIRST
@@ -72,18 +72,18 @@ def mixed(z: np.uint64) -> np.uint64:
 
 
 @kernel
-def hashed(key: np.uint64, client: int, item: int | np.uint64) -> np.uint64:
-    return mixed(mixed(key ^ np.uint64(client)) ^ np.uint64(item))
+def hash_triple(key: np.uint64, client: int, item: int | np.uint64) -> np.uint64:
+    return mix(mix(key ^ np.uint64(client)) ^ np.uint64(item))
 
 
 @kernel
 def coin(key: np.uint64, client: int, item: int) -> float:
     """A number in [0, 1), as good as random, that depends on nothing but its three names."""
-    return float(np.float64(hashed(key, client, item) >> S11) * 2.0**-53)
+    return float(np.float64(hash_triple(key, client, item) >> S11) * 2.0**-53)
 
 
 @kernel
-def coded(value: float, how: Coded, client: int, item: int) -> int:
+def encode_number(value: float, how: CodingScalars, client: int, item: int) -> int:
     """value in units, as a whole number from 0 to the limit."""
     scaled = value / how.unit
     if not scaled > 0.0:
@@ -104,19 +104,19 @@ def coins(key: np.uint64, ids: Ids, item: int) -> Array:
 
 
 @kernel
-def code_column(values: Array, how: Coded, ids: Ids, item: int) -> Ids:
+def code_column(values: Array, how: CodingScalars, ids: Ids, item: int) -> Ids:
     """One number a client."""
     out = np.empty(len(values), np.int64)
     for at in range(len(values)):
-        out[at] = coded(values[at], how, ids[at], item)
+        out[at] = encode_number(values[at], how, ids[at], item)
     return out
 
 
 @kernel
-def code_rows(start: NDArray[Any], items: NDArray[Any], values: Array, how: Coded, ids: Ids) -> Ids:
+def code_rows(start: NDArray[Any], items: NDArray[Any], values: Array, how: CodingScalars, ids: Ids) -> Ids:
     """The entries of sparse rows, a row a client."""
     out = np.empty(len(values), np.int64)
     for row in range(len(start) - 1):
         for at in range(start[row], start[row + 1]):
-            out[at] = coded(values[at], how, ids[row], items[at])
+            out[at] = encode_number(values[at], how, ids[row], items[at])
     return out

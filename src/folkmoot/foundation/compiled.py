@@ -21,7 +21,7 @@ class Kept(FunctionCache):
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def compile_kernel(function: Callable[..., Any]) -> Any:
     """A function that compiles itself for the types it is called with."""
     compiler: Any = numba.njit  # a wrapper for C, which nobody calls, is left out; the option is not in its types
     dispatcher = compiler(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)

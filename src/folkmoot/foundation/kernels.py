@@ -41,17 +41,19 @@ class Kernel:
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._compiled(*arguments)
+        return self._function(*arguments)
 
     @cached_property
-    def _compiled(self) -> Any:
-        from folkmoot.foundation.compiled import compiled  # brings numba, which takes long and is not always needed
+    def _function(self) -> Any:
+        from folkmoot.foundation.compiled import (
+            compile_kernel,  # brings numba, which takes long and is not always needed
+        )
 
-        return compiled(self.py_func)
+        return compile_kernel(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:  # how numba asks what a kernel that it meets within another one is
-        return self._compiled._numba_type_
+        return self._function._numba_type_
 
 
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -139,7 +141,7 @@ class Inside(local):
 _inside = Inside()
 
 
-def summed(
+def sum_blocks(
     work: Callable[[int, int, AnyArray], None], row_start: Ids, size: int, dtype: DTypeLike = np.float64
 ) -> AnyArray:
     """Add up what work(lo, hi, into) puts into a zeroed vector, block by block."""

@@ -36,7 +36,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name}: its parts are not all of one length") from None
 
 
-def frozen(array: AnyArray) -> AnyArray:
+def freeze(array: AnyArray) -> AnyArray:
     """The same array, read-only from here on."""
     array.setflags(write=False)
     return array

@@ -29,19 +29,19 @@ class Truncation(Matroid):
     def blocks(self) -> Blocks | None:
         return self.matroid.blocks if self.k >= self.matroid.rank else None
 
-    def _independent(self, members: Mask) -> bool:
-        return int(members.sum()) <= self.k and self.matroid._independent(members)
+    def is_independent(self, members: Mask) -> bool:
+        return int(members.sum()) <= self.k and self.matroid.is_independent(members)
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         if int(members.sum()) >= self.k:
             return np.zeros(self.n_items, dtype=bool)
-        return self.matroid._addable(members)
+        return self.matroid.find_addable(members)
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         """Greedy is greedy: the first k that it takes."""
         place = np.empty(self.n_items, dtype=np.int64)
         place[order] = np.arange(self.n_items)
-        base = self.matroid._first_base(order)
+        base = self.matroid.first_base(order)
         return np.sort(base[np.argsort(place[base])[: self.k]])
 
     def parameters(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Oracle(Matroid):
             raise InputError(f"independent: {independent!r} cannot be called")
         self.function = independent
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         return bool(self.function(frozenset(np.flatnonzero(members).tolist())))
 
     def __repr__(self) -> str:

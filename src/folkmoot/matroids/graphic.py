@@ -40,7 +40,7 @@ class Graphic(Matroid):
         graph = coo_array((np.ones(len(one)), (one, two)), shape=(self.n_vertices, self.n_vertices))
         return np.asarray(csgraph.connected_components(graph, directed=False)[1])
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         """Union-find: the edges of a small set are joined sooner than a graph of it is built."""
         parent: dict[int, int] = {}
         for one, two in self.ends[members].tolist():
@@ -53,11 +53,11 @@ class Graphic(Matroid):
             parent[one] = two
         return True
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         trees = self._trees(members)
         return np.asarray(trees[self.ends[:, 0]] != trees[self.ends[:, 1]])
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         """Kruskal: a minimum spanning forest with the place in the order for a weight."""
         from scipy.sparse import csgraph
 

@@ -40,14 +40,14 @@ class Laminar(Matroid):
         held = np.concatenate([np.empty(0, dtype=np.int64), *inside])
         self.holds = csr_array((ones, held, starts), shape=(len(sets), self.n_items))
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         return bool((self.holds @ members <= self.capacity).all())
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         full = self.holds @ members >= self.capacity
         return np.asarray(self.holds.T @ full == 0) & ~members
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         """Inner sets first: each keeps the earliest of what its own inner sets have left."""
         place = np.empty(self.n_items, dtype=np.int64)
         place[order] = np.arange(self.n_items)

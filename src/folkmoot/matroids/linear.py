@@ -44,14 +44,14 @@ class Linear(Matroid):
                 raise InputError("matrix: over a finite field it must hold whole numbers")
             self.columns = (given % self.field).astype(np.int64)
 
-    def _reduced(self, order: Ids) -> Ids:
+    def _reduce(self, order: Ids) -> Ids:
         """Greedy in this order: each column that lies outside the span of those taken before."""
         rest = self.columns[:, order]
         taken: list[int] = []
         known = np.zeros((len(rest), 0))  # an orthonormal base of the span (real numbers only)
         while len(taken) < len(rest) and (outside := self._nonzero(rest)).any():
             taken.append(int(outside.argmax()))  # the first in the order
-            rest, known = self._eliminated(rest, taken[-1], known)
+            rest, known = self._eliminate(rest, taken[-1], known)
         return order[taken]
 
     def _nonzero(self, columns: NDArray[Any]) -> Mask:
@@ -59,7 +59,7 @@ class Linear(Matroid):
             return np.asarray(np.linalg.norm(columns, axis=0) > TOLERANCE)
         return np.asarray(columns.any(axis=0))
 
-    def _eliminated(self, columns: NDArray[Any], at: int, known: Array) -> tuple[NDArray[Any], Array]:
+    def _eliminate(self, columns: NDArray[Any], at: int, known: Array) -> tuple[NDArray[Any], Array]:
         """Take a column's direction out of all columns."""
         if self.field is None:
             direction: Array = columns[:, at] / np.linalg.norm(columns[:, at])
@@ -73,16 +73,16 @@ class Linear(Matroid):
         scaled = columns[row] * pow(int(columns[row, at]), -1, self.field) % self.field
         return np.asarray((columns - np.outer(columns[:, at], scaled) % self.field) % self.field), known
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         chosen = np.flatnonzero(members)
         if len(chosen) > len(self.columns):
             return False
         if self.field is None:  # the diagonal of R: what is left of each column outside the earlier ones
             left = np.diag(np.linalg.qr(self.columns[:, chosen], mode="r"))
             return bool((np.abs(left) > TOLERANCE).all())
-        return len(self._reduced(chosen)) == len(chosen)
+        return len(self._reduce(chosen)) == len(chosen)
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         rest = self.columns
         if self.field is None:
             span = np.linalg.qr(self.columns[:, members])[0]
@@ -90,11 +90,11 @@ class Linear(Matroid):
                 rest = rest - span @ (span.T @ rest)
             return self._nonzero(rest) & ~members & (np.count_nonzero(members) < len(self.columns))
         for item in np.flatnonzero(members):
-            rest = self._eliminated(rest, int(item), np.empty((0, 0)))[0]
+            rest = self._eliminate(rest, int(item), np.empty((0, 0)))[0]
         return self._nonzero(rest)
 
-    def _first_base(self, order: Ids) -> Ids:
-        return np.sort(self._reduced(order))
+    def first_base(self, order: Ids) -> Ids:
+        return np.sort(self._reduce(order))
 
     def parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix, "field": self.field}

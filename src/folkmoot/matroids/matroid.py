@@ -47,29 +47,29 @@ class Matroid(ABC):
     n_items: int
 
     @abstractmethod
-    def _independent(self, members: Mask) -> bool: ...
+    def is_independent(self, members: Mask) -> bool: ...
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         """Items e outside an independent S with S + e independent."""
         grown, addable = members.copy(), np.zeros(self.n_items, dtype=bool)
         for item in np.flatnonzero(~members):
             grown[item] = True
-            addable[item] = self._independent(grown)
+            addable[item] = self.is_independent(grown)
             grown[item] = False
         return addable
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         """The base that greedy builds when it meets the items in this order."""
         members = np.zeros(self.n_items, dtype=bool)
         for item in order:
             members[item] = True
-            members[item] = self._independent(members)
+            members[item] = self.is_independent(members)
         return np.flatnonzero(members)
 
     @cached_property
     def rank(self) -> int:
         """The size of every base."""
-        return len(self._first_base(np.arange(self.n_items)))
+        return len(self.first_base(np.arange(self.n_items)))
 
     @property
     def blocks(self) -> Blocks | None:
@@ -82,20 +82,20 @@ class Matroid(ABC):
 
     def independent(self, members: ItemSet) -> bool:
         """Whether the set is allowed."""
-        return self._independent(as_members(self.n_items, members))
+        return self.is_independent(as_members(self.n_items, members))
 
     def addable(self, members: ItemSet) -> Mask:
         """The items that can still join an allowed set."""
         mask = as_members(self.n_items, members)
-        if not self._independent(mask):
+        if not self.is_independent(mask):
             raise InputError(f"members: {np.flatnonzero(mask).tolist()} is not an independent set")
-        return self._addable(mask)
+        return self.find_addable(mask)
 
     def best_base(self, weights: ArrayLike) -> Ids:
         """The base of the largest total weight, as sorted ids; among equal weights the lower id comes first."""
-        return self._first_base(np.argsort(-self._checked(weights), kind="stable"))
+        return self.first_base(np.argsort(-self.check_weights(weights), kind="stable"))
 
-    def _checked(self, weights: ArrayLike) -> Array:
+    def check_weights(self, weights: ArrayLike) -> Array:
         given = as_array(weights, "weights")
         if given.dtype.kind not in "biuf" or given.shape != (self.n_items,):
             raise InputError(f"weights: needs one number an item ({self.n_items}), got shape {given.shape}")
@@ -110,12 +110,12 @@ class Matroid(ABC):
         A matroid holds the empty set, all subsets of a set it holds, and lets a smaller independent set
         always take an item from a larger one. `certificate` names the sets that break one of these.
         """
-        if not self._independent(np.zeros(self.n_items, dtype=bool)):
+        if not self.is_independent(np.zeros(self.n_items, dtype=bool)):
             return Validity(False, "the empty set is not independent", True)
         if self.n_items <= SMALL:
             sizes = range(self.n_items + 1)
             sets = [indicator(self.n_items, list(c)) for k in sizes for c in combinations(range(self.n_items), k)]
-            allowed = [members for members in sets if self._independent(members)]
+            allowed = [members for members in sets if self.is_independent(members)]
             pairs = ((small, large) for small in allowed for large in allowed)
             broken = self._broken_subset(allowed) or self._broken_exchange(pairs) or self._broken_base(seed)
             return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
@@ -133,23 +133,23 @@ class Matroid(ABC):
         """A random set if it is independent as it stands; else what greedy keeps of it."""
         drawn = rng.permutation(self.n_items)[: rng.integers(1, self.n_items + 1)]
         members = indicator(self.n_items, drawn)
-        if self._independent(members):
+        if self.is_independent(members):
             return members
         members[:] = False
         for item in drawn:
             members[item] = True
-            members[item] = self._independent(members)
+            members[item] = self.is_independent(members)
         return members
 
     def _broken_base(self, seed: int) -> str:
         """Whether the fast ways say the same as `independent`."""
         rng = np.random.default_rng(seed)
         for _ in range(20):
-            base = indicator(self.n_items, self._first_base(rng.permutation(self.n_items)))
-            if not self._independent(base):
-                return f"best_base finds {_shown(base)}, which is not independent"
-            if base.sum() != self.rank or self._addable(base).any():
-                return f"best_base finds {_shown(base)}, which is no base"
+            base = indicator(self.n_items, self.first_base(rng.permutation(self.n_items)))
+            if not self.is_independent(base):
+                return f"best_base finds {_show(base)}, which is not independent"
+            if base.sum() != self.rank or self.find_addable(base).any():
+                return f"best_base finds {_show(base)}, which is no base"
         return ""
 
     def _broken_subset(self, allowed: list[Mask]) -> str:
@@ -157,8 +157,8 @@ class Matroid(ABC):
             for item in np.flatnonzero(members):
                 fewer = members.copy()
                 fewer[item] = False
-                if not self._independent(fewer):
-                    return f"{_shown(members)} is independent, its subset {_shown(fewer)} is not"
+                if not self.is_independent(fewer):
+                    return f"{_show(members)} is independent, its subset {_show(fewer)} is not"
         return ""
 
     def _broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
@@ -167,10 +167,10 @@ class Matroid(ABC):
                 for item in np.flatnonzero(large & ~small):
                     grown = small.copy()
                     grown[item] = True
-                    if self._independent(grown):
+                    if self.is_independent(grown):
                         break
                 else:
-                    return f"no item of {_shown(large)} can join the smaller {_shown(small)}"
+                    return f"no item of {_show(large)} can join the smaller {_show(small)}"
         return ""
 
 
@@ -180,5 +180,5 @@ def as_matroid(given: Any, kinds: str = "a matroid such as Uniform(n, k)") -> Ma
     return given
 
 
-def _shown(members: Mask) -> str:
+def _show(members: Mask) -> str:
     return "{" + ", ".join(str(item) for item in np.flatnonzero(members)) + "}"

@@ -30,14 +30,14 @@ class Counting(Matroid):
     def _counts(self, members: Mask) -> Ids:
         return np.bincount(self._blocks.group[members], minlength=len(self._blocks.capacity))
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         return bool((self._counts(members) <= self._blocks.capacity).all())
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         room = self._counts(members) < self._blocks.capacity
         return room[self._blocks.group] & ~members
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         group = self._blocks.group[order]
         by_group = np.argsort(group, kind="stable")  # keeps the order within a group
         group = group[by_group]
@@ -69,14 +69,14 @@ class Uniform(Counting):
             raise InputError(f"k: {k} items cannot be chosen from {n_items}; give k between 1 and {n_items}")
         self._blocks = Blocks(np.zeros(self.n_items, dtype=np.int64), np.array([self.k]))
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         return ~members if np.count_nonzero(members) < self.k else np.zeros(self.n_items, dtype=bool)
 
-    def _first_base(self, order: Ids) -> Ids:
+    def first_base(self, order: Ids) -> Ids:
         return np.sort(order[: self.k])
 
     def best_base(self, weights: ArrayLike) -> Ids:
-        given = self._checked(weights)
+        given = self.check_weights(weights)
         if self.k == self.n_items:
             return np.arange(self.n_items)
         least = np.partition(given, self.n_items - self.k)[self.n_items - self.k]  # the k-th largest

@@ -26,7 +26,7 @@ class Transversal(Matroid):
             for item in items:
                 self.sets_of[item].append(at)
 
-    def _matching(self, order: Ids) -> tuple[Ids, list[int]]:
+    def _match(self, order: Ids) -> tuple[Ids, list[int]]:
         """Match items in this order as far as they go: who was matched, and the item of each set.
 
         Sets that a failed search reached can never come free again, so they are left out from then on.
@@ -60,13 +60,13 @@ class Transversal(Matroid):
                 free = held
         return np.array(sorted(matched), dtype=np.int64), item_of
 
-    def _independent(self, members: Mask) -> bool:
+    def is_independent(self, members: Mask) -> bool:
         items = np.flatnonzero(members)
-        return len(items) <= self.n_sets and len(self._matching(items)[0]) == len(items)
+        return len(items) <= self.n_sets and len(self._match(items)[0]) == len(items)
 
-    def _addable(self, members: Mask) -> Mask:
+    def find_addable(self, members: Mask) -> Mask:
         """Items from whose sets an alternating path leads to a free set: search back from the free sets."""
-        item_of = self._matching(np.flatnonzero(members))[1]
+        item_of = self._match(np.flatnonzero(members))[1]
         leads = [held < 0 for held in item_of]
         grew = True
         while grew:  # a set leads on when the item that holds it also fits a set that leads on
@@ -77,8 +77,8 @@ class Transversal(Matroid):
         can = [any(leads[s] for s in sets) for sets in self.sets_of]
         return np.array(can, dtype=bool) & ~members
 
-    def _first_base(self, order: Ids) -> Ids:
-        return self._matching(order)[0]
+    def first_base(self, order: Ids) -> Ids:
+        return self._match(order)[0]
 
     def parameters(self) -> dict[str, Any]:
         sets: list[list[int]] = [[] for _ in range(self.n_sets)]

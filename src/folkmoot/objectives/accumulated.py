@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.kernels import kernel, sum_blocks
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import PLACE, ROW
-from folkmoot.objectives.sparse import Scored, SparseRows, fixed
+from folkmoot.objectives.sparse import ScoredRows, SparseRows, to_fixed_point
 
 MISSES, SQRT, LOG1P, CAP = range(4)
 
 
-class Accumulated(SparseRows):
+class AccumulatedRows(SparseRows):
     """A sparse family described by how its state grows (`_kind`) and a number (`_cap`)."""
 
-    layout: Scored
+    layout: ScoredRows
     _kind: int
     _cap: float = 0.0
 
-    def _arranged(self, rows: Rows) -> Scored:
-        return Scored.of(rows)
+    def _arrange(self, rows: Rows) -> ScoredRows:
+        return ScoredRows.of(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
         out = np.empty((hi - lo, count))
@@ -60,7 +60,7 @@ class Accumulated(SparseRows):
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
         state, nowhere = np.empty(len(weight)), np.empty(0)
-        sums: Ids = summed(
+        sums: Ids = sum_blocks(
             lambda lo, hi, into: survey(
                 self.layout, self._kind, self._cap, members, weight, scale, lo, hi, state, nowhere, into
             ),
@@ -75,7 +75,7 @@ class Accumulated(SparseRows):
 
 
 @kernel
-def moved(kind: int, state: float, score: float) -> float:
+def move(kind: int, state: float, score: float) -> float:
     """The state after an item of this score."""
     return state * (1.0 - score) if kind == MISSES else state + score
 
@@ -105,7 +105,7 @@ def gain_of(kind: int, cap: float, state: float, score: float) -> float:
 
 @kernel
 def values_of_sets(
-    rows: Scored,
+    rows: ScoredRows,
     kind: int,
     cap: float,
     words: NDArray[np.uint64],
@@ -123,14 +123,14 @@ def values_of_sets(
             if word != 0:
                 for s in range(count):
                     if (word >> np.uint64(s)) & np.uint64(1):
-                        out[row - lo, s] = moved(kind, out[row - lo, s], rows.scores[at])
+                        out[row - lo, s] = move(kind, out[row - lo, s], rows.scores[at])
         for s in range(count):
             out[row - lo, s] = value_of(kind, cap, out[row - lo, s])
 
 
 @kernel
 def survey(
-    rows: Scored,
+    rows: ScoredRows,
     kind: int,
     cap: float,
     members: Mask,
@@ -149,19 +149,19 @@ def survey(
         now = 1.0 if kind == MISSES else 0.0
         for at in range(rows.row_start[row], rows.row_start[row + 1]):
             if members[rows.items[at]]:
-                now = moved(kind, now, rows.scores[at])
+                now = move(kind, now, rows.scores[at])
         state[row] = now
         for at in range(rows.row_start[row], rows.row_start[row + 1]):
             gain = gain_of(kind, cap, now, rows.scores[at])
             if len(gains) == 0:
-                sums[rows.items[at]] += fixed(weight[row] * gain, scale)
+                sums[rows.items[at]] += to_fixed_point(weight[row] * gain, scale)
             elif not members[rows.items[at]]:
                 gains[at] = gain
 
 
 @kernel
 def grow_walk(
-    rows: Scored,
+    rows: ScoredRows,
     kind: int,
     cap: float,
     entries: Ids,
@@ -175,10 +175,10 @@ def grow_walk(
         row, place = entries[k] >> ROW, entries[k] & PLACE
         first, last = rows.row_start[row], rows.row_start[row + 1]
         before = state[row]
-        after = moved(kind, before, rows.scores[first + place])
+        after = move(kind, before, rows.scores[first + place])
         state[row] = after
         for at in range(first, last):
             score = rows.scores[at]
-            sums[rows.items[at]] += fixed(weight[row] * gain_of(kind, cap, after, score), scale) - fixed(
-                weight[row] * gain_of(kind, cap, before, score), scale
-            )
+            sums[rows.items[at]] += to_fixed_point(
+                weight[row] * gain_of(kind, cap, after, score), scale
+            ) - to_fixed_point(weight[row] * gain_of(kind, cap, before, score), scale)

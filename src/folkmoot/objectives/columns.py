@@ -20,7 +20,7 @@ STRETCH = 4096
 ROW, PLACE = 32, (1 << 32) - 1  # an entry is told by its row, shifted so far, and its place in it, in these bits
 
 
-class Entries:
+class ItemEntries:
     """All entries of the rows, in blocks, and how often each item stands in each block.
 
     `reach` says where the entries of each row end that are looked at; None: where the row does.
@@ -66,10 +66,10 @@ class Entries:
         return begins[np.append(0, apart + 1)[: len(begins)]], ends[np.append(apart, len(ends) - 1)[: len(ends)]]
 
 
-class Columns:
+class ItemColumns:
     """The rows of each item, and its places in them, found when a walk first needs them."""
 
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, entries: ItemEntries) -> None:
         self.entries = entries
         self.found: list[Ids] = []
         self.where = np.full(entries.n_items, -1)  # in which of `found`, from where, to where

@@ -4,11 +4,11 @@ from typing import Any, Unpack
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
-from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT, Accumulated
+from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT, AccumulatedRows
 from folkmoot.objectives.sparse import RowOptions
 
 
-class ConcaveOverModular(Accumulated):
+class ConcaveOverModular(AccumulatedRows):
     """f_i(S) = φ(Σ_{e∈S} s_ie): monotone and submodular for φ concave and rising from φ(0) = 0.
 
     `scores` is rows × items, none negative. `concave` is "sqrt", "log1p", or a number c for min(·, c).

@@ -11,7 +11,7 @@ from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import ROW
 from folkmoot.objectives.facility import FacilityLocation
 from folkmoot.objectives.runs import Runs, item_type
-from folkmoot.objectives.sparse import RowOptions, fixed
+from folkmoot.objectives.sparse import RowOptions, to_fixed_point
 
 
 class Coverage(FacilityLocation):
@@ -26,7 +26,7 @@ class Coverage(FacilityLocation):
     def __init__(self, membership: Any, **options: Unpack[RowOptions]) -> None:
         super().__init__(membership, **options)
 
-    def _arranged(self, rows: Rows) -> Runs:
+    def _arrange(self, rows: Rows) -> Runs:
         starts = rows.indptr.astype(np.int64)
         counts = np.diff(starts)
         some = counts > 0
@@ -47,7 +47,7 @@ class Coverage(FacilityLocation):
         if members.any() or (weight != weight[0]).any():
             return super()._start(members, weight, scale)
         better = np.diff(self.layout.row_runs).astype(np.int32)
-        return better, self._entries.counts.sum(axis=0) * fixed(weight[0], scale)
+        return better, self._entries.counts.sum(axis=0) * to_fixed_point(weight[0], scale)
 
     def _reach(self, state: Any) -> Ids | None:
         """The rows that nobody serves yet."""
@@ -86,7 +86,7 @@ def cover(
         row = served[k]
         better[row] = 0
         start[k], end[k] = row_start[row], row_start[row + 1]
-        term[k] = fixed(weight[row], scale)
+        term[k] = to_fixed_point(weight[row], scale)
     for k in range(count):
         touched += items[start[k]] + items[end[k] - 1]
     for k in range(count):

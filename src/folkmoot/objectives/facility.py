@@ -10,8 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coding import Coded, Coding, coded
-from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.coding import Coding, CodingScalars, encode_number
+from folkmoot.foundation.kernels import kernel, sum_blocks
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
@@ -22,7 +22,7 @@ from folkmoot.objectives.facility_gradient import (
     sampled_gradient,
 )
 from folkmoot.objectives.runs import Runs, sorted_runs
-from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, fixed, words_of
+from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, to_fixed_point, words_of
 
 
 class FacilityLocation(SparseRows):
@@ -39,7 +39,7 @@ class FacilityLocation(SparseRows):
     def __init__(self, benefits: Any, **options: Unpack[RowOptions]) -> None:
         super().__init__(benefits, **options)
 
-    def _arranged(self, rows: Rows) -> Runs:
+    def _arrange(self, rows: Rows) -> Runs:
         return sorted_runs(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
@@ -62,7 +62,7 @@ class FacilityLocation(SparseRows):
         out[some] = self.layout.run_value[runs[:-1][some]]
         return out
 
-    def _ceilings(self) -> Array:
+    def find_ceilings(self) -> Array:
         return self._by_client(self._largest_terms)
 
     @property
@@ -72,7 +72,7 @@ class FacilityLocation(SparseRows):
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
         better = np.zeros(len(weight), dtype=np.int32)
         inside, nowhere = members if members.any() else members[:0], np.empty(0)
-        sums: Ids = summed(
+        sums: Ids = sum_blocks(
             lambda lo, hi, into: survey(self.layout, inside, weight, scale, lo, hi, better, nowhere, into),
             self.layout.row_start,
             self.n_items,
@@ -91,21 +91,21 @@ class FacilityLocation(SparseRows):
         reach[some] += self.layout.run_end[first[some] + state[some] - 1]
         return reach
 
-    def _extension(self, x: Array) -> Array:
-        return self._gradients_and_values(x)[1]
+    def extension_at(self, x: Array) -> Array:
+        return self.gradients_and_values_at(x)[1]
 
-    def _gradients(self, x: Array) -> Rows:
-        return self._gradients_and_values(x)[0]
+    def gradients_at(self, x: Array) -> Rows:
+        return self.gradients_and_values_at(x)[0]
 
-    def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
+    def gradients_and_values_at(self, x: Array) -> tuple[Rows, Array]:
         out, expected = self._room()
         rows = len(expected)
         gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
         return self._entries_by_client(out), self._by_client(expected)
 
-    def _mean_gradient(self, x: Array) -> Array:
+    def mean_gradient_at(self, x: Array) -> Array:
         layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss(x), np.empty(0)
-        total: Array = summed(
+        total: Array = sum_blocks(
             lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *room_for(layout, lo, hi), nowhere, into),
             layout.row_start,
             self.n_items,
@@ -113,7 +113,7 @@ class FacilityLocation(SparseRows):
         mean: Array = total / (miss * self.client_weights.sum())
         return mean
 
-    def _gradients_each(self, points: Rows) -> Rows:
+    def gradients_at_each(self, points: Rows) -> Rows:
         out, expected = self._room()
         where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
         room = room_for(self.layout, 0, len(expected))
@@ -121,30 +121,30 @@ class FacilityLocation(SparseRows):
         gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
         return self._entries_by_client(out)
 
-    def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+    def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
         out, _ = self._room()
         where = points.indptr, points.indices, points.data
         sampled_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
         return self._entries_by_client(out)
 
-    def _add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
+    def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         if self.client_rows is not None:
-            return super()._add_coded_values(sets, how, times)
+            return super().add_coded_values(sets, how, times)
         out = np.zeros(len(sets), dtype=np.int64)
         for at, (word, count) in enumerate(words_of(sets)):
             into = out[SETS_A_WORD * at : SETS_A_WORD * at + count]
             add_coded_values(self.layout, self.row_weight, word, np.uint64(2**count - 1), how.scalars, times, into)
         return out
 
-    def _add_coded_gradient(
+    def add_coded_gradient(
         self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
     ) -> Array:
         if self.client_rows is not None:
-            return super()._add_coded_gradient(x, slot, how, ids, times, into)
+            return super().add_coded_gradient(x, slot, how, ids, times, into)
         nobody = np.empty(0, dtype=np.int64)
         expected, miss = np.empty(self.n_clients), self._miss(x)
         touched = (miss != 1.0).astype(np.uint8)
-        by_item: Ids = summed(
+        by_item: Ids = sum_blocks(
             lambda lo, hi, part: add_coded_gradient(
                 self.layout,
                 self.row_weight,
@@ -207,7 +207,7 @@ def add_coded_values(
     row_weight: Array,
     words: NDArray[np.uint64],
     everything: np.uint64,
-    how: Coded,
+    how: CodingScalars,
     times: Ids,
     into: Ids,
 ) -> None:
@@ -224,7 +224,7 @@ def add_coded_values(
             found &= missing
             if found != 0:
                 missing &= ~found
-                number = coded(rows.run_value[run] * row_weight[row], how, 0, 0) * times[row]
+                number = encode_number(rows.run_value[run] * row_weight[row], how, 0, 0) * times[row]
                 for s in range(len(into)):
                     into[s] += number * np.int64((found >> np.uint64(s)) & np.uint64(1))
                 if missing == 0:
@@ -269,7 +269,7 @@ def survey(
                     gains[entry] = gain
                     entry += 1
             else:
-                term = fixed(weight[row] * gain, scale)
+                term = to_fixed_point(weight[row] * gain, scale)
                 while entry < end:
                     sums[rows.items[entry]] += term
                     entry += 1
@@ -309,9 +309,9 @@ def grow_walk(
         better[row] = run - first
         entry = start
         for other in range(first, last):
-            lost = fixed(weight[row] * (rows.run_value[other] - best), scale)
+            lost = to_fixed_point(weight[row] * (rows.run_value[other] - best), scale)
             if other < run:
-                lost -= fixed(weight[row] * (rows.run_value[other] - rows.run_value[run]), scale)
+                lost -= to_fixed_point(weight[row] * (rows.run_value[other] - rows.run_value[run]), scale)
             end = start + rows.run_end[other]
             while entry < end:
                 sums[rows.items[entry]] -= lost

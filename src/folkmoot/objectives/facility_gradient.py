@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coding import S11, Coded, coded, coin, mixed
+from folkmoot.foundation.coding import S11, CodingScalars, coin, encode_number, mix
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.runs import Runs
@@ -132,7 +132,7 @@ def add_coded_gradient(
     hi: int,
     miss: Array,
     touched: NDArray[np.uint8],
-    how: Coded,
+    how: CodingScalars,
     ids: Ids,
     times: Ids,
     none: Array,
@@ -154,7 +154,7 @@ def add_coded_gradient(
         expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]
         client = ids[row] if len(ids) else row
         count = times[row] if len(times) else 1
-        half = mixed(how.key ^ np.uint64(client))
+        half = mix(how.key ^ np.uint64(client))
         at = np.uint64(rows.row_start[row])
         row_start = at
         for run in range(runs):
@@ -162,21 +162,23 @@ def add_coded_gradient(
             whole = terms[run] * row_weight[row]
             scaled = whole / how.unit
             tossed = how.stochastic and 0.0 < scaled < how.limit
-            below = int(np.floor(scaled)) if tossed else coded(whole, how, client, 0)
+            below = int(np.floor(scaled)) if tossed else encode_number(whole, how, client, 0)
             edge = np.uint64(np.ceil((scaled - below) * 2.0**53)) if tossed else ZERO  # coins under the fraction
             if none[run] != 1.0:  # x touches this run
                 while at < end:
                     item = items[at]
                     at += ONE
                     if touched[item]:
-                        into[item] += coded(terms[run] / miss[item] * row_weight[row], how, client, item) * count
+                        into[item] += (
+                            encode_number(terms[run] / miss[item] * row_weight[row], how, client, item) * count
+                        )
                     else:
-                        up = tossed and (mixed(half ^ np.uint64(item)) >> S11) < edge
+                        up = tossed and (mix(half ^ np.uint64(item)) >> S11) < edge
                         into[item] += (below + int(up)) * count
             elif tossed:
                 while at < end:
                     item = items[at]
-                    into[item] += (below + int((mixed(half ^ np.uint64(item)) >> S11) < edge)) * count
+                    into[item] += (below + int((mix(half ^ np.uint64(item)) >> S11) < edge)) * count
                     at += ONE
             else:
                 below *= count

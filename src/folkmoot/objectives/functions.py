@@ -41,7 +41,7 @@ class Functions(Objective):
     def _keep(self, clients: Ids) -> None:
         self.callables = tuple(self.callables[client] for client in clients)
 
-    def _values(self, sets: Mask) -> Array:
+    def values_at(self, sets: Mask) -> Array:
         asked = [frozenset(np.flatnonzero(members).tolist()) for members in sets]
         return np.array([[self._value(client, items) for items in asked] for client in range(self.n_clients)])
 
@@ -58,9 +58,9 @@ class Functions(Objective):
             )
         return value
 
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         outside = np.flatnonzero(~members)
-        values = self._values(with_each(members, outside))
+        values = self.values_at(with_each(members, outside))
         out = np.zeros((self.n_clients, self.n_items))
         out[:, outside] = values[:, :-1] - values[:, -1:]
         return csr_array(out)

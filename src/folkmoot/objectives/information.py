@@ -75,7 +75,7 @@ class Information(Objective):
         self.arity, self.offset = self.arity[clients], self.offset[clients]
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
 
-    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+    def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         """Items leave a set by chance until no client has too many joint states."""
         wide = sets @ self._widest > log2(MOST_STATES)
         if not wide.any():
@@ -86,7 +86,7 @@ class Information(Objective):
             sets[at, members[np.cumsum(self._widest[members]) > log2(MOST_STATES)]] = False
         return sets
 
-    def _ceilings(self) -> Array:
+    def find_ceilings(self) -> Array:
         """H(Y): nothing tells more about the label than the label itself."""
         return np.array([-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))])
 
@@ -94,20 +94,20 @@ class Information(Objective):
         start = self.prior_offset[client]
         return self.store[start : start + self.classes[client]]
 
-    def _values(self, sets: Mask) -> Array:
+    def values_at(self, sets: Mask) -> Array:
         out = np.zeros((self.n_clients, len(sets)))
         for s, members in enumerate(sets):
             inside = np.flatnonzero(members)
             self._run(information, inside, out[:, s])
         return out
 
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         outside = np.flatnonzero(~members)
         out = np.zeros((self.n_clients, self.n_items))
         out[:, outside] = self._gains_of(members, outside)
         return csr_array(out)
 
-    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+    def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         return np.where(members[items], 0.0, self.weights @ self._gains_of(members, items))
 
     def _gains_of(self, members: Mask, items: Ids) -> Array:

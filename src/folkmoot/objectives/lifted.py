@@ -12,7 +12,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sparse import SparseRows
 
 
-def lifted(objective: Objective) -> Objective:
+def lift(objective: Objective) -> Objective:
     """The same clients, each looking only at the pairs that give an item to it.
 
     Pair e·N + i gives item e to client i, so f_i'(pairs) = f_i({e : (e, i) in pairs}). Sparse families
@@ -22,7 +22,7 @@ def lifted(objective: Objective) -> Objective:
         raise InputError(
             f"objective: {objective.n_items} items × {objective.n_clients} clients are too many pairs (2^31 or more)"
         )
-    over_pairs = objective._lifted() if isinstance(objective, SparseRows) else Lifted(objective)
+    over_pairs = objective._lift() if isinstance(objective, SparseRows) else Lifted(objective)
     items = objective.item_names or tuple(f"item {e}" for e in range(objective.n_items))
     clients = objective.client_names or tuple(f"client {i}" for i in range(objective.n_clients))
     over_pairs.item_names = tuple(f"{item} → {client}" for item in items for client in clients)
@@ -47,19 +47,19 @@ class Lifted(Objective):
     def _own(self, over_pairs: AnyArray, number: int) -> AnyArray:
         return cast(AnyArray, np.ascontiguousarray(over_pairs[..., number :: self.n_agents]))
 
-    def _values(self, sets: Mask) -> Array:
-        return np.concatenate([agent._values(self._own(sets, i)) for agent, i in self._agents()])
+    def values_at(self, sets: Mask) -> Array:
+        return np.concatenate([agent.values_at(self._own(sets, i)) for agent, i in self._agents()])
 
-    def _ceilings(self) -> Array:
+    def find_ceilings(self) -> Array:
         return np.array([agent.ceiling for agent in self.agents])
 
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         return self._rows([agent.gains(self._own(members, i)) for agent, i in self._agents()])
 
-    def _extension(self, x: Array) -> Array:
+    def extension_at(self, x: Array) -> Array:
         return np.concatenate([agent.extension(self._own(x, i)) for agent, i in self._agents()])
 
-    def _gradients(self, x: Array) -> Rows:
+    def gradients_at(self, x: Array) -> Rows:
         return self._rows([agent.gradients(self._own(x, i)) for agent, i in self._agents()])
 
     def _agents(self) -> list[tuple[Objective, int]]:

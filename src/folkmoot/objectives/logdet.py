@@ -31,14 +31,14 @@ class LogDet(Objective):
         client_names: Any = None,
     ) -> None:
         # In units of the noise: σ never stands alone, so it can neither overflow nor vanish.
-        self.features = _checked(features, as_number(noise, "noise", above=True))
+        self.features = _check(features, as_number(noise, "noise", above=True))
         n_clients, n_items, _ = self.features.shape
         self._describe(n_items, n_clients, weights, item_names, client_names)
 
     def _keep(self, clients: Ids) -> None:
         self.features = self.features[clients]
 
-    def _values(self, sets: Mask) -> Array:
+    def values_at(self, sets: Mask) -> Array:
         """½ Σ log(1 + s²) over the singular values of Φ_S: no determinant is formed, no digit lost."""
         return np.stack([np.log1p(self._directions(members)[0] ** 2).sum(axis=1) / 2 for members in sets], axis=1)
 
@@ -58,14 +58,14 @@ class LogDet(Objective):
         gains[:, members[items]] = 0.0
         return gains
 
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         return csr_array(self._gains_of(members, np.arange(self.n_items)))
 
-    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+    def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         return self.weights @ self._gains_of(members, items)
 
 
-def _checked(features: Any, noise: float) -> NDArray[np.float64]:
+def _check(features: Any, noise: float) -> NDArray[np.float64]:
     try:
         given = np.asarray(features)
     except ValueError:

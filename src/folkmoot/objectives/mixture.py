@@ -46,50 +46,50 @@ class Mixture(Objective):
             first.item_names if item_names is None else item_names,
             first.client_names if client_names is None else client_names,
         )
-        self.parts = tuple(part.reweighted(self.client_weights) for part in self.parts)
+        self.parts = tuple(part.reweight(self.client_weights) for part in self.parts)
         self.closed_form = all(part.closed_form for part in self.parts)
         limits = [part.largest_set for part in self.parts if part.largest_set is not None]
         self.largest_set = min(limits, default=None)
 
-    def reweighted(self, weights: ArrayLike) -> "Mixture":
-        other = super().reweighted(weights)
-        other.parts = tuple(part.reweighted(weights) for part in self.parts)
+    def reweight(self, weights: ArrayLike) -> "Mixture":
+        other = super().reweight(weights)
+        other.parts = tuple(part.reweight(weights) for part in self.parts)
         return other
 
     def _keep(self, clients: Ids) -> None:
         self.parts = tuple(part[clients] for part in self.parts)
 
-    def _values(self, sets: Mask) -> Array:
-        return cast(Array, sum(a * part._values(sets) for a, part in self._terms()))
+    def values_at(self, sets: Mask) -> Array:
+        return cast(Array, sum(a * part.values_at(sets) for a, part in self._terms()))
 
-    def _gains(self, members: Mask) -> Rows:
-        return cast(Rows, sum(a * part._gains(members) for a, part in self._terms()))
+    def gains_at(self, members: Mask) -> Rows:
+        return cast(Rows, sum(a * part.gains_at(members) for a, part in self._terms()))
 
-    def _mean_values(self, sets: Mask) -> Array:
-        return cast(Array, sum(a * part._mean_values(sets) for a, part in self._terms()))
+    def mean_values_at(self, sets: Mask) -> Array:
+        return cast(Array, sum(a * part.mean_values_at(sets) for a, part in self._terms()))
 
-    def _mean_gains(self, members: Mask, items: Ids) -> Array:
-        return cast(Array, sum(a * part._mean_gains(members, items) for a, part in self._terms()))
+    def mean_gains_at(self, members: Mask, items: Ids) -> Array:
+        return cast(Array, sum(a * part.mean_gains_at(members, items) for a, part in self._terms()))
 
-    def _extension(self, x: Array) -> Array:
-        return cast(Array, sum(a * part._extension(x) for a, part in self._terms()))
+    def extension_at(self, x: Array) -> Array:
+        return cast(Array, sum(a * part.extension_at(x) for a, part in self._terms()))
 
-    def _gradients(self, x: Array) -> Rows:
-        return cast(Rows, sum(a * part._gradients(x) for a, part in self._terms()))
+    def gradients_at(self, x: Array) -> Rows:
+        return cast(Rows, sum(a * part.gradients_at(x) for a, part in self._terms()))
 
-    def _mean_gradient(self, x: Array) -> Array:
-        return cast(Array, sum(a * part._mean_gradient(x) for a, part in self._terms()))
+    def mean_gradient_at(self, x: Array) -> Array:
+        return cast(Array, sum(a * part.mean_gradient_at(x) for a, part in self._terms()))
 
-    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+    def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         for part in self.parts:
-            sets = part._narrowed(sets, seed)
+            sets = part.narrow_sets(sets, seed)
         return sets
 
-    def _ceilings(self) -> Array:
-        return cast(Array, sum(a * part._ceilings() for a, part in self._terms()))
+    def find_ceilings(self) -> Array:
+        return cast(Array, sum(a * part.find_ceilings() for a, part in self._terms()))
 
-    def _walk(self, members: Mask) -> "MixedWalk":
-        return MixedWalk(self.coefficients, [part._walk(members.copy()) for part in self.parts])
+    def make_walk(self, members: Mask) -> "MixedWalk":
+        return MixedWalk(self.coefficients, [part.make_walk(members.copy()) for part in self.parts])
 
     def _terms(self) -> list[tuple[np.float64, Objective]]:
         return list(zip(self.coefficients, self.parts, strict=True))

@@ -26,7 +26,7 @@ from folkmoot.foundation.sets import (
     as_members,
     as_point,
     as_sets,
-    frozen,
+    freeze,
     with_each,
 )
 from folkmoot.objectives import sampling
@@ -65,7 +65,7 @@ class Objective(ABC):
     ) -> None:
         """Everything a batch knows besides its functions."""
         self.n_items, self.n_clients = n_items, n_clients
-        self.client_weights = balanced(as_weights(weights, n_clients))
+        self.client_weights = balance(as_weights(weights, n_clients))
         self.item_names = as_names(item_names, n_items, "item_names")
         self.client_names = as_names(client_names, n_clients, "client_names")
 
@@ -75,10 +75,10 @@ class Objective(ABC):
         p: Array = self.client_weights / self.client_weights.sum()
         return p
 
-    def reweighted(self, weights: ArrayLike) -> Self:
+    def reweight(self, weights: ArrayLike) -> Self:
         """The same clients under other weights; nothing is copied."""
         other = self._copy()
-        other.client_weights = balanced(as_weights(weights, self.n_clients))
+        other.client_weights = balance(as_weights(weights, self.n_clients))
         return other
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Objective(ABC):
         batch = self._copy()
         batch.n_clients = len(ids)
         kept = self.client_weights[ids]
-        batch.client_weights = balanced(kept if kept.any() else np.ones(len(ids)))
+        batch.client_weights = balance(kept if kept.any() else np.ones(len(ids)))
         if self.client_names is not None:
             batch.client_names = tuple(self.client_names[i] for i in ids)
         batch._keep(ids)
@@ -133,57 +133,57 @@ class Objective(ABC):
         """Reduce this (fresh) copy to some clients."""
 
     @abstractmethod
-    def _values(self, sets: Mask) -> Array:
+    def values_at(self, sets: Mask) -> Array:
         """f_i(S): clients × sets."""
 
     @abstractmethod
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         """f_i(S + e) − f_i(S): clients × items, zero on members."""
 
     # What it may bring, when it can do better.
 
-    def _mean_values(self, sets: Mask) -> Array:
-        return self.weights @ self._values(sets)
+    def mean_values_at(self, sets: Mask) -> Array:
+        return self.weights @ self.values_at(sets)
 
-    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+    def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         """Mean gains of some items, by definition: values of the sets with each item added."""
-        values = self._mean_values(with_each(members, items))
+        values = self.mean_values_at(with_each(members, items))
         gains: Array = values[:-1] - values[-1]
         return gains
 
-    def _extension(self, x: Array) -> Array:
+    def extension_at(self, x: Array) -> Array:
         """f̂_i(x), in families with a closed form."""
         return sampling.extension(self, x, None, 0)
 
-    def _gradients(self, x: Array) -> Rows:
+    def gradients_at(self, x: Array) -> Rows:
         """∂f̂_i/∂x_e, in families with a closed form."""
         return sampling.gradients(self, x, None, 0)
 
-    def _gradients_and_values(self, x: Array) -> tuple[Rows, Array]:
+    def gradients_and_values_at(self, x: Array) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x) together, in families with a closed form."""
-        return self._gradients(x), self._extension(x)
+        return self.gradients_at(x), self.extension_at(x)
 
-    def _gradients_each(self, points: Rows) -> Rows:
+    def gradients_at_each(self, points: Rows) -> Rows:
         """∇f̂_i where every client stands at a point of its own, in families with a closed form."""
-        return stacked([self[i]._gradients(points[[i]].toarray()[0]) for i in range(self.n_clients)])
+        return stack([self[i].gradients_at(points[[i]].toarray()[0]) for i in range(self.n_clients)])
 
-    def _sampled_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+    def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
         """The same from sampled sets, drawn for each client (whose number is in ids) on its own."""
-        return stacked(
+        return stack(
             [
                 sampling.gradients(self[i], points[[i]].toarray()[0], samples, key_of(key, int(ids[i])))
                 for i in range(self.n_clients)
             ]
         )
 
-    def _add_coded_gradient(
+    def add_coded_gradient(
         self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
     ) -> Array:
         """Add everybody's gradient in integers, `times` over, into the slots of the items; returns f̂_i(x).
 
         A slot below 0 is left out. `ids` name the clients for their coins (0, 1, … unless given).
         """
-        rows, values = self._gradients_and_values(x)
+        rows, values = self.gradients_and_values_at(x)
         names = np.arange(self.n_clients) if ids is None else ids
         numbers = code_rows(rows.indptr, rows.indices, rows.data, how.scalars, names)
         if times is not None:
@@ -192,21 +192,21 @@ class Objective(ABC):
         np.add.at(into, at[at >= 0], numbers[at >= 0])
         return values
 
-    def _add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
+    def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         """Σ of everybody's f_i(S) in whole numbers, `times` over, for each of a few sets."""
-        return times @ whole_numbers(self._values(sets), how)
+        return times @ whole_numbers(self.values_at(sets), how)
 
-    def _narrowed(self, sets: Mask, seed: int) -> Mask:
+    def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         """Sampled sets, made small enough to be looked at: the same ones whoever is in the batch."""
         return sets
 
-    def _ceilings(self) -> Array:
+    def find_ceilings(self) -> Array:
         """For each client, what no set is worth more than to it."""
-        return self._values(np.ones((1, self.n_items), dtype=bool))[:, 0]
+        return self.values_at(np.ones((1, self.n_items), dtype=bool))[:, 0]
 
-    def _largest_shares(self, of: Array) -> Array:
+    def find_largest_shares(self, of: Array) -> Array:
         """max_e f_i(e)·of_e for each client."""
-        singletons = self._gains(np.zeros(self.n_items, dtype=bool))
+        singletons = self.gains_at(np.zeros(self.n_items, dtype=bool))
         singletons.data *= of[singletons.indices]
         return np.asarray(singletons.max(axis=1).toarray()).reshape(-1)
 
@@ -214,10 +214,10 @@ class Objective(ABC):
         """Everyone in runs of clients that are small enough to be looked at one run at a time."""
         return [(lo, min(lo + CLIENTS_A_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_A_BLOCK)]
 
-    def _mean_gradient(self, x: Array) -> Array:
-        return np.asarray(self._gradients(x).T @ self.weights)
+    def mean_gradient_at(self, x: Array) -> Array:
+        return np.asarray(self.gradients_at(x).T @ self.weights)
 
-    def _walk(self, members: Mask) -> Walk:
+    def make_walk(self, members: Mask) -> Walk:
         return PlainWalk(self, members)
 
     # What people call.
@@ -225,12 +225,12 @@ class Objective(ABC):
     def values(self, sets: ItemSet) -> Array:
         """f_i(S) for each client; with a boolean matrix of sets, clients × sets."""
         masks, alone = as_sets(self.n_items, sets)
-        values = self._values(masks)
+        values = self.values_at(masks)
         return values[:, 0] if alone else values
 
     def gains(self, members: ItemSet) -> Rows:
         """f_i(S + e) − f_i(S) for each client, on the items that still add something to it."""
-        rows = self._gains(as_members(self.n_items, members))
+        rows = self.gains_at(as_members(self.n_items, members))
         rows.sort_indices()
         return rows
 
@@ -240,52 +240,52 @@ class Objective(ABC):
         Exact where there is a closed form; else, or when `samples` is given, the mean over sampled sets.
         """
         point = as_point(self.n_items, x)
-        return self._extension(point) if self._exact(samples) else sampling.extension(self, point, samples, seed)
+        return self.extension_at(point) if self.is_exact(samples) else sampling.extension(self, point, samples, seed)
 
     def gradients(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Rows:
         """∂f̂_i/∂x_e for each client. Exact where there is a closed form, sampled otherwise."""
         point = as_point(self.n_items, x)
-        rows = self._gradients(point) if self._exact(samples) else sampling.gradients(self, point, samples, seed)
+        rows = self.gradients_at(point) if self.is_exact(samples) else sampling.gradients(self, point, samples, seed)
         rows.sort_indices()
         return rows
 
     def mean_values(self, sets: ItemSet) -> Any:
         """F(S); with a boolean matrix of sets, one value a set."""
         masks, alone = as_sets(self.n_items, sets)
-        values = self._mean_values(masks)
+        values = self.mean_values_at(masks)
         return float(values[0]) if alone else values
 
     def mean_gains(self, members: ItemSet, items: ArrayLike | None = None) -> Array:
         """F(S + e) − F(S) for the items named, in their order, or for all."""
         mask = as_members(self.n_items, members)
-        return self._mean_gains(mask, as_items(self.n_items, items))
+        return self.mean_gains_at(mask, as_items(self.n_items, items))
 
     def mean_gradient(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
         """∇F̂(x), dense over the items, without a row a client."""
         point = as_point(self.n_items, x)
-        if self._exact(samples):
-            return self._mean_gradient(point)
+        if self.is_exact(samples):
+            return self.mean_gradient_at(point)
         return sampling.mean_gradient(self, point, samples, seed)
 
-    def _exact(self, samples: int | None) -> bool:
+    def is_exact(self, samples: int | None) -> bool:
         return samples is None and self.closed_form
 
     @property
     def ceiling(self) -> float:
         """What no set is worth more than: F of all items together, or a bound on that where it costs less."""
-        return float(self.weights @ self._ceilings())
+        return float(self.weights @ self.find_ceilings())
 
     def walk(self, members: ItemSet = ()) -> Walk:
         """Grow a set from here, item by item: what greedy algorithms need."""
-        return self._walk(as_members(self.n_items, members).copy())
+        return self.make_walk(as_members(self.n_items, members).copy())
 
 
-def balanced(weights: Array) -> Array:
+def balance(weights: Array) -> Array:
     """Scaled by a power of two, which changes no digit, so that the largest lies near one and sums are safe."""
-    return frozen(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
+    return freeze(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
 
 
-def stacked(rows: list[Rows]) -> Rows:
+def stack(rows: list[Rows]) -> Rows:
     return sparse.csr_array(sparse.vstack(rows, format="csr"))
 
 

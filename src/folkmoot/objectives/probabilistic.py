@@ -4,13 +4,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from folkmoot.foundation.kernels import kernel, summed
+from folkmoot.foundation.kernels import kernel, sum_blocks
 from folkmoot.foundation.sets import Array, Rows
-from folkmoot.objectives.accumulated import MISSES, Accumulated
-from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, Scored
+from folkmoot.objectives.accumulated import MISSES, AccumulatedRows
+from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, ScoredRows
 
 
-class ProbabilisticCoverage(Accumulated):
+class ProbabilisticCoverage(AccumulatedRows):
     """f_i(S) = 1 − Π_{e∈S} (1 − p_ie): monotone, submodular, gradient in closed form.
 
     `probabilities` is rows × items, in [0, 1]. f̂ is f with p_ie·x_e for p_ie, so
@@ -25,20 +25,20 @@ class ProbabilisticCoverage(Accumulated):
     def __init__(self, probabilities: Any, **options: Unpack[RowOptions]) -> None:
         super().__init__(probabilities, **options)
 
-    def _extension(self, x: Array) -> Array:
+    def extension_at(self, x: Array) -> Array:
         out = np.empty(len(self.row_weight))
         chance_of_any(self.layout, x, out)
         return self._by_client(out)
 
-    def _gradients(self, x: Array) -> Rows:
+    def gradients_at(self, x: Array) -> Rows:
         out = np.empty(len(self.layout.items))
         rows = len(self.row_weight)
         gradient(self.layout, np.ones(rows), 0, rows, x, out, True)
         return self._entries_by_client(out)
 
-    def _mean_gradient(self, x: Array) -> Array:
+    def mean_gradient_at(self, x: Array) -> Array:
         layout, weight = self.layout, self._mean_weight
-        total: Array = summed(
+        total: Array = sum_blocks(
             lambda lo, hi, into: gradient(layout, weight, lo, hi, x, into, False),
             layout.row_start,
             self.n_items,
@@ -48,7 +48,7 @@ class ProbabilisticCoverage(Accumulated):
 
 
 @kernel
-def chance_of_any(rows: Scored, x: Array, out: Array) -> None:
+def chance_of_any(rows: ScoredRows, x: Array, out: Array) -> None:
     for row in range(len(rows.row_start) - 1):
         none = 1.0
         for at in range(rows.row_start[row], rows.row_start[row + 1]):
@@ -58,7 +58,7 @@ def chance_of_any(rows: Scored, x: Array, out: Array) -> None:
 
 @kernel
 def gradient(
-    rows: Scored,
+    rows: ScoredRows,
     weight: Array,
     lo: int,
     hi: int,

@@ -49,7 +49,7 @@ class Runs(NamedTuple):
             self.row_runs[lo : hi + 1] - run,
         )
 
-    def relabelled(self, items: Ids, n_items: int) -> "Runs":
+    def relabel(self, items: Ids, n_items: int) -> "Runs":
         return self._replace(items=items.astype(item_type(n_items)))
 
 

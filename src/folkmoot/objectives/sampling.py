@@ -21,7 +21,7 @@ DEFAULT_SAMPLES = 64
 def sets_to_look_at(objective: "Objective", x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
     """Sets R ~ x and the weight of each; items leave those that are too large to be looked at."""
     sets, chances = lottery(x, samples, seed)
-    return objective._narrowed(sets, seed), chances
+    return objective.narrow_sets(sets, seed), chances
 
 
 def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
@@ -41,7 +41,7 @@ def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
 
 def extension(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
     sets, chances = sets_to_look_at(objective, x, samples, seed)
-    values = objective._values(sets)
+    values = objective.values_at(sets)
     total = np.zeros(len(values))
     for column, chance in zip(values.T, chances, strict=True):  # one by one: a matrix product adds in other orders
         total += chance * column
@@ -52,9 +52,9 @@ def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) 
     """Mean over R of f(R + e) − f(R) outside R, and f(R) − f(R − e) inside."""
     total: Rows = sparse.csr_array((objective.n_clients, objective.n_items))
     for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
-        outside = objective._gains(members)
+        outside = objective.gains_at(members)
         inside = np.flatnonzero(members)
-        values = objective._values(_without_each(members))
+        values = objective.values_at(_without_each(members))
         lost = sparse.coo_array(values[:, -1:] - values[:, :-1])
         lost = sparse.coo_array((lost.data, (lost.row, inside[lost.col])), shape=total.shape)
         total = cast(Rows, total + chance * (outside + lost.tocsr()))
@@ -66,8 +66,8 @@ def mean_gradient(objective: "Objective", x: Array, samples: int | None, seed: i
     total = np.zeros(objective.n_items)
     everything = np.arange(objective.n_items)
     for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
-        values = objective._mean_values(_without_each(members))
-        gains = objective._mean_gains(members, everything)
+        values = objective.mean_values_at(_without_each(members))
+        gains = objective.mean_gains_at(members, everything)
         gains[members] = values[-1] - values[:-1]
         total += chance * gains
     return total

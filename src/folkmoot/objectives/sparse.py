@@ -21,8 +21,8 @@ from scipy import sparse
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_matrix, as_number, as_owners, as_weights
 from folkmoot.foundation.kernels import blocks, kernel, on_threads
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
-from folkmoot.objectives.columns import Columns, Entries
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.objectives.columns import ItemColumns, ItemEntries
 from folkmoot.objectives.objective import Objective
 
 SETS_A_WORD = 64
@@ -49,7 +49,7 @@ class Layout(Protocol):
         """Rows lo..hi; the entries are not copied."""
         ...
 
-    def relabelled(self, items: Ids, n_items: int) -> Self: ...
+    def relabel(self, items: Ids, n_items: int) -> Self: ...
 
 
 class RowOptions(TypedDict, total=False):
@@ -96,15 +96,15 @@ class SparseRows(Objective):
             self.client_rows = None
             n_clients = rows.shape[0]
         self._describe(rows.shape[1], n_clients, weights, item_names, client_names)
-        frozen(self.row_weight)
-        self.layout = sealed(self._arranged(rows))
+        freeze(self.row_weight)
+        self.layout = seal(self._arrange(rows))
         if most is not None:
-            self.most = self._checked_most(as_number(most, "most"))
+            self.most = self._check_most(as_number(most, "most"))
         elif owner is None and row_weights is None and np.isfinite(self._row_most):
             self.most = self._row_most
 
-    def _checked_most(self, most: float) -> float:
-        largest = float(self._ceilings().max())
+    def _check_most(self, most: float) -> float:
+        largest = float(self.find_ceilings().max())
         if not largest <= most * (1 + ROUNDING) or not np.isfinite(most):
             raise InputError(
                 f"most: nothing is said to be worth more than {most:g} to a client, but {largest:g} is there"
@@ -119,7 +119,7 @@ class SparseRows(Objective):
     _row_most: float = np.inf  # no set is worth more to a row
 
     @abstractmethod
-    def _arranged(self, rows: Rows) -> Layout: ...
+    def _arrange(self, rows: Rows) -> Layout: ...
 
     @abstractmethod
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
@@ -160,8 +160,8 @@ class SparseRows(Objective):
         """First row of each client and the end."""
         return np.arange(self.n_clients + 1) if self.client_rows is None else self.client_rows
 
-    def reweighted(self, weights: ArrayLike) -> Self:
-        other = super().reweighted(weights)
+    def reweight(self, weights: ArrayLike) -> Self:
+        other = super().reweight(weights)
         other.__dict__.pop("_mean_weight", None)
         return other
 
@@ -176,8 +176,8 @@ class SparseRows(Objective):
             counts = np.diff(self.client_rows)[clients]
             rows = ranges(self.client_rows[clients], counts)
             self.client_rows = np.concatenate(([0], np.cumsum(counts)))
-        self.row_weight = frozen(self.row_weight[rows])
-        self.layout = sealed(self.layout.take(rows))
+        self.row_weight = freeze(self.row_weight[rows])
+        self.layout = seal(self.layout.take(rows))
 
     def _cut(self, lo: int, hi: int) -> None:
         """Neighbours lie together: nothing is copied but where each row begins."""
@@ -186,7 +186,7 @@ class SparseRows(Objective):
             lo, hi = int(rows[0]), int(rows[-1])
             self.client_rows = rows - lo
         self.row_weight = self.row_weight[lo:hi]
-        self.layout = sealed(self.layout.cut(lo, hi))
+        self.layout = seal(self.layout.cut(lo, hi))
 
     def _by_client(self, by_row: Array) -> Array:
         """From one number (or one row of numbers) a row to one a client."""
@@ -216,18 +216,18 @@ class SparseRows(Objective):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        sealed(self.layout)
+        seal(self.layout)
         for array in (self.row_weight, self.client_weights):
-            frozen(array)
+            freeze(array)
 
     # Answers.
 
-    def _values(self, sets: Mask) -> Array:
+    def values_at(self, sets: Mask) -> Array:
         rows = len(self.layout.row_start) - 1
         parts = [self._row_values(word, count, 0, rows) for word, count in words_of(sets)]
         return self._by_client(np.concatenate(parts, axis=1))
 
-    def _mean_values(self, sets: Mask) -> Array:
+    def mean_values_at(self, sets: Mask) -> Array:
         words = words_of(sets)
 
         def one(lo: int, hi: int) -> Array:
@@ -242,10 +242,10 @@ class SparseRows(Objective):
         starts = starts if self.client_rows is None else starts[self.client_rows]
         return blocks(starts + WORK_A_CLIENT * np.arange(len(starts)), most=self.n_clients)
 
-    def _largest_shares(self, of: Array) -> Array:
+    def find_largest_shares(self, of: Array) -> Array:
         """A client of one row needs no rows written down."""
         if self.client_rows is not None:
-            return super()._largest_shares(of)
+            return super().find_largest_shares(of)
         nothing = np.zeros(self.n_items, dtype=bool)
         out = np.empty(self.n_clients)
 
@@ -256,20 +256,20 @@ class SparseRows(Objective):
         on_threads(one, self.client_blocks())
         return out * self.row_weight
 
-    def _gains(self, members: Mask) -> Rows:
+    def gains_at(self, members: Mask) -> Rows:
         return self._entries_by_client(self._row_gains(members))
 
-    def _mean_gains(self, members: Mask, items: Ids) -> Array:
+    def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         return SparseWalk(self, members).gains(items)
 
-    def _walk(self, members: Mask) -> "SparseWalk":
+    def make_walk(self, members: Mask) -> "SparseWalk":
         return SparseWalk(self, members)
 
     @cached_property
-    def _entries(self) -> Entries:
-        return Entries(self.layout.items, self.layout.row_start, self.n_items)
+    def _entries(self) -> ItemEntries:
+        return ItemEntries(self.layout.items, self.layout.row_start, self.n_items)
 
-    def _lifted(self) -> Self:
+    def _lift(self) -> Self:
         """The same clients over (item, client) pairs: client i sees item e as pair e·N + i."""
         owner = np.arange(self.n_clients)
         if self.client_rows is not None:
@@ -279,7 +279,7 @@ class SparseRows(Objective):
         lifted = self._copy()
         lifted.__dict__.pop("_entries", None)
         lifted.n_items = self.n_items * self.n_clients
-        lifted.layout = sealed(self.layout.relabelled(pairs, lifted.n_items))
+        lifted.layout = seal(self.layout.relabel(pairs, lifted.n_items))
         return lifted
 
 
@@ -310,8 +310,8 @@ class SparseWalk:
         return gains if items is None else gains[items]
 
     @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.objective._entries)
+    def columns(self) -> ItemColumns:
+        return ItemColumns(self.objective._entries)
 
     def add(self, item: int) -> None:
         if self.members[item]:
@@ -323,7 +323,7 @@ class SparseWalk:
         self.objective._grow(self.columns.of(item), self.weight, self.scale, self.state, self.sums)
 
 
-class Scored(NamedTuple):
+class ScoredRows(NamedTuple):
     """A row as a list of items with a score each, in the order they came."""
 
     items: NDArray[Any]
@@ -331,26 +331,26 @@ class Scored(NamedTuple):
     scores: Array
 
     @classmethod
-    def of(cls, rows: Rows) -> "Scored":
+    def of(cls, rows: Rows) -> "ScoredRows":
         return cls(rows.indices.astype(np.int32), rows.indptr.astype(np.int64), rows.data.astype(np.float64))
 
-    def take(self, rows: Ids) -> "Scored":
+    def take(self, rows: Ids) -> "ScoredRows":
         counts = np.diff(self.row_start)[rows]
         entries = ranges(self.row_start[rows], counts)
-        return Scored(self.items[entries], np.concatenate(([0], np.cumsum(counts))), self.scores[entries])
+        return ScoredRows(self.items[entries], np.concatenate(([0], np.cumsum(counts))), self.scores[entries])
 
-    def cut(self, lo: int, hi: int) -> "Scored":
+    def cut(self, lo: int, hi: int) -> "ScoredRows":
         first, last = self.row_start[lo], self.row_start[hi]
-        return Scored(self.items[first:last], self.row_start[lo : hi + 1] - first, self.scores[first:last])
+        return ScoredRows(self.items[first:last], self.row_start[lo : hi + 1] - first, self.scores[first:last])
 
-    def relabelled(self, items: Ids, n_items: int) -> "Scored":
+    def relabel(self, items: Ids, n_items: int) -> "ScoredRows":
         return self._replace(items=items.astype(np.int32))
 
 
-def sealed(layout: LayoutT) -> LayoutT:
+def seal(layout: LayoutT) -> LayoutT:
     """The same layout, read-only: kernels see one kind of array, in memory or mapped from a file."""
     for array in layout:
-        frozen(array)
+        freeze(array)
     return layout
 
 
@@ -371,7 +371,7 @@ def words_of(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
 
 
 @kernel
-def fixed(value: float, scale: float) -> int:
+def to_fixed_point(value: float, scale: float) -> int:
     """Fixed point, rounded to the nearest."""
     return int(np.floor(value * scale + 0.5))
 

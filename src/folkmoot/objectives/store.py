@@ -26,10 +26,10 @@ from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT
 from folkmoot.objectives.concave import ConcaveOverModular
 from folkmoot.objectives.coverage import Coverage
 from folkmoot.objectives.facility import FacilityLocation
-from folkmoot.objectives.objective import Objective, as_objective, balanced
+from folkmoot.objectives.objective import Objective, as_objective, balance
 from folkmoot.objectives.probabilistic import ProbabilisticCoverage
 from folkmoot.objectives.runs import Runs, item_type
-from folkmoot.objectives.sparse import Scored, SparseRows
+from folkmoot.objectives.sparse import ScoredRows, SparseRows
 
 FORMAT = "folkmoot objective 1"
 FAMILIES: dict[str, type[SparseRows]] = {
@@ -44,7 +44,7 @@ PathLike = str | os.PathLike[str]
 Arrays = dict[str, NDArray[Any]]
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """An array on its way into a file."""
 
     dtype: np.dtype[Any]
@@ -60,7 +60,7 @@ def save(objective: Objective, path: PathLike) -> None:
     """
     _refuse_family(type(as_objective(objective)), "objective")
     given = cast(SparseRows, objective)
-    members = {name: Member(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
+    members = {name: ArchiveMember(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
     with _room_beside(as_path(path, "path")) as room:
         _write(Path(room), Path(path), _about(given), members)
 
@@ -117,11 +117,13 @@ def save_parts(
             raise InputError("parts: there are none; give at least one matrix")
         members = {}
         for name, (dtype, file) in growing.items():
-            members[name] = Member(dtype, file.tell() // dtype.itemsize, iter(partial(file.read, COPIED_AT_ONCE), b""))
+            members[name] = ArchiveMember(
+                dtype, file.tell() // dtype.itemsize, iter(partial(file.read, COPIED_AT_ONCE), b"")
+            )
             file.seek(0)
         if weights is not None:
-            shares = balanced(as_weights(weights, n_clients))
-            members["client_weights"] = Member(shares.dtype, n_clients, [shares.data])
+            shares = balance(as_weights(weights, n_clients))
+            members["client_weights"] = ArchiveMember(shares.dtype, n_clients, [shares.data])
         about["client_names"] = as_names(client_names, n_clients, "client_names")
         _write(Path(room), Path(path), about, members)
 
@@ -140,7 +142,7 @@ def load(path: PathLike) -> Objective:
         raise InputError(f"{name}: cannot be read ({error.strerror})") from None
     try:
         with file, ZipFile(file) as archive:
-            return _mapped(archive, mmap(file.fileno(), 0, access=ACCESS_READ))
+            return _map(archive, mmap(file.fileno(), 0, access=ACCESS_READ))
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except (BadZipFile, OSError, RuntimeError, ValueError, EOFError, OverflowError, struct.error):
@@ -163,7 +165,7 @@ def _about(objective: SparseRows) -> dict[str, Any]:
 
 
 def _arrays(objective: SparseRows) -> Arrays:
-    arrays: Arrays = cast(Runs | Scored, objective.layout)._asdict()
+    arrays: Arrays = cast(Runs | ScoredRows, objective.layout)._asdict()
     for name in ("row_weight", "client_weights", "client_rows"):
         arrays[name] = getattr(objective, name)
     return {name: array for name, array in arrays.items() if array is not None}
@@ -184,12 +186,12 @@ def _room_beside(target: Path) -> TemporaryDirectory[str]:
         raise InputError(f"{target}: cannot be written ({error.strerror})") from None
 
 
-def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, Member]) -> None:
+def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, ArchiveMember]) -> None:
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     with open(room / "whole", "wb") as file:
         with ZipFile(file, "w", ZIP_STORED) as archive:
-            for name, member in {"about": Member(text.dtype, len(text), [text.data]), **members}.items():
-                with archive.open(_aligned(f"{name}.npy", file.tell()), "w", force_zip64=True) as out:
+            for name, member in {"about": ArchiveMember(text.dtype, len(text), [text.data]), **members}.items():
+                with archive.open(_align(f"{name}.npy", file.tell()), "w", force_zip64=True) as out:
                     out.write(_header(member.dtype, member.length))
                     for chunk in member.chunks:
                         out.write(chunk)
@@ -198,7 +200,7 @@ def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, M
     os.replace(room / "whole", target)
 
 
-def _aligned(name: str, offset: int) -> ZipInfo:
+def _align(name: str, offset: int) -> ZipInfo:
     """A member of a zip file, written at this offset, whose content begins at a multiple of 64 bytes.
 
     Before the content come 30 bytes, the name, the padding (in a field as Android's zipalign writes it) and
@@ -219,7 +221,7 @@ def _header(dtype: np.dtype[Any], length: int) -> bytes:
 # Reading.
 
 
-def _mapped(archive: ZipFile, mapped: mmap) -> Objective:
+def _map(archive: ZipFile, mapped: mmap) -> Objective:
     if "about.npy" not in archive.namelist():
         raise InputError("is a zip file, but not of an objective that Folkmoot stored")
     about = json.loads(archive.read("about.npy")[HEADER:])  # its checksum is checked on the way
@@ -228,7 +230,7 @@ def _mapped(archive: ZipFile, mapped: mmap) -> Objective:
     family = FAMILIES.get(str(about.get("family")))
     if family is None:
         raise InputError(f"holds a {about.get('family')}, which is none of {', '.join(FAMILIES)}")
-    layout: type[Runs] | type[Scored] = Runs if issubclass(family, FacilityLocation) else Scored
+    layout: type[Runs] | type[ScoredRows] = Runs if issubclass(family, FacilityLocation) else ScoredRows
     n_items = as_count(about.get("n_items"), "n_items", most=2**31 - 1)
     arrays: Arrays = {}
     for name in (*layout._fields, "row_weight", "client_weights", *(("client_rows",) if about.get("owned") else ())):

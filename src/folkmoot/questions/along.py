@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_rows, whole_numbers
-from folkmoot.foundation.sets import Array, Ids, Rows, frozen, indicator
+from folkmoot.foundation.sets import Array, Ids, Rows, freeze, indicator
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.query import FINE_BITS, Query, added_up, beside
+from folkmoot.questions.query import FINE_BITS, Query, add_up, beside
 
 LIMIT: int = 2**FINE_BITS - 1
 
@@ -32,7 +32,7 @@ class GainsAlong(Query):
 
     def __post_init__(self) -> None:
         for array in (self.order, self.marks, self.items, self.others):
-            frozen(array)
+            freeze(array)
 
     @property
     def length(self) -> int:
@@ -56,7 +56,7 @@ class GainsAlong(Query):
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         total = np.zeros(self.length, dtype=np.int64)
         for _, place, numbers in self._coded(clients, ids, times):
-            total += added_up(place, numbers, self.length)
+            total += add_up(place, numbers, self.length)
         total[-1] = times @ self._worth(clients)
         return total
 
@@ -68,14 +68,14 @@ class GainsAlong(Query):
             slot[self.items] = np.arange(len(self.items)) + at * len(self.items)
             if mark == self.wide:
                 slot[self.others] = np.arange(len(self.others)) + len(self.marks) * len(self.items)
-            rows = clients._gains(indicator(clients.n_items, self.order[:mark]))
+            rows = clients.gains_at(indicator(clients.n_items, self.order[:mark]))
             numbers = code_rows(rows.indptr, rows.indices, rows.data, how, ids)
             place, who = slot[rows.indices], np.repeat(np.arange(clients.n_clients), np.diff(rows.indptr))
             kept = place >= 0
             yield who[kept], place[kept], (numbers * times[who])[kept]
 
     def _worth(self, clients: Objective) -> Ids:
-        values = clients._values(indicator(clients.n_items, self.order[: self.wide])[None, :])[:, 0]
+        values = clients.values_at(indicator(clients.n_items, self.order[: self.wide])[None, :])[:, 0]
         return whole_numbers(values, Coding(self.whole / self.bound, self.bound, False, 0))
 
     def along(self, total: Ids, count: int) -> Array:

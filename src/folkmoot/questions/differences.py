@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot.foundation.coding import Coding, code_rows
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import FINEST_BITS, Query, dense
@@ -31,8 +31,8 @@ class Differences(Query):
     who: Participation | None = None
 
     def __post_init__(self) -> None:
-        frozen(self.items)
-        frozen(self.sets)
+        freeze(self.items)
+        freeze(self.sets)
 
     @property
     def length(self) -> int:
@@ -60,20 +60,20 @@ class Differences(Query):
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         parts = list(self._parts(clients, ids, times))
         firsts, squares = (np.hstack([part[at] for part in parts]) for at in range(2))
-        return dense(np.hstack([firsts, squares, self._standing(clients, ids, times)[:, None]]))
+        return dense(np.hstack([firsts, squares, self._count_standing(clients, ids, times)[:, None]]))
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         parts = [(first.sum(axis=0), square.sum(axis=0)) for first, square in self._parts(clients, ids, times)]
         firsts, squares = (np.concatenate([part[at] for part in parts]) for at in range(2))
-        return np.concatenate([firsts, squares, [self._standing(clients, ids, times).sum()]])
+        return np.concatenate([firsts, squares, [self._count_standing(clients, ids, times).sum()]])
 
     def _parts(self, clients: Objective, ids: Ids, times: Ids) -> Iterator[tuple[Ids, Ids]]:
         """A few sets at a time: clients × sets, of differences and of squares."""
         factors, often = self._factors(clients, times)
-        one = self._values(clients, self.sets[:1])
+        one = self.values_at(clients, self.sets[:1])
         for first in range(1, len(self.sets), SETS_AT_ONCE):
             some = self.sets[first : first + SETS_AT_ONCE]
-            better = (self._values(clients, some) - one) * factors[:, None]
+            better = (self.values_at(clients, some) - one) * factors[:, None]
             places = clients.n_items + 1 + np.arange(first, first + len(some))
             numbers = self._coded(np.abs(better), self.most, places, ids) * np.sign(better).astype(np.int64)
             squares = self._coded(better**2, self.most**2, places + len(self.sets), ids)
@@ -84,15 +84,15 @@ class Differences(Query):
             return np.ones(clients.n_clients), times
         return self.who.factors(clients, times), np.ones_like(times)
 
-    def _standing(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def _count_standing(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         factors, often = self._factors(clients, times)
         place = np.array([clients.n_items + 1])
         return self._coded(factors[:, None], self.standing, place, ids)[:, 0] * often
 
-    def _values(self, clients: Objective, some: Mask) -> Array:
+    def values_at(self, clients: Objective, some: Mask) -> Array:
         full = np.zeros((len(some), clients.n_items), dtype=bool)
         full[:, self.items] = some
-        return clients._values(full)
+        return clients.values_at(full)
 
     def _coded(self, numbers: Array, most: float, places: Ids, ids: Ids) -> Ids:
         """Up or down by a coin: small squares are not lost in the sum."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_column, code_rows
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.gradient import in_slots
 from folkmoot.questions.participation import Participation
@@ -40,7 +40,7 @@ class Drift(Query):
 
     def __post_init__(self) -> None:
         for array in (self.members, self.before, self.items):
-            frozen(array)
+            freeze(array)
 
     @property
     def length(self) -> int:
@@ -68,9 +68,9 @@ class Drift(Query):
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         slot = np.full(clients.n_items, -1)
         slot[self.items] = np.arange(len(self.items))
-        gains = in_slots(clients._gains(self.members), slot, len(self.items))
+        gains = in_slots(clients.gains_at(self.members), slot, len(self.items))
         if self.keep:
-            earlier = in_slots(clients._gains(self.before), slot, len(self.items))
+            earlier = in_slots(clients.gains_at(self.before), slot, len(self.items))
             gains = sparse.csr_array(gains - self.keep * earlier)
         gains.sort_indices()
         counts = np.diff(gains.indptr)
@@ -81,7 +81,7 @@ class Drift(Query):
         numbers = code_rows(gains.indptr, self.items[gains.indices], np.abs(data), how, ids)
         numbers *= np.sign(data).astype(np.int64) * np.repeat(often, counts)
         rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
-        values = clients._values(self.members[None, :])[:, 0] * factors
+        values = clients.values_at(self.members[None, :])[:, 0] * factors
         columns = [
             code_column(numbers, Coding(unit / self.bound, self.bound, True, self.key).scalars, ids, place) * often
             for numbers, unit, place in (

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_column, code_rows
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.gradient import in_slots
 from folkmoot.questions.participation import Participation
@@ -34,8 +34,8 @@ class Gains(Query):
     whole: float | None = None  # no f_i(S) is worth more, as `most` has it; None: it is not asked for
 
     def __post_init__(self) -> None:
-        frozen(self.members)
-        frozen(self.items)
+        freeze(self.members)
+        freeze(self.items)
 
     @property
     def length(self) -> int:
@@ -61,7 +61,7 @@ class Gains(Query):
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         slot = np.full(clients.n_items, -1)
         slot[self.items] = np.arange(len(self.items))
-        gains = in_slots(clients._gains(self.members), slot, len(self.items))
+        gains = in_slots(clients.gains_at(self.members), slot, len(self.items))
         how = Coding(self.scale, self.bound, self.voluntary, self.key).scalars
         counts = np.diff(gains.indptr)
         if self.who is not None:  # who counts often has a larger chance: only both together have a bound
@@ -75,7 +75,7 @@ class Gains(Query):
     def _worth(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """f_i(S), coded as the gains are."""
         assert self.whole is not None
-        values = clients._values(self.members[None, :])[:, 0]
+        values = clients.values_at(self.members[None, :])[:, 0]
         if self.who is not None:
             values = values * self.who.factors(clients, times)
         how = Coding(self.whole / self.bound, self.bound, self.voluntary, self.key).scalars
@@ -112,7 +112,7 @@ class Importance(Query):
     inverse: Array
 
     def __post_init__(self) -> None:
-        frozen(self.inverse)
+        freeze(self.inverse)
 
     @property
     def length(self) -> int:
@@ -150,4 +150,4 @@ class Importance(Query):
 
 def importance(clients: Objective, times: Ids | Array, inverse: Array) -> Array:
     """w_i = max_e f_i(e)/O_e (Algorithms 4 and 5, last line), with O in the same counts as `times`."""
-    return clients._largest_shares(inverse) * times
+    return clients.find_largest_shares(inverse) * times

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_column, code_rows, coin
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.sets import Array, Ids, Rows, frozen
+from folkmoot.foundation.sets import Array, Ids, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.query import FINE_BITS, Query, beside
 
@@ -29,7 +29,7 @@ class AtPoint(Query):
     def __post_init__(self) -> None:
         for array in (self.x, self.items):
             if array is not None:
-                frozen(array)
+                freeze(array)
 
     @property
     def width(self) -> int:
@@ -65,8 +65,8 @@ class AtPoint(Query):
 
     def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x); where they are sampled, everybody looks at the same sets."""
-        if clients._exact(self.samples):
-            return clients._gradients_and_values(self.x)
+        if clients.is_exact(self.samples):
+            return clients.gradients_and_values_at(self.x)
         return (
             clients.gradients(self.x, samples=self.samples, seed=self.key),
             clients.extension(self.x, samples=self.samples, seed=self.key),
@@ -125,10 +125,10 @@ class Gradient(AtPoint):
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """The fused way: no row is ever written down."""
-        if not clients._exact(self.samples):
+        if not clients.is_exact(self.samples):
             return super().total(clients, ids, times)
         total = np.zeros(self.length, dtype=np.int64)
-        values = clients._add_coded_gradient(self.x, self.slot, self.coding, ids, times, total[: self.width])
+        values = clients.add_coded_gradient(self.x, self.slot, self.coding, ids, times, total[: self.width])
         total[self.width :] = times @ self._digits(values, ids)
         return total
 
@@ -162,13 +162,17 @@ class Votes(AtPoint):
         sums = np.asarray(gradients.sum(axis=1), dtype=np.float64).reshape(-1)
         limit = 2**self.bits - 1
         worth = code_column(sums, Coding(self.sum / limit, limit, True, self.key).scalars, ids, len(self.x))
-        counts = drawn(gradients.indptr, gradients.data, sums, self.votes, np.uint64(self.key), ids, len(self.x) + 1)
+        counts = draw_votes(
+            gradients.indptr, gradients.data, sums, self.votes, np.uint64(self.key), ids, len(self.x) + 1
+        )
         counts *= np.repeat(worth, np.diff(gradients.indptr))
         return sparse.csr_array((counts, gradients.indices, gradients.indptr), shape=gradients.shape)
 
 
 @kernel
-def drawn(start: NDArray[Any], weights: Array, sums: Array, votes: int, key: np.uint64, ids: Ids, item: int) -> Ids:
+def draw_votes(
+    start: NDArray[Any], weights: Array, sums: Array, votes: int, key: np.uint64, ids: Ids, item: int
+) -> Ids:
     """How many of the votes each entry of a row gets."""
     out = np.zeros(len(weights), np.int64)
     for row in range(len(start) - 1):

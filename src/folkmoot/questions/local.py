@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, code_rows, hashed, key_of
+from folkmoot.foundation.coding import Coding, code_rows, hash_triple, key_of
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.matroids.matroid import Matroid
@@ -58,10 +58,10 @@ class LocalBase(AtPoint):
 
     def _base(self, items: Ids, gains: Ids, key: int, client: int) -> Mask:
         """The same for one client under any matroid: its own items in their order, then all others."""
-        order = ranked(items, gains, np.uint64(key), client)
+        order = rank(items, gains, np.uint64(key), client)
         own = items[order[gains[order] > 0]]
         others = np.setdiff1d(np.arange(self.matroid.n_items), own)
-        base = self.matroid._first_base(np.concatenate((own, others)))
+        base = self.matroid.first_base(np.concatenate((own, others)))
         return np.isin(items, base) & (gains > 0)
 
 
@@ -85,10 +85,10 @@ class LocalWalk(LocalBase):
 
     def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """Everybody samples sets of its own."""
-        if clients._exact(self.samples):
+        if clients.is_exact(self.samples):
             return super()._at_x(clients, ids)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
-        return clients._sampled_each(
+        return clients.sample_gradients_each(
             at_home(self.x, clients), self._samples, key_of(key_of(self.key, 0), 1), ids
         ), values
 
@@ -106,17 +106,17 @@ class LocalWalk(LocalBase):
             points: Rows = shared + moved
             points.data = np.minimum(points.data, 1.0)
             key = key_of(self.key, step)
-            if clients._exact(self.samples):
-                local = clients._gradients_each(points)
+            if clients.is_exact(self.samples):
+                local = clients.gradients_at_each(points)
             else:
-                local = clients._sampled_each(points, self._samples, key_of(key, 1), ids)
+                local = clients.sample_gradients_each(points, self._samples, key_of(key, 1), ids)
             counts = counts + self._bases(in_slots(local, self.slot, self.width), ids, key)
         return counts
 
 
 def at_home(x: Array, clients: Objective) -> Rows:
     """The same point for everybody, on each client's own items: what is worth nothing alone never matters."""
-    own = clients._gains(np.zeros(clients.n_items, dtype=bool))
+    own = clients.gains_at(np.zeros(clients.n_items, dtype=bool))
     return sparse.csr_array((x[own.indices], own.indices, own.indptr), shape=own.shape)
 
 
@@ -171,7 +171,7 @@ class ShardBase(Query):
                 allowed[slice(None) if self.items is None else self.items] = True
                 if self.deal:
                     allowed &= shard_of_item == shard
-                party = clients[members].reweighted(times[members])
+                party = clients[members].reweight(times[members])
                 out[members[0], greedy_base(party, self.matroid, allowed)] = 1
         return out.tocsr()
 
@@ -182,7 +182,7 @@ class ShardBase(Query):
 def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int]:
     """Greedy over the allowed items."""
     walk, members, order = clients.walk(), np.zeros(matroid.n_items, dtype=bool), []
-    while (addable := np.flatnonzero(matroid._addable(members) & allowed)).size:
+    while (addable := np.flatnonzero(matroid.find_addable(members) & allowed)).size:
         gains = walk.gains(addable)
         if gains.max() <= 0:
             break
@@ -208,7 +208,7 @@ def best_in_groups(
     room = capacity.copy()
     for row in range(len(start) - 1):
         first, last = start[row], start[row + 1]
-        best_first = ranked(items[first:last], gains[first:last], key, ids[row])
+        best_first = rank(items[first:last], gains[first:last], key, ids[row])
         room[:] = capacity
         for at in best_first:
             if gains[first + at] <= 0:
@@ -220,7 +220,7 @@ def best_in_groups(
 
 
 @kernel
-def ranked(items: NDArray[Any], gains: Ids, key: np.uint64, client: int) -> Ids:
+def rank(items: NDArray[Any], gains: Ids, key: np.uint64, client: int) -> Ids:
     """The places of the gains, largest first; equal ones in the order of their coins."""
-    order = np.argsort(np.array([hashed(key, client, item) for item in items]), kind="mergesort")
+    order = np.argsort(np.array([hash_triple(key, client, item) for item in items]), kind="mergesort")
     return order[np.argsort(-gains[order], kind="mergesort")]

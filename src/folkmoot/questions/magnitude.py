@@ -64,9 +64,9 @@ class Magnitude(Query):
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         nothing: Mask = np.zeros(clients.n_items, dtype=bool)
-        largest = clients._largest_shares(np.ones(clients.n_items))
-        together = np.asarray(clients._gains(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
-        marks = np.stack([bins_of(values) for values in (largest, clients._ceilings(), together)], axis=1)
+        largest = clients.find_largest_shares(np.ones(clients.n_items))
+        together = np.asarray(clients.gains_at(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
+        marks = np.stack([bins_of(values) for values in (largest, clients.find_ceilings(), together)], axis=1)
         places = (marks + BINS * np.arange(3)).reshape(-1)
         start = np.arange(0, len(places) + 1, 3)
         return sparse.csr_array((np.repeat(times, 3), places, start), shape=(clients.n_clients, self.length))

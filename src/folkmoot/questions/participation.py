@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from folkmoot.foundation.coding import coins
-from folkmoot.foundation.sets import Array, Ids, Mask, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
 
 FLOOR = 0.3  # of all answers come whatever s_i is: nobody's answer is ever worth more than 1/FLOOR of an even one
@@ -40,7 +40,7 @@ class Participation:
 
     def __post_init__(self) -> None:
         if self.inverse is not None:
-            frozen(self.inverse)
+            freeze(self.inverse)
 
     def parameters(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -70,12 +70,12 @@ class Participation:
     def scales(self, clients: Objective) -> Array:
         """s_i, at home."""
         if self.own == "single":
-            return clients._largest_shares(np.ones(clients.n_items))
+            return clients.find_largest_shares(np.ones(clients.n_items))
         if self.own == "whole":
-            return clients._ceilings()
+            return clients.find_ceilings()
         if self.own == "share":
             assert self.inverse is not None
-            return clients._largest_shares(self.inverse)
+            return clients.find_largest_shares(self.inverse)
         return np.zeros(clients.n_clients)
 
     def chances(self, clients: Objective, times: Ids) -> Array:

@@ -74,7 +74,7 @@ class Query(ABC):
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """The same for a block."""
         rows = self.answers(clients, ids, times)
-        return added_up(rows.indices, rows.data, self.length)
+        return add_up(rows.indices, rows.data, self.length)
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
         """Who answers, where clients decide that themselves; None: everybody who is asked."""
@@ -104,7 +104,7 @@ class Query(ABC):
 
 
 @kernel
-def added_up(columns: Any, numbers: Ids, length: int) -> Ids:
+def add_up(columns: Any, numbers: Ids, length: int) -> Ids:
     out = np.zeros(length, np.int64)
     for at in range(len(numbers)):
         out[columns[at]] += numbers[at]

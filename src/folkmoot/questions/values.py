@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, coins, key_of, whole_numbers
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, frozen
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.query import FINE_BITS, Query, dense
 from folkmoot.theory.confidence import Grid
@@ -27,8 +27,8 @@ class Values(Query):
     whole: float  # no set is worth more to a client
 
     def __post_init__(self) -> None:
-        frozen(self.items)
-        frozen(self.sets)
+        freeze(self.items)
+        freeze(self.sets)
 
     @property
     def length(self) -> int:
@@ -46,15 +46,15 @@ class Values(Query):
         return dense(self._numbers(clients) * times[:, None])
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.concatenate([clients._add_coded_values(full, self._coding, times) for full in self._some(clients)])
+        return np.concatenate([clients.add_coded_values(full, self._coding, times) for full in self._some(clients)])
 
     def _numbers(self, clients: Objective) -> Ids:
         """Every client's numbers, for a client that counts once."""
-        return whole_numbers(self._values(clients), self._coding)
+        return whole_numbers(self.values_at(clients), self._coding)
 
-    def _values(self, clients: Objective) -> Array:
+    def values_at(self, clients: Objective) -> Array:
         """clients × sets, a few sets at a time: many sets of many items are never written out together."""
-        return np.concatenate([clients._values(full) for full in self._some(clients)], axis=1)
+        return np.concatenate([clients.values_at(full) for full in self._some(clients)], axis=1)
 
     def _some(self, clients: Objective) -> Iterator[Mask]:
         for first in range(0, len(self.sets), SETS_AT_ONCE):
@@ -96,13 +96,13 @@ class Appraisal(Values):
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         values = self._numbers(clients) * times[:, None]
-        cut = (cut_off(clients, self.single, self.whole) * times)[:, None]
+        cut = (mark_cut(clients, self.single, self.whole) * times)[:, None]
         counts = [self._counts(told, salt, ids, times) for salt, told in enumerate(self._told(clients))]
         parts = [dense(np.hstack([values, cut])), *counts]
         return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
     def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        cut = times @ cut_off(clients, self.single, self.whole)
+        cut = times @ mark_cut(clients, self.single, self.whole)
         counts = [
             np.asarray(self._counts(told, salt, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
             for salt, told in enumerate(self._told(clients))
@@ -111,8 +111,8 @@ class Appraisal(Values):
 
     def _told(self, clients: Objective) -> tuple[Array, Array, Array]:
         """What the first two sets, and everything, are worth to each."""
-        first, second = clients._values(next(self._some(clients))[:2]).T
-        return first, second, clients._ceilings()
+        first, second = clients.values_at(next(self._some(clients))[:2]).T
+        return first, second, clients.find_ceilings()
 
     def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
         """One row a client, with its times at the two points around its value."""
@@ -134,13 +134,13 @@ class Appraisal(Values):
         return first, second, everything
 
 
-def cut_off(clients: Objective, single: float, whole: float) -> Ids:
+def mark_cut(clients: Objective, single: float, whole: float) -> Ids:
     """1 for clients whose numbers do not all fit the range."""
-    above = (clients._largest_shares(np.ones(clients.n_items)) > single) | (clients._ceilings() > whole)
+    above = (clients.find_largest_shares(np.ones(clients.n_items)) > single) | (clients.find_ceilings() > whole)
     return above.astype(np.int64)
 
 
-def asked_about(members: Mask) -> tuple[Ids, Mask]:
+def compress_sets(members: Mask) -> tuple[Ids, Mask]:
     """Sets over all items, as the items that occur and the sets over those."""
     items = np.flatnonzero(members.any(axis=0))
     return items, np.ascontiguousarray(members[:, items])

@@ -4,7 +4,7 @@ Only pages and pictures need vl-convert, and it is not imported before one of th
 """
 
 from folkmoot.report.chart import Chart, result_chart
-from folkmoot.report.comparison import compared
+from folkmoot.report.comparison import compare_page
 from folkmoot.report.fragment import result_html
 from folkmoot.report.markdown import markdown, markdown_of
 from folkmoot.report.page import page
@@ -19,7 +19,7 @@ __all__ = [
     "Item",
     "Story",
     "View",
-    "compared",
+    "compare_page",
     "markdown",
     "markdown_of",
     "page",

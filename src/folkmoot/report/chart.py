@@ -8,12 +8,12 @@ from typing import Any
 
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.charts import answer, framed, rounds
+from folkmoot.report.charts import answer, frame, rounds
 from folkmoot.report.markup import element
 from folkmoot.report.page import document
 from folkmoot.report.pictures import still
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import isolated, short
+from folkmoot.report.text import isolate, short
 from folkmoot.report.vega import NOTEBOOK_VERSION, SCHEMA, Spec, bundle, png
 
 MIME = f"application/vnd.vegalite.v{NOTEBOOK_VERSION}+json"
@@ -69,7 +69,7 @@ class Chart:
 def result_chart(result: Result) -> Chart:
     """What each item added; where that is not known the value as the rounds went on; else the items."""
     story = Story("", "", "", "clients", "items", 0, result, items_of(result))
-    spec = answer(story.chosen) or rounds(story) or _listed(result)
+    spec = answer(story.chosen) or rounds(story) or _list_items(result)
     return Chart({"$schema": SCHEMA.format(NOTEBOOK_VERSION), **still(spec)})
 
 
@@ -81,9 +81,9 @@ def items_of(result: Result) -> tuple[Item, ...]:
     return tuple(Item(names.get(item, f"item {item}"), gain) for item, gain in zip(shown, gains, strict=True))
 
 
-def _listed(result: Result) -> Spec:
+def _list_items(result: Result) -> Spec:
     items = items_of(result)
-    rows = [{"place": place, "label": isolated(short(item.name))} for place, item in enumerate(items[:MOST_LISTED])]
+    rows = [{"place": place, "label": isolate(short(item.name))} for place, item in enumerate(items[:MOST_LISTED])]
     if len(items) > MOST_LISTED:
         rows.append({"place": MOST_LISTED, "label": f"… and {len(items) - MOST_LISTED} more"})
     spec: Spec = {
@@ -95,4 +95,4 @@ def _listed(result: Result) -> Spec:
             "text": {"field": "label", "type": "nominal"},
         },
     }
-    return framed(spec, f"The {len(items)} chosen items")
+    return frame(spec, f"The {len(items)} chosen items")

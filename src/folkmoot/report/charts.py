@@ -3,11 +3,11 @@
 from math import isfinite
 
 from folkmoot.conversation.result import Round
-from folkmoot.report.facts import Known, bars_of, finite, known_of
+from folkmoot.report.facts import Known, bars_of, find_known, finite
 from folkmoot.report.numbers import column, number, up
 from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, PAPER, SOFT, WARM
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import isolated, short, titled
+from folkmoot.report.text import capitalise, isolate, short
 from folkmoot.report.vega import Spec
 
 MOST_BARS = 40
@@ -35,7 +35,7 @@ CONFIG: Spec = {
 }
 
 
-def framed(spec: Spec, description: str) -> Spec:
+def frame(spec: Spec, description: str) -> Spec:
     """What all charts have in common."""
     fits = {"autosize": {"type": "fit-x", "contains": "padding"}, "width": "container"}
     return {**fits, "description": description, "config": CONFIG, **spec}
@@ -66,8 +66,8 @@ def answer(chosen: tuple[Item, ...]) -> Spec | None:
     for place, ((item, gain), text) in enumerate(zip(listed, column(gain for _, gain in listed), strict=True)):
         total += gain
         # The rank makes the label unique where two items have the same name.
-        label = f"{place + 1}  {isolated(short(item.name, 40))}"
-        row = {"label": label, "name": isolated(short(item.name)), "gain": gain, "shown": text, "total": number(total)}
+        label = f"{place + 1}  {isolate(short(item.name, 40))}"
+        row = {"label": label, "name": isolate(short(item.name)), "gain": gain, "shown": text, "total": number(total)}
         rows.append(row | {"details": "; ".join(f"{key}: {value}" for key, value in item.details)})
     details = [{"field": "details", "title": "Details", "type": "nominal"}]
     tooltip = [
@@ -94,17 +94,17 @@ def answer(chosen: tuple[Item, ...]) -> Spec | None:
             },
         ],
     }
-    return framed(spec, f"Bars: what each of the {len(rows)} items added to those above it")
+    return frame(spec, f"Bars: what each of the {len(rows)} items added to those above it")
 
 
 def baselines(story: Story) -> Spec | None:
     """The chosen set beside other ways to choose, under the bound."""
-    bars, known = bars_of(story), known_of(story.result)
+    bars, known = bars_of(story), find_known(story.result)
     if not bars or (len(bars) == 1 and known.bound is None):
         return None
     between = interval_of(known)
     texts = column(bar.value for bar in bars)
-    labels = distinct([isolated(short(bar.name, 40)) for bar in bars])
+    labels = distinct([isolate(short(bar.name, 40)) for bar in bars])
     rows = [
         {"label": label, "value": bar.value, "end": bar.value, "shown": text, "kind": bar.kind, "about": bar.about}
         for bar, text, label in zip(bars, texts, labels, strict=True)
@@ -144,7 +144,7 @@ def baselines(story: Story) -> Spec | None:
     for style in ({"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round", "color": PAPER}, {}):
         layers.append({"mark": words | style, "encoding": number_at})
     spec: Spec = {"data": {"values": rows}, "height": (ROW + 8) * len(rows), "layer": layers}
-    return framed(spec, "Bars: the value of the chosen set beside that of other ways to choose, and the bound")
+    return frame(spec, "Bars: the value of the chosen set beside that of other ways to choose, and the bound")
 
 
 def distinct(labels: list[str]) -> list[str]:
@@ -209,7 +209,7 @@ def rounds(story: Story) -> Spec | None:
     ]
     central = next((one for one in story.baselines if one.sees_everything and isfinite(one.value)), None)
     if central is not None:
-        name = f"{short(titled(central.name), 40)}: {number(central.value)}"
+        name = f"{short(capitalise(central.name), 40)}: {number(central.value)}"
         at = {"datum": central.value, "type": "quantitative"}
         layers += [
             {
@@ -231,7 +231,7 @@ def rounds(story: Story) -> Spec | None:
                 "encoding": {"y": at, "text": {"field": "name"}},
             },
         ]
-    return framed({"data": {"values": rows}, "height": 240, "layer": layers}, "Line: the value as the rounds went on")
+    return frame({"data": {"values": rows}, "height": 240, "layer": layers}, "Line: the value as the rounds went on")
 
 
 def charts_of(story: Story) -> dict[str, Spec]:

@@ -3,26 +3,26 @@
 from dataclasses import asdict
 from math import isfinite
 
-from folkmoot.report.charts import ROW, framed, names_axis, upright
-from folkmoot.report.facts import Scored, scored_of
-from folkmoot.report.markup import Cell, Markup, Part, element, folded, joined, named, shown, strip, table
+from folkmoot.report.charts import ROW, frame, names_axis, upright
+from folkmoot.report.facts import RankedEntry, rank_entries
+from folkmoot.report.markup import Cell, Markup, Part, element, fold, join, show_name, show_number, strip, table
 from folkmoot.report.numbers import NOTHING, column, count, fraction, number, percent, size, up
 from folkmoot.report.page import document
 from folkmoot.report.palette import ACCENT, INK, WARM
 from folkmoot.report.sections import again, bound_note, figure, section
 from folkmoot.report.sentences import seeds_of
 from folkmoot.report.story import Comparison
-from folkmoot.report.text import clean, isolated, short
+from folkmoot.report.text import clean, isolate, short
 from folkmoot.report.vega import Spec, bundle
 
 HOLDS = "This page is one file and loads nothing. All of its facts are in it, as JSON under the id “comparison”."
 HEADS = ("Method", "Mean value", "±", "To best central", "Rounds", "Bytes up", "Answers", "Smallest sum", "Seconds")
 
 
-def compared(comparison: Comparison) -> str:
+def compare_page(comparison: Comparison) -> str:
     """The report of a comparison."""
     library = bundle()
-    spec = spread(comparison)
+    spec = spread_chart(comparison)
     charts = {} if spec is None else {"spread": {"wide": spec}}
     facts = [("Seeds", ", ".join(str(seed) for seed in comparison.seeds)), *comparison.versions]
     picture = None
@@ -32,10 +32,10 @@ def compared(comparison: Comparison) -> str:
             + bound_note(comparison.bound)
         )
         picture = figure("spread", "Values by method.", words.strip())
-    body = joined(
+    body = join(
         [
             _head(comparison),
-            section("The methods, best first", _listed(comparison), _explained(comparison), picture),
+            section("The methods, best first", _list_methods(comparison), _explain(comparison), picture),
             section("What each chose", _chosen(comparison)),
             again(comparison.command, facts, comparison.notes, comparison.credits, HOLDS),
         ]
@@ -45,14 +45,14 @@ def compared(comparison: Comparison) -> str:
 
 def _head(comparison: Comparison) -> Markup:
     cells: list[tuple[Part, Part, str]] = []
-    scored = scored_of(comparison)
+    scored = rank_entries(comparison)
     best = next((one for one in scored if one.entry.federated and one.mean is not None), None)
     if best is not None and best.mean is not None:
-        value = shown(number(best.mean), "best.mean", best.mean)
+        value = show_number(number(best.mean), "best.mean", best.mean)
         cells.append(("Best that sees only sums", value, clean(best.entry.name)))
     if best is not None and best.ratio is not None:
         cells.append(
-            ("That is", shown(percent(best.ratio), "best.ratio", best.ratio), "of the best that sees everything")
+            ("That is", show_number(percent(best.ratio), "best.ratio", best.ratio), "of the best that sees everything")
         )
     called = clean(comparison.clients_called)
     cells.append(
@@ -72,27 +72,27 @@ def _head(comparison: Comparison) -> Markup:
     )
 
 
-def _explained(comparison: Comparison) -> Markup:
+def _explain(comparison: Comparison) -> Markup:
     words = f"Value: {clean(comparison.meaning)}. ± is the standard deviation over {seeds_of(comparison)}. "
     words += "The ratio is to the best mean of a method that sees everything, rounded down. "
     words += "Bytes are those that a client sends in a round."
     return element("p", words, class_="fine")
 
 
-def _listed(comparison: Comparison) -> Markup:
-    scored = scored_of(comparison)
+def _list_methods(comparison: Comparison) -> Markup:
+    scored = rank_entries(comparison)
     means = column(one.mean if one.mean is not None else float("nan") for one in scored)
     rows = [_row(one, mean) for one, mean in zip(scored, means, strict=True)]
     return table("The methods", HEADS, rows)
 
 
-def _row(one: Scored, mean: str) -> list[Cell]:
+def _row(one: RankedEntry, mean: str) -> list[Cell]:
     entry = one.entry
     talked = entry.rounds > 0
     ratio = NOTHING if one.ratio is None else fraction(one.ratio)
     return [
-        Cell(named(entry.name), entry.name.casefold()),
-        Cell(shown(mean, f"mean.{entry.name}", one.mean), one.mean, numeric=True),
+        Cell(show_name(entry.name), entry.name.casefold()),
+        Cell(show_number(mean, f"mean.{entry.name}", one.mean), one.mean, numeric=True),
         Cell(NOTHING if one.spread is None else number(one.spread, 2), one.spread, numeric=True),
         Cell(ratio, one.ratio, numeric=True),
         Cell(count(entry.rounds) if talked else NOTHING, entry.rounds),
@@ -105,27 +105,27 @@ def _row(one: Scored, mean: str) -> list[Cell]:
 
 def _chosen(comparison: Comparison) -> Markup:
     parts: list[Markup] = []
-    for one in scored_of(comparison):
+    for one in rank_entries(comparison):
         names = one.entry.selected
-        items = element("ol", *(element("li", named(name)) for name in names), class_="chosen") if names else None
+        items = element("ol", *(element("li", show_name(name)) for name in names), class_="chosen") if names else None
         nothing = None if names else element("p", "Its items were not kept.")
         parts.append(
-            folded(f"{clean(one.entry.name)}: {count(len(names))} {clean(comparison.items_called)}", items, nothing)
+            fold(f"{clean(one.entry.name)}: {count(len(names))} {clean(comparison.items_called)}", items, nothing)
         )
-    return joined(parts)
+    return join(parts)
 
 
-def spread(comparison: Comparison) -> Spec | None:
+def spread_chart(comparison: Comparison) -> Spec | None:
     """Every seed's value as a dot, the mean as a line, one row a method."""
-    scored = [one for one in scored_of(comparison) if one.mean is not None]
+    scored = [one for one in rank_entries(comparison) if one.mean is not None]
     if not scored:
         return None
-    labels = [f"{place + 1}  {isolated(short(one.entry.name, 44))}" for place, one in enumerate(scored)]
+    labels = [f"{place + 1}  {isolate(short(one.entry.name, 44))}" for place, one in enumerate(scored)]
     values: list[Spec] = []
     means: list[Spec] = []
     for one, label in zip(scored, labels, strict=True):
         kind = "sees sums only" if one.entry.federated else "sees everything"
-        base: Spec = {"label": label, "name": isolated(short(one.entry.name)), "kind": kind}
+        base: Spec = {"label": label, "name": isolate(short(one.entry.name)), "kind": kind}
         for seed, value in zip(comparison.seeds, one.entry.values, strict=False):
             if isfinite(value):
                 values.append(base | {"value": value, "shown": number(value, 6), "seed": seed})
@@ -163,7 +163,7 @@ def spread(comparison: Comparison) -> Spec | None:
     if comparison.bound is not None and isfinite(comparison.bound):
         layers += upright(comparison.bound, f"bound {up(comparison.bound)}", x)
     spec: Spec = {"height": (ROW + 6) * len(scored), "layer": layers}
-    return framed(spec, "Dots: the value of every method with every seed, and the bound")
+    return frame(spec, "Dots: the value of every method with every seed, and the bound")
 
 
 TOLD = (("name", "Method"), ("kind", "It"), ("shown", "Value"), ("seed", "Seed"))

@@ -5,7 +5,7 @@ from math import isfinite
 
 from folkmoot.conversation.result import Result
 from folkmoot.report.story import Baseline, Comparison, Entry, Story
-from folkmoot.report.text import titled
+from folkmoot.report.text import capitalise
 
 DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
 
@@ -77,7 +77,7 @@ def finite(value: float | None) -> float | None:
     return float(value) if value is not None and isfinite(value) else None
 
 
-def known_of(result: Result) -> Known:
+def find_known(result: Result) -> Known:
     """A federated run is judged by its sums, a central one by the data."""
     e = result.estimate
     if e is None:
@@ -93,14 +93,14 @@ def known_of(result: Result) -> Known:
 
 def beside_central(story: Story) -> float | None:
     """The value as a share of what central greedy reaches, which sees everything, where that is known."""
-    value = known_of(story.result).value
+    value = find_known(story.result).value
     central = max((one.value for one in story.baselines if one.sees_everything), default=0.0)
     return round(value / central, 9) if value is not None and central > 0 else None  # equal sums may differ by a digit
 
 
 def bars_of(story: Story) -> tuple[Bar, ...]:
     """The answer beside other ways to choose; where the story names none, those that the sums tell of."""
-    known, e = known_of(story.result), story.result.estimate
+    known, e = find_known(story.result), story.result.estimate
     if known.value is None:
         return ()
     chosen = Bar("Chosen set", known.value, f"the answer of this page, by {story.result.method}", "chosen", known.field)
@@ -114,11 +114,11 @@ def bars_of(story: Story) -> tuple[Bar, ...]:
 
 
 def _bar(one: Baseline) -> Bar:
-    return Bar(titled(one.name), one.value, one.about, "central" if one.sees_everything else "other")
+    return Bar(capitalise(one.name), one.value, one.about, "central" if one.sees_everything else "other")
 
 
 @dataclass(frozen=True)
-class Scored:
+class RankedEntry:
     """A method of a comparison with its mean, and its spread over the seeds (None: there was one seed)."""
 
     entry: Entry
@@ -127,10 +127,10 @@ class Scored:
     ratio: float | None  # to the best method that sees everything
 
 
-def scored_of(comparison: Comparison) -> tuple[Scored, ...]:
+def rank_entries(comparison: Comparison) -> tuple[RankedEntry, ...]:
     """Best first."""
     best = max((_mean(one) or 0.0 for one in comparison.entries if not one.federated), default=0.0)
-    listed = [Scored(one, _mean(one), _spread(one), _ratio(_mean(one), best)) for one in comparison.entries]
+    listed = [RankedEntry(one, _mean(one), _find_spread(one), _ratio(_mean(one), best)) for one in comparison.entries]
     return tuple(sorted(listed, key=lambda one: -(one.mean or 0.0)))
 
 
@@ -139,7 +139,7 @@ def _mean(entry: Entry) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _spread(entry: Entry) -> float | None:
+def _find_spread(entry: Entry) -> float | None:
     mean, values = _mean(entry), [value for value in entry.values if isfinite(value)]
     if mean is None or len(values) < 2:
         return None

@@ -2,8 +2,8 @@
 
 from folkmoot.conversation.result import MOST_SHOWN, Result
 from folkmoot.report.chart import items_of
-from folkmoot.report.facts import cost_of, known_of
-from folkmoot.report.markup import element, named
+from folkmoot.report.facts import cost_of, find_known
+from folkmoot.report.markup import element, show_name
 from folkmoot.report.numbers import column, count, fraction, number, up
 from folkmoot.report.sentences import NO_BOUND, confidence_of
 
@@ -12,7 +12,7 @@ RIGHT = "text-align: right"
 
 def result_html(result: Result) -> str:
     """A headline and the table of items."""
-    known, cost, items = known_of(result), cost_of(result), items_of(result)
+    known, cost, items = find_known(result), cost_of(result), items_of(result)
     value = "" if known.value is None else f", value {number(known.value, 6)}"
     lines = [f"{count(len(items))} of {count(result.n_items)} items{value}"]
     if known.ratio is not None:
@@ -34,7 +34,10 @@ def result_html(result: Result) -> str:
     gains, totals = column(gained), column(sum(gained[: place + 1]) for place in range(len(gained)))
     rows = []
     for place, item in enumerate(items[:MOST_SHOWN]):
-        cells = [element("td", str(place + 1), style=RIGHT), element("td", named(item.name), style="text-align: left")]
+        cells = [
+            element("td", str(place + 1), style=RIGHT),
+            element("td", show_name(item.name), style="text-align: left"),
+        ]
         if with_gains:
             cells += [element("td", text, style=RIGHT) for text in (gains[place], totals[place])]
         rows.append(element("tr", *cells))

@@ -49,7 +49,7 @@ def shape(points: list[tuple[float, float]]) -> float:
     return (xs[1] - xs[0]) / (ys[1] - ys[0])
 
 
-def fitted(points: list[tuple[float, float]], width: float, height: float, margin: float) -> Projection:
+def fit_projection(points: list[tuple[float, float]], width: float, height: float, margin: float) -> Projection:
     centre = middle([longitude for _, longitude in points])
     xs, ys = _extent(points, centre)
     scale = min((width - 2 * margin) / (xs[1] - xs[0]), (height - 2 * margin) / (ys[1] - ys[0]))
@@ -84,7 +84,7 @@ def text_width(name: str) -> float:
     return sum(LETTER * (1.75 if east_asian_width(sign) in "WF" else 1.0) for sign in name)
 
 
-def placed(
+def place_labels(
     points: list[tuple[float, float]], names: list[str], radius: float, width: float, height: float
 ) -> list[Label | None]:
     """The first free place beside each marker, first come first served; None where there is none."""

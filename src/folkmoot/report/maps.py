@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from folkmoot.report.charts import CONFIG
-from folkmoot.report.labels import STEEPEST, Projection, fitted, placed, shape
+from folkmoot.report.labels import STEEPEST, Projection, fit_projection, place_labels, shape
 from folkmoot.report.numbers import number
 from folkmoot.report.palette import ACCENT, DOTS, INK, PAPER
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import isolated, short, titled
+from folkmoot.report.text import capitalise, isolate, short
 from folkmoot.report.vega import Spec
 
 MOST_DOTS = 4000
@@ -32,7 +32,7 @@ class Map:
     left_out: int  # dots beyond what a page can draw
 
 
-def located(item: Item) -> bool:
+def has_place(item: Item) -> bool:
     if item.latitude is None or item.longitude is None:
         return False
     return -90 <= item.latitude <= 90 and -360 <= item.longitude <= 360
@@ -40,17 +40,17 @@ def located(item: Item) -> bool:
 
 def map_of(story: Story) -> Map | None:
     """None unless something that was chosen has a place."""
-    chosen = [(place + 1, item) for place, item in enumerate(story.chosen) if located(item)]
+    chosen = [(place + 1, item) for place, item in enumerate(story.chosen) if has_place(item)]
     if not chosen:
         return None
-    others = sorted((item for item in story.others if located(item)), key=lambda item: -(item.size or 0.0))
+    others = sorted((item for item in story.others if has_place(item)), key=lambda item: -(item.size or 0.0))
     shown = others[:MOST_DOTS]
     points = [_position(item) for item in [*(item for _, item in chosen), *shown]]
     ratio = shape(points)
     broad = ratio > BROAD
     width, low, high = (1060.0, 320.0, 620.0) if broad else (520.0, 380.0, 680.0)
-    wide, unnamed = _drawn(chosen, points, width, min(max(width / ratio, low), high), story)
-    narrow, _ = _drawn(chosen, points, PHONE, min(max(PHONE / ratio, 180.0), 480.0), story)
+    wide, unnamed = _draw(chosen, points, width, min(max(width / ratio, low), high), story)
+    narrow, _ = _draw(chosen, points, PHONE, min(max(PHONE / ratio, 180.0), 480.0), story)
     return Map(wide, narrow, {"others": [_dot(item) for item in shown]}, broad, unnamed, len(others) - len(shown))
 
 
@@ -64,26 +64,26 @@ def _position(item: Item) -> tuple[float, float]:
 def _dot(item: Item) -> Spec:
     latitude, longitude = _position(item)
     dot: Spec = {
-        "name": isolated(short(item.name, 40)),
+        "name": isolate(short(item.name, 40)),
         "latitude": round(latitude, 4),
         "longitude": round(longitude, 4),
     }
     return dot if item.size is None else dot | {"size": item.size}
 
 
-def _drawn(
+def _draw(
     chosen: list[tuple[int, Item]], points: list[tuple[float, float]], width: float, height: float, story: Story
 ) -> tuple[Spec, int]:
     numbered = len(chosen) <= MOST_NUMBERED
     radius = (9.0 if width > PHONE else 7.0) if numbered else 4.5
-    projection = fitted(points, width, height, margin=radius + 10)
+    projection = fit_projection(points, width, height, margin=radius + 10)
     spots = [projection(*_position(item)) for _, item in chosen]
-    names = [isolated(short(item.name, 28)) for _, item in chosen]
-    labels = placed(spots, names, radius, width, height)
+    names = [isolate(short(item.name, 28)) for _, item in chosen]
+    labels = place_labels(spots, names, radius, width, height)
     rows = []
     for (rank, item), spot, name, label in zip(chosen, spots, names, labels, strict=True):
         latitude, longitude = _position(item)
-        row: Spec = {"rank": rank, "name": isolated(short(item.name)), "latitude": latitude, "longitude": longitude}
+        row: Spec = {"rank": rank, "name": isolate(short(item.name)), "latitude": latitude, "longitude": longitude}
         row |= {"gain": number(item.gain), "details": "; ".join(f"{key}: {value}" for key, value in item.details)}
         if label is not None:
             row |= {"label": name, "dx": label.x - spot[0], "dy": label.y - spot[1], "align": label.align}
@@ -109,7 +109,7 @@ def _projection(projection: Projection) -> Spec:
 def _dots(story: Story, width: float, crowd: int) -> Spec:
     """Small where there are many."""
     largest = 150.0 * min(width / 520.0, 1.4) * min(1.0, (600 / crowd) ** 0.4)
-    title = titled(story.size_called) or "Size"
+    title = capitalise(story.size_called) or "Size"
     tooltip: list[Spec] = [{"field": "name", "title": "Name", "type": "nominal"}]
     encoding: Spec = {**POSITION, "tooltip": tooltip}
     if any(item.size for item in story.others):

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 from folkmoot.report import sentences
-from folkmoot.report.facts import bars_of, cost_of, known_of, method_of, scored_of
+from folkmoot.report.facts import bars_of, cost_of, find_known, method_of, rank_entries
 from folkmoot.report.numbers import NOTHING, column, count, fraction, number, percent, size, up
 from folkmoot.report.sections import detail_keys
 from folkmoot.report.story import Comparison, Story
+from folkmoot.report.text import capitalise
 from folkmoot.report.text import in_markdown as said
-from folkmoot.report.text import titled
 
 
 def markdown(story: Story) -> str:
     """The report of one run."""
-    return _joined(
+    return _join(
         [
             f"# {said(story.title)}",
             said(story.question),
@@ -26,7 +26,7 @@ def markdown(story: Story) -> str:
             "## What it cost",
             *_costs(story),
             "## What was revealed",
-            *_revealed(story),
+            *_reveal(story),
             "## How to reproduce it",
             *_again(
                 story.command,
@@ -40,7 +40,7 @@ def markdown(story: Story) -> str:
 
 def markdown_of(comparison: Comparison) -> str:
     """The report of a comparison."""
-    scored = scored_of(comparison)
+    scored = rank_entries(comparison)
     means = column(one.mean if one.mean is not None else float("nan") for one in scored)
     rows = [
         [
@@ -60,7 +60,7 @@ def markdown_of(comparison: Comparison) -> str:
     bound = f"No allowed set is worth more than {up(comparison.bound)}." if comparison.bound is not None else ""
     people = f"{count(comparison.n_clients)} {said(comparison.clients_called)}"
     things = f"{count(comparison.n_items)} {said(comparison.items_called)}"
-    return _joined(
+    return _join(
         [
             f"# {said(comparison.title)}",
             said(comparison.question),
@@ -80,7 +80,7 @@ def _names(selected: tuple[str, ...]) -> str:
 
 
 def _headline(story: Story) -> str:
-    result, known, cost = story.result, known_of(story.result), cost_of(story.result)
+    result, known, cost = story.result, find_known(story.result), cost_of(story.result)
     value = number(known.value) if known.value is not None else "not known"
     lines = [f"- **Value {value}**: {said(story.meaning)}"]
     if known.ratio is not None:
@@ -103,7 +103,7 @@ def _chosen(story: Story) -> str:
     keys = detail_keys(items)
     gained = [item.gain for item in items if item.gain is not None]
     with_gains = len(gained) == len(items)
-    heads = ["No.", "Name", *(said(titled(key)) for key in keys)]
+    heads = ["No.", "Name", *(said(capitalise(key)) for key in keys)]
     joint = not keys and any(item.details for item in items)
     heads += (["Details"] if joint else []) + (["Gain", "Total"] if with_gains else [])
     gains = column(gained)
@@ -119,7 +119,7 @@ def _chosen(story: Story) -> str:
 
 def _quality(story: Story) -> list[str]:
     parts = [said(sentences.certificate(story))]
-    parts += ["\n".join(f"- {said(line)}" for line in sentences.measured_and_proved(story))]
+    parts += ["\n".join(f"- {said(line)}" for line in sentences.explain_measured_and_proved(story))]
     parts.append(said(sentences.promise(story.result)))
     bars = bars_of(story)
     if len(bars) > 1:
@@ -129,7 +129,7 @@ def _quality(story: Story) -> list[str]:
     theory = story.result.guarantee
     if theory is not None:
         terms = [[said(term.symbol), number(term.value, 5), said(term.meaning)] for term in theory.terms]
-        parts.append(_folded(f"The terms of {theory.theorem}", _table(["Symbol", "Value", "Meaning"], terms, "lrl")))
+        parts.append(_fold(f"The terms of {theory.theorem}", _table(["Symbol", "Value", "Meaning"], terms, "lrl")))
     return parts
 
 
@@ -146,11 +146,11 @@ def _costs(story: Story) -> list[str]:
             for place, one in enumerate(story.result.rounds)
         ]
         heads = ["Round", "What for", "Asked", "Answered", "Bytes down", "Bytes up", "Value"]
-        parts.append(_folded("Every round", _table(heads, rows, "rlrrrrr")))
+        parts.append(_fold("Every round", _table(heads, rows, "rlrrrrr")))
     return parts
 
 
-def _revealed(story: Story) -> list[str]:
+def _reveal(story: Story) -> list[str]:
     parts = [said(sentences.threat(story))]
     for told, warns in (sentences.smallest(story), sentences.difference(story)):
         parts.append(f"> **Warning.** {said(told)}" if warns else said(told))
@@ -166,7 +166,7 @@ def _revealed(story: Story) -> list[str]:
             said(sentences.seen(story, view)),
             _table(heads, rows, "l" + "r" * len(view.columns)),
         ]
-    outside = sentences.unprotected(story)
+    outside = sentences.warn_unprotected(story)
     if outside:
         parts += ["### What is not protected", "\n".join(f"- {said(line)}" for line in outside)]
     return parts
@@ -192,9 +192,9 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> s
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, marks, *rows])
 
 
-def _folded(title: str, inside: str) -> str:
+def _fold(title: str, inside: str) -> str:
     return f"<details><summary>{said(title)}</summary>\n\n{inside}\n\n</details>"
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join(parts: Iterable[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -23,7 +23,7 @@ class Markup(str):
 Part: TypeAlias = "str | None"
 
 
-def joined(parts: Iterable[Part]) -> Markup:
+def join(parts: Iterable[Part]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts if part is not None))
 
 
@@ -38,16 +38,16 @@ def element(tag: str, *inside: Part, **attributes: str | None) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{tag}{named}>" if tag in VOID else f"<{tag}{named}>{joined(inside)}</{tag}>")
+    return Markup(f"<{tag}{named}>" if tag in VOID else f"<{tag}{named}>{join(inside)}</{tag}>")
 
 
-def shown(text: str, field: str, value: float | None) -> Markup:
+def show_number(text: str, field: str, value: float | None) -> Markup:
     """A number as people read it, with what it is and all its digits for those who compute."""
     raw = None if value is None or not isfinite(value) else repr(value)
     return element("data", text, value=raw or "", data_field=field, data_value=raw)
 
 
-def named(name: str) -> Markup:
+def show_name(name: str) -> Markup:
     """A name from outside, which may be written in any direction."""
     whole = clean(name)
     shown_of_it = short(whole, LONGEST)
@@ -98,7 +98,7 @@ def table(
     return element("div", inside, class_=f"frame {class_}".strip(), tabindex="0", role="region", aria_label=caption)
 
 
-def folded(title: str, *inside: Part) -> Markup:
+def fold(title: str, *inside: Part) -> Markup:
     return element("details", element("summary", title), *inside)
 
 

@@ -28,8 +28,8 @@ def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF
     exact = Decimal(repr(float(value)))
     if not 10.0 ** (1 - MOST_DECIMALS) <= abs(value) < LARGEST:
         mantissa = exact.scaleb(-exponent).quantize(Decimal(1).scaleb(1 - digits), rounding)
-        return f"{_trimmed(mantissa)} × 10{str(exponent).translate(SUPERSCRIPT)}"
-    return _trimmed(exact.quantize(Decimal(1).scaleb(min(exponent + 1 - digits, 0)), rounding))
+        return f"{_trim(mantissa)} × 10{str(exponent).translate(SUPERSCRIPT)}"
+    return _trim(exact.quantize(Decimal(1).scaleb(min(exponent + 1 - digits, 0)), rounding))
 
 
 def down(value: float | None, digits: int = DIGITS) -> str:
@@ -58,7 +58,7 @@ def percent(ratio: float) -> str:
     ('97.3 %', '100 %')
     """
     exact = (Decimal(repr(float(ratio))) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
-    return f"{_trimmed(exact)}{NARROW}%"
+    return f"{_trim(exact)}{NARROW}%"
 
 
 def column(values: Iterable[float]) -> list[str]:
@@ -92,7 +92,7 @@ def size(in_bytes: float) -> str:
     return f"{number(in_bytes, 3)} {UNITS[power]}"
 
 
-def _trimmed(exact: Decimal) -> str:
+def _trim(exact: Decimal) -> str:
     text = f"{exact:,f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", MINUS) if text.strip("-0.,") else "0"

@@ -17,7 +17,7 @@ from folkmoot.report import sections
 from folkmoot.report.charts import charts_of
 from folkmoot.report.facts import method_of
 from folkmoot.report.maps import map_of
-from folkmoot.report.markup import Markup, element, joined
+from folkmoot.report.markup import Markup, element, join
 from folkmoot.report.story import Story
 from folkmoot.report.text import clean
 from folkmoot.report.vega import PAGE_VERSION, SCHEMA, Spec, bundle
@@ -36,13 +36,13 @@ def page(story: Story) -> str:
     names = set(charts)
     result = story.result
     facts = [*method_of(result), ("Seed", str(result.seed)), *story.versions]
-    body = joined(
+    body = join(
         [
             sections.head(story),
             sections.answer(story, names, drawn),
             sections.quality(story, names),
             sections.costs(story),
-            sections.revealed(story),
+            sections.reveal(story),
             sections.again(story.command, facts, story.notes, story.credits, HOLDS),
         ]
     )
@@ -77,8 +77,8 @@ def document(title: str, body: Markup, charts: Mapping[str, Spec], data: tuple[s
             "body",
             element("main", body),
             element("noscript", element("p", "Charts need JavaScript; all of their numbers are in the tables.")),
-            embedded(data[0], data[1]),
-            embedded("charts", drawn),
+            embed(data[0], data[1]),
+            embed("charts", drawn),
             element("script", Markup(library)) if charts else None,
             element("script", Markup(script)),
         ),
@@ -91,7 +91,7 @@ def asset(name: str) -> str:
     return files("folkmoot.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def embedded(name: str, data: Any) -> Markup:
+def embed(name: str, data: Any) -> Markup:
     """Data for scripts: strict JSON in which nothing can end the element that holds it."""
     text = json.dumps(strict(data), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     for sign in "<>&":

@@ -1,7 +1,7 @@
 """The charts of a report as PNG files, in light colours on white."""
 
 from folkmoot.report.charts import WIDTH, charts_of
-from folkmoot.report.comparison import spread
+from folkmoot.report.comparison import spread_chart
 from folkmoot.report.maps import map_of
 from folkmoot.report.palette import in_light
 from folkmoot.report.story import Comparison, Story
@@ -20,7 +20,7 @@ def pictures(story: Story) -> dict[str, bytes]:
 
 def pictures_of(comparison: Comparison) -> dict[str, bytes]:
     converter()
-    spec = spread(comparison)
+    spec = spread_chart(comparison)
     return {} if spec is None else {"spread": png(still(spec))}
 
 

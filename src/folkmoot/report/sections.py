@@ -3,12 +3,12 @@
 from folkmoot.conversation.result import Result
 from folkmoot.report import sentences
 from folkmoot.report.charts import MOST_BARS, interval_of, is_answer
-from folkmoot.report.facts import bars_of, beside_central, cost_of, finite, known_of
+from folkmoot.report.facts import bars_of, beside_central, cost_of, find_known, finite
 from folkmoot.report.maps import Map
-from folkmoot.report.markup import Cell, Markup, Part, element, folded, joined, named, shown, strip, table
+from folkmoot.report.markup import Cell, Markup, Part, element, fold, join, show_name, show_number, strip, table
 from folkmoot.report.numbers import NARROW, NOTHING, column, count, number, percent, size, up
 from folkmoot.report.story import Item, Story, View
-from folkmoot.report.text import clean, titled
+from folkmoot.report.text import capitalise, clean
 
 MOST_COLUMNS = 3  # of details; more are put into one
 
@@ -18,7 +18,7 @@ def section(title: str, *inside: Part, class_: str | None = None) -> Markup:
 
 
 def paragraphs(*texts: str) -> Markup:
-    return joined(element("p", text) for text in texts if text)
+    return join(element("p", text) for text in texts if text)
 
 
 def figure(chart: str, title: str, caption: str = "", class_: str = "") -> Markup:
@@ -38,38 +38,40 @@ def head(story: Story) -> Markup:
 
 
 def _headline(story: Story) -> list[tuple[Part, Part, str]]:
-    result, known, cost = story.result, known_of(story.result), cost_of(story.result)
-    value = shown(number(known.value), known.field, known.value) if known.value is not None else "not known"
+    result, known, cost = story.result, find_known(story.result), cost_of(story.result)
+    value = show_number(number(known.value), known.field, known.value) if known.value is not None else "not known"
     cells: list[tuple[Part, Part, str]] = [("Value", value, clean(story.meaning))]
     if known.ratio is not None:
         sure = f"of the best possible ({sentences.confidence_of(result)})"
-        cells.append(("At least", shown(percent(known.ratio), "ratio", result.ratio), sure))
+        cells.append(("At least", show_number(percent(known.ratio), "ratio", result.ratio), sure))
     else:
         cells.append(("Share of the best", "not known", sentences.NO_BOUND))
     share = beside_central(story)
     if share is not None:
         of = "of what central greedy reaches, which sees everything"
-        cells.append(("Beside central", shown(percent(share), "story.beside_central", share), of))
+        cells.append(("Beside central", show_number(percent(share), "story.beside_central", share), of))
     asked = "whose data were read" if cost is None else f"who gave {count(cost.answers)} answers"
     called = clean(story.clients_called)
-    cells.append((called.capitalize(), shown(count(story.n_clients), "story.n_clients", story.n_clients), asked))
+    cells.append((called.capitalize(), show_number(count(story.n_clients), "story.n_clients", story.n_clients), asked))
     if cost is not None:
-        sent = shown(size(cost.mean_up), "cost.mean_up", cost.mean_up)
+        sent = show_number(size(cost.mean_up), "cost.mean_up", cost.mean_up)
         cells.append(("Sent by a client", sent, "in a round it takes part in, on average"))
         hides = f"{called} in the sum that hides least"
         if (apart := result.smallest_difference) is not None:
             hides += f"; the smallest difference of two sums is {count(apart.clients)}"
-        cells.append(("Smallest sum", shown(count(cost.smallest), "cost.smallest", cost.smallest), hides))
+        cells.append(("Smallest sum", show_number(count(cost.smallest), "cost.smallest", cost.smallest), hides))
     else:
         of = f"of {count(result.n_items)} {clean(story.items_called)}"
-        cells.append(("Chosen", shown(count(len(result.selected)), "story.chosen", len(result.selected)), of))
+        cells.append(("Chosen", show_number(count(len(result.selected)), "story.chosen", len(result.selected)), of))
     return cells
 
 
 def answer(story: Story, charts: set[str], drawn: Map | None) -> Markup:
     if not story.chosen:
         return section("The answer", paragraphs(f"None of the {clean(story.items_called)} was chosen."))
-    listed = element("div", chosen_table(story), element("p", sentences.ordered(story), class_="fine"), class_="block")
+    listed = element(
+        "div", chosen_table(story), element("p", sentences.explain_order(story), class_="fine"), class_="block"
+    )
     bars = None
     if "answer" in charts:
         some = f"The first {MOST_BARS} of {len(story.chosen)}." if len(story.chosen) > MOST_BARS else ""
@@ -104,7 +106,7 @@ def chosen_table(story: Story) -> Markup:
     totals = [sum(gained[: place + 1]) for place in range(len(gained))] if with_gains else []
     total_texts = column(totals)
     rows = [
-        [Cell(str(place + 1), place + 1), Cell(named(item.name), clean(item.name).casefold())]
+        [Cell(str(place + 1), place + 1), Cell(show_name(item.name), clean(item.name).casefold())]
         for place, item in enumerate(items)
     ]
     for cells in _details(items, keys):
@@ -112,9 +114,13 @@ def chosen_table(story: Story) -> Markup:
     if with_gains:
         for place, row in enumerate(rows):
             field = f"gains.{place}" if story.result.gains is not None else f"chosen.{place}.gain"
-            row.append(Cell(shown(texts[place], field, gained[place]), gained[place]))
+            row.append(Cell(show_number(texts[place], field, gained[place]), gained[place]))
             row.append(Cell(total_texts[place], totals[place]))
-    heads = ["No.", "Name", *(map(titled, keys) if keys else ["Details"] if any(one.details for one in items) else [])]
+    heads = [
+        "No.",
+        "Name",
+        *(map(capitalise, keys) if keys else ["Details"] if any(one.details for one in items) else []),
+    ]
     return table("The chosen items", heads + (["Gain", "Total"] if with_gains else []), rows)
 
 
@@ -135,7 +141,7 @@ def _details(items: tuple[Item, ...], keys: list[str]) -> list[list[Cell]]:
         numeric = all(value is not None for value, text in zip(numbers, texts, strict=True) if text)
         listed.append(
             [
-                Cell(clean(text), value) if numeric and text else Cell(named(text), clean(text).casefold(), numeric)
+                Cell(clean(text), value) if numeric and text else Cell(show_name(text), clean(text).casefold(), numeric)
                 for text, value in zip(texts, numbers, strict=True)
             ]
         )
@@ -152,13 +158,13 @@ def _number_in(text: str) -> float | None:
 
 
 def quality(story: Story, charts: set[str]) -> Markup:
-    result, known = story.result, known_of(story.result)
-    told = sentences.certified(story)
+    result, known = story.result, find_known(story.result)
+    told = sentences.state_certificate(story)
     words = element(
         "div",
         element("p", " ".join(told[:2]), class_="lead"),
         paragraphs(*told[2:]),
-        element("ul", *(element("li", line) for line in sentences.measured_and_proved(story))),
+        element("ul", *(element("li", line) for line in sentences.explain_measured_and_proved(story))),
         paragraphs(sentences.promise(result)),
         _terms(result),
         _exact(result),
@@ -182,7 +188,7 @@ def quality(story: Story, charts: set[str]) -> Markup:
 
 def _exact(result: Result) -> Markup | None:
     """The numbers behind the sentences, in full."""
-    e, known = result.estimate, known_of(result)
+    e, known = result.estimate, find_known(result)
     pairs = [("value", "F over every client", result.value)] if result.value is not None else []
     if e is not None:
         pairs += [
@@ -199,8 +205,8 @@ def _exact(result: Result) -> Markup | None:
         pairs.append(("upper_bound", "bound", known.bound))
     if not pairs:
         return None
-    rows = [[Cell(name), Cell(shown(number(value, 8), field, value), value)] for field, name, value in pairs]
-    return folded("These numbers in full", table("Numbers in full", ["Quantity", "Value"], rows, sortable=False))
+    rows = [[Cell(name), Cell(show_number(number(value, 8), field, value), value)] for field, name, value in pairs]
+    return fold("These numbers in full", table("Numbers in full", ["Quantity", "Value"], rows, sortable=False))
 
 
 def _bars_table(story: Story) -> Markup:
@@ -210,8 +216,8 @@ def _bars_table(story: Story) -> Markup:
     ratios = column(bar.value / chosen for bar in bars) if chosen > 0 else [NOTHING] * len(bars)
     rows = [
         [
-            Cell(joined([named(bar.name), element("small", clean(bar.about))]), bar.name.casefold()),
-            Cell(shown(text, bar.field or f"baselines.{bar.name}", bar.value), bar.value),
+            Cell(join([show_name(bar.name), element("small", clean(bar.about))]), bar.name.casefold()),
+            Cell(show_number(text, bar.field or f"baselines.{bar.name}", bar.value), bar.value),
             Cell(ratio, bar.value),
         ]
         for bar, text, ratio in zip(bars, texts, ratios, strict=True)
@@ -225,7 +231,7 @@ def _terms(result: Result) -> Markup | None:
         return None
     rows = [[Cell(term.symbol), Cell(number(term.value, 5), term.value), Cell(term.meaning)] for term in theory.terms]
     heads = ["Symbol", "Value", "Meaning"]
-    return folded(f"The terms of {theory.theorem}", table("Terms of the theorem", heads, rows, sortable=False))
+    return fold(f"The terms of {theory.theorem}", table("Terms of the theorem", heads, rows, sortable=False))
 
 
 def costs(story: Story) -> Markup:
@@ -235,35 +241,39 @@ def costs(story: Story) -> Markup:
         return section("What it cost", element("div", paragraphs(sentences.costs(story), took), class_="prose"))
     silent = sentences.silent(cost)
     cells: list[tuple[Part, Part, str]] = [
-        ("Rounds", shown(count(cost.rounds), "cost.rounds", cost.rounds), "questions to a cohort"),
+        ("Rounds", show_number(count(cost.rounds), "cost.rounds", cost.rounds), "questions to a cohort"),
         (
             "Answers",
-            shown(count(cost.answers), "cost.answers", cost.answers),
+            show_number(count(cost.answers), "cost.answers", cost.answers),
             silent or "of single clients, in all rounds",
         ),
-        ("Received", shown(size(cost.mean_down), "cost.mean_down", cost.mean_down), "by a client in a round"),
-        ("Sent", shown(size(cost.mean_up), "cost.mean_up", cost.mean_up), "by a client in a round"),
-        ("In all", shown(size(cost.up + cost.down), "cost.total", cost.up + cost.down), "to and from all clients"),
+        ("Received", show_number(size(cost.mean_down), "cost.mean_down", cost.mean_down), "by a client in a round"),
+        ("Sent", show_number(size(cost.mean_up), "cost.mean_up", cost.mean_up), "by a client in a round"),
+        (
+            "In all",
+            show_number(size(cost.up + cost.down), "cost.total", cost.up + cost.down),
+            "to and from all clients",
+        ),
     ]
     rows = [
         [
             Cell(str(place + 1), place + 1),
             Cell(clean(one.label)),
             Cell(count(one.asked), one.asked),
-            Cell(shown(count(one.answered), f"rounds.{place}.answered", one.answered), one.answered),
-            Cell(shown(count(one.down), f"rounds.{place}.down", one.down), one.down),
-            Cell(shown(count(one.up), f"rounds.{place}.up", one.up), one.up),
+            Cell(show_number(count(one.answered), f"rounds.{place}.answered", one.answered), one.answered),
+            Cell(show_number(count(one.down), f"rounds.{place}.down", one.down), one.down),
+            Cell(show_number(count(one.up), f"rounds.{place}.up", one.up), one.up),
             Cell(number(one.value), one.value, numeric=True),
         ]
         for place, one in enumerate(result.rounds or ())
     ]
     heads = ["Round", "What for", "Asked", "Answered", "Bytes down", "Bytes up", "Value"]
-    every = folded("Every round", table("Every round", heads, rows))
+    every = fold("Every round", table("Every round", heads, rows))
     return section("What it cost", strip(cells, "strip small"), every)
 
 
-def revealed(story: Story) -> Markup:
-    hidden = sentences.unprotected(story)
+def reveal(story: Story) -> Markup:
+    hidden = sentences.warn_unprotected(story)
     words: list[Part] = [element("p", sentences.threat(story), class_="lead")]
     for told, warns in (sentences.smallest(story), sentences.difference(story)):
         if told:
@@ -278,10 +288,10 @@ def revealed(story: Story) -> Markup:
 
 def one_view(story: Story, view: View) -> Markup:
     rows = [
-        [Cell(named(item)), *(Cell(count(value), value) for value in values)]
+        [Cell(show_name(item)), *(Cell(count(value), value) for value in values)]
         for item, *values in zip(view.items, *(numbers for _, numbers in view.columns), strict=True)
     ]
-    heads = ["Item", *(titled(name.removeprefix("the ")) for name, _ in view.columns)]
+    heads = ["Item", *(capitalise(name.removeprefix("the ")) for name, _ in view.columns)]
     return element(
         "div",
         element("h3", "One client, as the server sees it"),

@@ -1,7 +1,7 @@
 """What a report says in words; the page and the Markdown say the same. Plain text: whoever shows it escapes it."""
 
 from folkmoot.conversation.result import FEW, Result
-from folkmoot.report.facts import Cost, bars_of, cost_of, known_of
+from folkmoot.report.facts import Cost, bars_of, cost_of, find_known
 from folkmoot.report.numbers import NARROW, count, down, fraction, number, percent, size, up
 from folkmoot.report.story import Comparison, Story, View
 
@@ -27,12 +27,12 @@ def confidence_of(result: Result) -> str:
 
 def certificate(story: Story) -> str:
     """How good the answer is, in one paragraph."""
-    return " ".join(certified(story))
+    return " ".join(state_certificate(story))
 
 
-def certified(story: Story) -> list[str]:
+def state_certificate(story: Story) -> list[str]:
     """What the answer is worth, what nothing allowed exceeds, and what else is to be said of that."""
-    result, known, e = story.result, known_of(story.result), story.result.estimate
+    result, known, e = story.result, find_known(story.result), story.result.estimate
     who = story.clients_called
     told = []
     if e is None:
@@ -86,8 +86,8 @@ def certified(story: Story) -> list[str]:
     return told
 
 
-def measured_and_proved(story: Story) -> list[str]:
-    result, known, e = story.result, known_of(story.result), story.result.estimate
+def explain_measured_and_proved(story: Story) -> list[str]:
+    result, known, e = story.result, find_known(story.result), story.result.estimate
     others = " and of every other way to choose" if len(bars_of(story)) > 1 else ""
     measured = f"Measured: the value of the chosen set{others}"
     measured += (
@@ -106,7 +106,7 @@ def measured_and_proved(story: Story) -> list[str]:
     return [measured, proof + "."]
 
 
-def ordered(story: Story) -> str:
+def explain_order(story: Story) -> str:
     """What the order of the items and their gains mean."""
     e, central = story.result.estimate, story.result.estimate is None
     if story.result.gains is None:
@@ -230,7 +230,7 @@ def seen(story: Story, view: View) -> str:
     return told
 
 
-def unprotected(story: Story) -> list[str]:
+def warn_unprotected(story: Story) -> list[str]:
     if story.secure == "none":
         return []
     rounds = cost_of(story.result)

@@ -26,7 +26,7 @@ def short(name: str, longest: int = LONGEST) -> str:
     return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
 
 
-def titled(name: str) -> str:
+def capitalise(name: str) -> str:
     """With a capital at its head.
 
     >>> titled("most popular")
@@ -35,7 +35,7 @@ def titled(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def isolated(name: str) -> str:
+def isolate(name: str) -> str:
     """As it is, or, where it is written from right to left, in signs that keep it from turning its neighbours."""
     turns = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in name)
     return f"\u2068{name}\u2069" if turns else name
@@ -51,7 +51,7 @@ def in_markdown(name: str) -> str:
     words = re.sub(r"(?i)\b(https?|ftp)(?=:)|\bwww(?=\.)", lambda found: f"{found[0]}\u200b", words)
     words = words.replace("@", "@\u200b")  # a name is nobody's address
     words = re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", words)  # no list, and no heading
-    return isolated(re.sub(r"^([-+=#])", r"\\\1", words))
+    return isolate(re.sub(r"^([-+=#])", r"\\\1", words))
 
 
 def _plain(name: str) -> str:

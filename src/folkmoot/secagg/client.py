@@ -39,14 +39,15 @@ from folkmoot.secagg.keys import (
     CHECK,
     EDGE,
     MASK_KEY,
-    agreed_on,
     channel_private,
     choice_seed,
     commitment,
     complaint,
-    consented,
     edge_purpose,
     fingerprint,
+    hash_consent,
+    hash_roll,
+    hash_sharers,
     keys_in,
     mask_private,
     mask_seed,
@@ -54,7 +55,6 @@ from folkmoot.secagg.keys import (
     own_mask_key,
     own_seed,
     pair_purpose,
-    said,
     sketch_seed,
 )
 from folkmoot.secagg.masks import Words, add_masks, as_words
@@ -79,12 +79,12 @@ from folkmoot.secagg.messages import (
     Unmasking,
     kind_of,
 )
-from folkmoot.secagg.neighbours import drawn
-from folkmoot.secagg.packing import packed
+from folkmoot.secagg.neighbours import draw_neighbours
+from folkmoot.secagg.packing import pack_bits
 from folkmoot.secagg.parameters import is_safe, part_of
-from folkmoot.secagg.primitives import KEY, SEED, TAG, is_signed, public_of, signed, spread, tag
+from folkmoot.secagg.primitives import KEY, SEED, TAG, expand, is_signed, public_of, sign, tag
 from folkmoot.secagg.state import Stage, State
-from folkmoot.secagg.wire import U32, Malformed, bitmap, marked
+from folkmoot.secagg.wire import U32, Malformed, bitmap, read_bitmap
 from folkmoot.secagg.work import Work
 
 Random = Callable[[int], bytes]
@@ -165,7 +165,7 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
         public_of(mask_private(mask_seed(seed))),
         commitment(turn.message, member.id, own_digest(own_seed(seed)), choice_seed(seed)),
     )
-    signature = signed(member.identity, "advertisement", turn.message, *content)
+    signature = sign(member.identity, "advertisement", turn.message, *content)
     reply = Advertisement(announcement.session, announcement.round, member.id, *content[1:], signature)
     after = State(Stage.ADVERTISED, turn.now.ledger, turn.message, seed, reply.body())
     return after, reply.encode()
@@ -179,9 +179,9 @@ def choose(turn: Turn) -> tuple[State, bytes]:
     now = replace(now, roll=roll.clients, prints=roll.prints)
     if fingerprint(member.id, keys_in(now.advert)) != now.fingerprint(*now.places([member.id])):
         refuse("the roll has other keys for this client")
-    state = said(now.announced, turn.message)
+    state = hash_roll(now.announced, turn.message)
     coins = choice_seed(now.seed)
-    chosen = bitmap(drawn(roll, member.id, state, coins), roll.ids)
+    chosen = bitmap(draw_neighbours(roll, member.id, state, coins), roll.ids)
     after = replace(
         now,
         stage=Stage.CHOSE,
@@ -212,7 +212,7 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
 def share(turn: Turn) -> tuple[State, bytes]:
     """Neighbours → Boxes."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    chosen = sorted(marked(now.chosen, now.order))
+    chosen = sorted(read_bitmap(now.chosen, now.order))
     shown = Neighbours.decode(turn.message, len(chosen)).of(announcement)
     if list(shown.adverts) != chosen:
         refuse("these are not the neighbours that this client chose")
@@ -224,12 +224,12 @@ def share(turn: Turn) -> tuple[State, bytes]:
             refuse("an advertisement is not the one on the roll")
     check_apart([now.advert, *shown.adverts.values()])
     publics = [body[:KEY] for body in shown.adverts.values()]
-    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, publics)
-    dealing = dealt_by(now, len(chosen))
+    secrets = agree_with_each(turn, channel_private(now.seed), now.channel_key, publics)
+    dealing = deal_shares(now, len(chosen))
     boxes, holders = dict[int, bytes](), dict[int, bytes]()
     for one, secret, content in zip(chosen, secrets, dealing.contents, strict=True):
         box_key, checks = turn.edge(secret, member.id, one)
-        boxes[one] = turn.work.marked_box(box_key, content, now.said, member.id, one)
+        boxes[one] = turn.work.mark_box(box_key, content, now.said, member.id, one)
         holders[one] = checks
     mask_keys = {one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}
     after = replace(now, stage=Stage.SHARED, sealed=boxes, mask_keys=mask_keys, holders=holders)
@@ -237,9 +237,9 @@ def share(turn: Turn) -> tuple[State, bytes]:
     return after, Boxes(announcement.session, announcement.round, lines, boxes).encode()
 
 
-def dealt_by(now: State, holders: int) -> Dealing:
+def deal_shares(now: State, holders: int) -> Dealing:
     """The client's own shares; the same every time."""
-    coins = spread(now.seed, coins_needed(now.needed), "shares", now.said)
+    coins = expand(now.seed, coins_needed(now.needed), "shares", now.said)
     return deal(own_seed(now.seed), mask_seed(now.seed), holders, now.needed, coins)
 
 
@@ -250,7 +250,7 @@ def check_apart(bodies: Sequence[bytes]) -> None:
         refuse("a key is this client's own, or stands there twice")
 
 
-def agreed_with(turn: Turn, private: bytes, mine: bytes, publics: Sequence[bytes]) -> list[bytes]:
+def agree_with_each(turn: Turn, private: bytes, mine: bytes, publics: Sequence[bytes]) -> list[bytes]:
     """A secret with each; no two are the same."""
     secrets = [turn.work.secret(private, mine, public) for public in publics]
     found = [secret for secret in secrets if secret is not None]
@@ -281,7 +281,7 @@ def check(turn: Turn) -> tuple[State, bytes]:
     if len(set(mask_keys.values())) < len(mask_keys):
         refuse("two neighbours have the same key")
     publics = [body[:KEY] for body in delivery.dealt.values()]
-    secrets = agreed_with(turn, channel_private(now.seed), now.channel_key, publics)
+    secrets = agree_with_each(turn, channel_private(now.seed), now.channel_key, publics)
     held, keyed = dict[int, bytes](), dict[int, bytes]()
     for (dealer, item), secret in zip(items.items(), secrets, strict=True):
         box_key, checks = turn.edge(secret, dealer, member.id)
@@ -292,7 +292,7 @@ def check(turn: Turn) -> tuple[State, bytes]:
         if not fits:
             del held[dealer], keyed[dealer]
     complaints = {
-        dealer: signed(member.identity, *complaint(now.said, dealer, member.id, item.case()))
+        dealer: sign(member.identity, *complaint(now.said, dealer, member.id, item.case()))
         for dealer, item in items.items()
         if dealer not in held
     }
@@ -324,7 +324,7 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
     shown = Accusations.decode(turn.message, len(boxes)).of(announcement)
     if not boxes.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
         refuse("somebody complains who holds no share, or so many do that they could reconstruct a secret")
-    dealing, challenge = dealt_by(now, len(boxes)), challenge_of(now.said, member.id, boxes)
+    dealing, challenge = deal_shares(now, len(boxes)), challenge_of(now.said, member.id, boxes)
     values = dict(zip(boxes, values_of(dealing.lines(challenge), len(boxes)) or (), strict=True))
     for one, signature in shown.signatures.items():
         case = case_of(boxes[one], values[one], challenge)
@@ -340,7 +340,7 @@ def mask(turn: Turn) -> tuple[State, bytes]:
     """Sharers → Masked."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
     shown = Sharers.decode(turn.message, len(now.order)).of(announcement)
-    sharing = marked(shown.bits, now.order)
+    sharing = read_bitmap(shown.bits, now.order)
     if member.id not in sharing:
         refuse("the server calls this client gone")
     holders = {one: keys for one, keys in now.holders.items() if one in sharing}
@@ -348,9 +348,9 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         refuse("too few of the neighbours that hold this client's shares are left")
     neighbours = {one: key for one, key in now.mask_keys.items() if one in sharing}
     private = mask_private(mask_seed(now.seed))
-    secrets = agreed_with(turn, private, now.mask_key, list(neighbours.values()))
-    state = agreed_on(now.said, shown.bits)
-    words = encoded(announcement, turn.answer(announcement), state)
+    secrets = agree_with_each(turn, private, now.mask_key, list(neighbours.values()))
+    state = hash_sharers(now.said, shown.bits)
+    words = encode_vector(announcement, turn.answer(announcement), state)
     added, taken = [own_mask_key(own_seed(now.seed), state)], list[bytes]()
     for other, secret in zip(neighbours, secrets, strict=True):
         key = turn.work.keys(secret, pair_purpose(state, member.id, other), MASK_KEY)
@@ -359,9 +359,9 @@ def mask(turn: Turn) -> tuple[State, bytes]:
     reply = Masked(
         announcement.session,
         announcement.round,
-        signed(member.identity, "masked", state),
+        sign(member.identity, "masked", state),
         {one: tag(keys[:CHECK], state) for one, keys in holders.items()},
-        packed(words, announcement.ring_bits),
+        pack_bits(words, announcement.ring_bits),
     )
     dealers = {one: tag(keys[:CHECK], state) + keys[CHECK:] for one, keys in now.dealers.items() if one in sharing}
     held = {one: both for one, both in now.held.items() if one in sharing}
@@ -380,7 +380,7 @@ def mask(turn: Turn) -> tuple[State, bytes]:
     return after, reply.encode()
 
 
-def encoded(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:
+def encode_vector(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:
     """The vector as words of the ring: written out, or in a sketch."""
     vector = np.asarray(vector)
     if vector.shape != (announcement.length,) or vector.dtype.kind not in "iu":
@@ -397,14 +397,14 @@ def consent(turn: Turn) -> tuple[State, bytes]:
     """Survivors → Consent."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
     shown = Survivors.decode(turn.message, len(now.order)).of(announcement)
-    alive = marked(shown.bits, now.order)
+    alive = read_bitmap(shown.bits, now.order)
     if member.id not in alive:
         refuse("the server calls this client gone, though its vector was sent")
-    if not alive <= marked(now.sharing, now.order):
+    if not alive <= read_bitmap(now.sharing, now.order):
         refuse("somebody is in the sum who was gone before")
     if len(alive) < member.policy.enough(0):
         refuse(f"{len(alive)} clients are in the sum, too few to hide among")
-    said = consented(agreed_on(now.said, now.sharing), shown.bits)
+    said = hash_consent(hash_sharers(now.said, now.sharing), shown.bits)
     words = {one: tag(keys[CHECK:], said) for one, keys in now.dealers.items() if one in alive}
     reply = Consent(announcement.session, announcement.round, words)
     return replace(now, stage=Stage.CONSENTED, survivors=shown.bits), reply.encode()
@@ -417,12 +417,12 @@ def unmask(turn: Turn) -> tuple[State, bytes]:
     shown = Consents.decode(turn.message, len(holders), len(now.order)).of(announcement)
     if not holders.keys() >= shown.words.keys():
         refuse("a consent is of somebody whom this client did not choose")
-    state = agreed_on(now.said, now.sharing)
-    said = consented(state, now.survivors)
+    state = hash_sharers(now.said, now.sharing)
+    said = hash_consent(state, now.survivors)
     good = sum(compare_digest(tag(holders[one][CHECK:], said), word) for one, word in shown.words.items())
     if good < threshold:
         refuse(f"{good} neighbours vouch for the same roll and survivors; {threshold} must")
-    alive, shares = marked(now.survivors, now.order), {}
+    alive, shares = read_bitmap(now.survivors, now.order), {}
     for owner, (own, masking) in now.shares.items():
         if owner not in alive:
             shares[owner] = masking

@@ -7,7 +7,7 @@ than they do.
 
 from hashlib import sha256
 
-from folkmoot.secagg.primitives import DIGEST, KEY, derived, digest
+from folkmoot.secagg.primitives import DIGEST, KEY, derive, digest
 from folkmoot.secagg.wire import U32
 
 MASK_KEY, FINGERPRINT = 16, 16  # bytes
@@ -20,27 +20,27 @@ EDGE = KEY + 2 * CHECK  # of a dealer and a holder: one for the box, one for its
 
 def channel_private(seed: bytes) -> bytes:
     """The private key for boxes, and for what neighbours vouch for to each other."""
-    return derived(seed, "channel")
+    return derive(seed, "channel")
 
 
 def own_seed(seed: bytes) -> bytes:
     """What a client's own mask comes from; it is shared, so that the mask can be taken off if the vector arrived."""
-    return derived(seed, "own seed")
+    return derive(seed, "own seed")
 
 
 def mask_seed(seed: bytes) -> bytes:
     """What masks with others come from; it is shared, so that they can be taken off if the client drops out."""
-    return derived(seed, "mask seed")
+    return derive(seed, "mask seed")
 
 
 def mask_private(shared_seed: bytes) -> bytes:
     """The private key of masks, from the seed that is shared. (Never the key itself: not all numbers are keys.)"""
-    return derived(shared_seed, "mask")
+    return derive(shared_seed, "mask")
 
 
 def choice_seed(seed: bytes) -> bytes:
     """What a client draws its neighbours with; it is shown with the choice."""
-    return derived(seed, "choice seed")
+    return derive(seed, "choice seed")
 
 
 def own_digest(seed: bytes) -> bytes:
@@ -63,11 +63,11 @@ def fingerprint(client: int, keys: bytes) -> bytes:
     return sha256(b"fingerprint" + U32.pack(client) + keys).digest()[:FINGERPRINT]
 
 
-def said(announced: bytes, roll: bytes) -> bytes:
+def hash_roll(announced: bytes, roll: bytes) -> bytes:
     return digest(b"said", announced, roll)
 
 
-def agreed_on(before: bytes, sharing: bytes) -> bytes:
+def hash_sharers(before: bytes, sharing: bytes) -> bytes:
     return digest(b"agreed on", before, sharing)
 
 
@@ -82,7 +82,7 @@ def pair_purpose(state: bytes, one: int, other: int) -> bytes:
 
 
 def own_mask_key(seed: bytes, state: bytes) -> bytes:
-    return derived(seed, "own mask", state, size=MASK_KEY)
+    return derive(seed, "own mask", state, size=MASK_KEY)
 
 
 def sketch_seed(state: bytes) -> bytes:
@@ -95,6 +95,6 @@ def complaint(state: bytes, dealer: int, holder: int, case: bytes) -> tuple[str,
     return ("complaint", state, U32.pack(dealer), U32.pack(holder), case)
 
 
-def consented(state: bytes, survivors: bytes) -> bytes:
+def hash_consent(state: bytes, survivors: bytes) -> bytes:
     """What neighbours vouch for to each other before anything is opened."""
     return digest(b"consent", state, survivors)

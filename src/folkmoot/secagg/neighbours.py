@@ -1,11 +1,11 @@
 """Whom a client shares its secrets with: drawn by its own coins, and by nothing that it could still change."""
 
 from folkmoot.secagg.messages import Roll
-from folkmoot.secagg.primitives import spread
+from folkmoot.secagg.primitives import expand
 from folkmoot.secagg.wire import U64
 
 
-def drawn(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
+def draw_neighbours(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
     """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
     Nor can the client: it has committed to the seed, and the roll has the keys of all others in it.
 
@@ -13,7 +13,7 @@ def drawn(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
     what is unlikely stays so.
     """
     others = roll.ids[roll.ids != client]
-    coins = spread(seed, U64.size * roll.degree, "choice", state)
+    coins = expand(seed, U64.size * roll.degree, "choice", state)
     places: set[int] = set()
     tops = range(len(others) - roll.degree, len(others))
     for top, (coin,) in zip(tops, U64.iter_unpack(coins), strict=True):

@@ -7,12 +7,12 @@ from folkmoot.foundation.kernels import kernel
 from folkmoot.secagg.masks import Words
 
 
-def packed(words: Words, bits: int) -> bytes:
+def pack_bits(words: Words, bits: int) -> bytes:
     if bits == 8 * words.itemsize:
         return words.astype(words.dtype.newbyteorder("<"), copy=False).tobytes()
     size = -(-len(words) * bits // 8)
     out = np.zeros(-(-len(words) * bits // 64), dtype=np.uint64)
-    pack(words.astype(np.uint64, copy=False), bits, out)
+    pack_words(words.astype(np.uint64, copy=False), bits, out)
     return out.astype("<u8", copy=False).tobytes()[:size]
 
 
@@ -32,7 +32,7 @@ def add_packed(data: bytes | memoryview, bits: int, total: Words) -> None:
 
 
 @kernel
-def pack(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
+def pack_words(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) -> None:
     mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
     for at in range(len(words)):
         start = at * bits

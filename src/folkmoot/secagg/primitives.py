@@ -34,12 +34,12 @@ def digest(*parts: bytes) -> bytes:
     return hasher.digest()
 
 
-def derived(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes:
+def derive(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes:
     """A key from a secret that nobody else has."""
-    return keyed(secret, digest(purpose.encode(), *context), size)
+    return keyed_hash(secret, digest(purpose.encode(), *context), size)
 
 
-def keyed(key: bytes, said: bytes, size: int) -> bytes:
+def keyed_hash(key: bytes, said: bytes, size: int) -> bytes:
     """What nobody can tell from chance, or write, who does not have the key: keyed BLAKE2, up to 64 bytes.
 
     A secret that was agreed on is not uniform, but nobody knows it; libsodium derives its session keys the same way.
@@ -47,7 +47,7 @@ def keyed(key: bytes, said: bytes, size: int) -> bytes:
     return blake2b(said, key=key, digest_size=size).digest()
 
 
-def agreed(private: bytes, public: bytes) -> bytes | None:
+def agree(private: bytes, public: bytes) -> bytes | None:
     """A secret that the two share and nobody else; None where the public key is of low order, or in another form."""
     if int.from_bytes(public, "little") >= FIELD:
         return None
@@ -61,22 +61,22 @@ def public_of(private: bytes) -> bytes:
     return bytes(crypto_scalarmult_base(private))
 
 
-def spread(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
+def expand(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
     """As many coins as are wanted, from a uniform seed."""
-    return bytes(stream(derived(seed, purpose, *context, size=CIPHER_BLOCK)).update(bytes(size)))
+    return bytes(stream(derive(seed, purpose, *context, size=CIPHER_BLOCK)).update(bytes(size)))
 
 
 def tag(key: bytes, said: bytes) -> bytes:
     """What only the two who have the key can write."""
-    return keyed(key, said, TAG)
+    return keyed_hash(key, said, TAG)
 
 
-def sealed(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
+def seal(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
     """Encrypted under a key that is used once."""
     return AESGCM(key).encrypt(NO_NONCE, plain, bound_to)
 
 
-def opened(key: bytes, box: bytes, bound_to: bytes) -> bytes | None:
+def unseal(key: bytes, box: bytes, bound_to: bytes) -> bytes | None:
     """None where it was not sealed under this key for this."""
     try:
         return AESGCM(key).decrypt(NO_NONCE, box, bound_to)
@@ -84,7 +84,7 @@ def opened(key: bytes, box: bytes, bound_to: bytes) -> bytes | None:
         return None
 
 
-def signed(private: Ed25519PrivateKey, purpose: str, *context: bytes) -> bytes:
+def sign(private: Ed25519PrivateKey, purpose: str, *context: bytes) -> bytes:
     return private.sign(digest(purpose.encode(), *context))
 
 

@@ -45,17 +45,17 @@ class Recovery:
         """Of an own mask; it must match what its client committed to."""
         seed = self._seed(owner, OWN)
         if seed is None or own_digest(seed) != self.digests[owner]:
-            self._dealt_another(owner)
+            self._refuse_other_secret(owner)
         return seed
 
     def mask_seed(self, owner: int) -> bytes:
         """Of a mask key; it must match the public key."""
         seed = self._seed(owner, MASKING)
         if seed is None or public_of(mask_private(seed)) != self.adverts[owner].mask_key:
-            self._dealt_another(owner)
+            self._refuse_other_secret(owner)
         return seed
 
-    def _dealt_another(self, owner: int) -> NoReturn:
+    def _refuse_other_secret(self, owner: int) -> NoReturn:
         self.excluded[owner] = Fault.SECRET
         why = f"client {owner} dealt shares of another secret than its own"
         raise AggregationFailed(why, self.excluded, answered=True)

@@ -20,14 +20,14 @@ from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, val
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import (
     MASK_KEY,
-    agreed_on,
     commitment,
     complaint,
+    hash_roll,
+    hash_sharers,
     keys_in,
     mask_private,
     own_mask_key,
     pair_purpose,
-    said,
     sketch_seed,
 )
 from folkmoot.secagg.masks import Words, add_masks, as_words
@@ -52,10 +52,10 @@ from folkmoot.secagg.messages import (
     Survivors,
     Unmasking,
 )
-from folkmoot.secagg.neighbours import drawn
+from folkmoot.secagg.neighbours import draw_neighbours
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import ANY_KEY, TAG, agreed, is_signed, keyed
+from folkmoot.secagg.primitives import ANY_KEY, TAG, agree, is_signed, keyed_hash
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.wire import U64, Malformed, bitmap
 
@@ -96,7 +96,7 @@ def serve(
     order = np.array(list(adverts), dtype=np.int64)
     prints = b"".join(advert.fingerprint() for advert in adverts.values())
     roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints)
-    state = said(desk.announced, roll.encode())
+    state = hash_roll(desk.announced, roll.encode())
 
     inbox = yield dict.fromkeys(adverts, roll.encode())
     graph, digests = desk.read_choices(roll, state, adverts, inbox)
@@ -117,14 +117,14 @@ def serve(
     sharers = {one for one in checked if one not in accused or one in shown}
     desk.need(len(sharers), policy.enough(0), "shared their secrets")
     sharing = bitmap(sharers, order)
-    agreed_state = agreed_on(state, sharing)
+    agreed_state = hash_sharers(state, sharing)
 
     inbox = yield dict.fromkeys(sorted(sharers), Sharers(*mark, sharing).encode())
     vectors = desk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
     desk.answered = bool(inbox)
     alive = set(vectors)
     desk.need(len(alive), policy.enough(0), "sent their vectors")
-    total = added_up(announcement, [sent.vector for sent in vectors.values()])
+    total = add_vectors(announcement, [sent.vector for sent in vectors.values()])
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
     for owner, sent in vectors.items():
@@ -145,9 +145,9 @@ def serve(
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
     recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, desk.excluded)
-    add_masks(total, *masks_left(recovery, alive, agreed_state))
+    add_masks(total, *find_masks_left(recovery, alive, agreed_state))
     excluded = dict(sorted(desk.excluded.items()))
-    return Aggregate(decoded(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
+    return Aggregate(decode_total(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
 
 
 @dataclass
@@ -218,7 +218,7 @@ class Desk:
         """Whom everybody drew; and digests of the seeds of own masks, to which they committed with the same word."""
         graph, digests = dict[int, set[int]](), dict[int, bytes]()
         for sender, sent in self.read(inbox, adverts, lambda data: Choice.decode(data, len(roll.ids))):
-            chosen = drawn(roll, sender, state, sent.seed)
+            chosen = draw_neighbours(roll, sender, state, sent.seed)
             committed = commitment(self.announced, sender, sent.own_digest, sent.seed)
             if committed == adverts[sender].commitment and bitmap(chosen, roll.ids) == sent.bits:
                 graph[sender], digests[sender] = chosen, sent.own_digest
@@ -292,7 +292,7 @@ class Desk:
 
 def essences(entry: Advertisement) -> set[bytes | None]:
     """What its keys agree on with a key that everybody knows: the same for keys that differ in a part of low order."""
-    return {agreed(ANY_KEY, entry.channel_key), agreed(ANY_KEY, entry.mask_key)}
+    return {agree(ANY_KEY, entry.channel_key), agree(ANY_KEY, entry.mask_key)}
 
 
 def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) -> Graph:
@@ -312,7 +312,7 @@ def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) 
     return bool(are_on_lines([content[:SHARE], content[SHARE:]], [dealer.challenge] * 2, [dealer.values[holder]]).all())
 
 
-def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
+def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
     """The sum of the masked vectors, a part of them a thread."""
     share = -(-len(vectors) // thread_count())
 
@@ -328,7 +328,7 @@ def added_up(announcement: Announcement, vectors: list[bytes | memoryview]) -> W
     return parts[0]
 
 
-def masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
+def find_masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
     """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
     dealers = recovery.dealers
     taken = [own_mask_key(recovery.own_seed(owner), state) for owner in sorted(alive)]
@@ -351,12 +351,12 @@ def masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[
 
 def pair_key(adverts: dict[int, Advertisement], state: bytes, owner: int, other: int, private: bytes) -> bytes:
     """Of the mask between one whose private key is known by now and another."""
-    secret = agreed(private, adverts[other].mask_key)
+    secret = agree(private, adverts[other].mask_key)
     assert secret is not None, "keys of low order are not on the roll"
-    return keyed(secret, pair_purpose(state, owner, other), MASK_KEY)
+    return keyed_hash(secret, pair_purpose(state, owner, other), MASK_KEY)
 
 
-def decoded(announcement: Announcement, total: Words, state: bytes) -> Ids:
+def decode_total(announcement: Announcement, total: Words, state: bytes) -> Ids:
     """The vector again, from words of the ring."""
     if announcement.room:
         return announcement.sketch(sketch_seed(state)).decode(total.astype(np.uint64))

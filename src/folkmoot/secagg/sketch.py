@@ -16,11 +16,11 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coding import hashed
+from folkmoot.foundation.coding import hash_triple
 from folkmoot.foundation.errors import FolkmootError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Ids
-from folkmoot.secagg.primitives import derived
+from folkmoot.secagg.primitives import derive
 
 CELLS_AN_ITEM, PARTS = 1.4, 4
 PAIR_CHANCE, LEAST_CHECK_BITS = 2.0**-13, 12
@@ -68,7 +68,7 @@ class Sketch:
 
     @property
     def _keys(self) -> Cells:
-        return np.frombuffer(derived(self.seed, "sketch", size=8 * (PARTS + 1)), dtype="<u8").astype(np.uint64)
+        return np.frombuffer(derive(self.seed, "sketch", size=8 * (PARTS + 1)), dtype="<u8").astype(np.uint64)
 
     def encode(self, items: Ids, numbers: Ids) -> Cells:
         """The cells of a vector, given as its entries that are not 0."""
@@ -87,13 +87,13 @@ class Sketch:
 
 @kernel
 def place(key: np.uint64, item: np.uint64, part: int, size: int) -> int:
-    return int(part * size + hashed(key, 0, item) % np.uint64(size))
+    return int(part * size + hash_triple(key, 0, item) % np.uint64(size))
 
 
 @kernel
 def word(item: np.uint64, count_bits: int, item_bits: int, key: np.uint64) -> np.uint64:
     """The check fills whatever room the number and the item leave."""
-    payload = item | (hashed(key, 0, item) << np.uint64(item_bits))
+    payload = item | (hash_triple(key, 0, item) << np.uint64(item_bits))
     return ONE + (payload << np.uint64(count_bits))
 
 

@@ -15,7 +15,7 @@ from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, written
+from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, write_entries
 
 ByClient: TypeAlias = dict[int, bytes]  # in the order of their numbers
 
@@ -58,7 +58,7 @@ class State:
     survivors: bytes = b""
 
     def encode(self) -> bytes:
-        parts = [written(getattr(self, name)) if name in ENTRIES else getattr(self, name) for name in PARTS]
+        parts = [write_entries(getattr(self, name)) if name in ENTRIES else getattr(self, name) for name in PARTS]
         return SHAPE.pack(self.stage, *map(len, parts)) + b"".join(parts)
 
     @classmethod

@@ -50,7 +50,7 @@ def aggregate(
         stage = stage_of(outbox)
         there = {client: sent for client, sent in outbox.items() if drops is None or not drops(stage, client)}
         work.agree(ends_of(stage, states, there))
-        replies = answered(members, states, there, answers, random, work, in_turn=announcement.words < LONG)
+        replies = exchange_in_process(members, states, there, answers, random, work, in_turn=announcement.words < LONG)
         if stage in FORGETTING:
             work.forget()
         if watch is not None:
@@ -82,7 +82,7 @@ def stage_of(outbox: Mapping[int, bytes]) -> str:
     return NAMES[kind_of(next(iter(outbox.values())))] if outbox else STAGES[-1]
 
 
-def answered(
+def exchange_in_process(
     members: Mapping[int, Member],
     states: dict[int, State],
     inbox: dict[int, bytes],

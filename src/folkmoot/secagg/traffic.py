@@ -67,7 +67,7 @@ def room_for(length: int, most: int, items: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def carried(clients: int, length: int, most: int, items: int, terms: Policy | None) -> tuple[int, int]:
+def count_bytes(clients: int, length: int, most: int, items: int, terms: Policy | None) -> tuple[int, int]:
     """Bytes down and up for a client of a round on these terms; the vector alone without terms, and for fewer or more
     clients than can be.
     """

@@ -51,10 +51,10 @@ class Reader:
 
 def by_client(entries: Mapping[int, bytes]) -> bytes:
     """What `Reader.by_client` reads."""
-    return U32.pack(len(entries)) + written(entries)
+    return U32.pack(len(entries)) + write_entries(entries)
 
 
-def written(entries: Mapping[int, bytes]) -> bytes:
+def write_entries(entries: Mapping[int, bytes]) -> bytes:
     """What `by_number` reads: entries of one size, in the order of numbers."""
     if not entries:
         return b""
@@ -87,7 +87,7 @@ def bitmap(marked: set[int], order: Ids) -> bytes:
     return np.packbits(bits, bitorder="little").tobytes()
 
 
-def marked(bits: bytes, order: Ids) -> set[int]:
+def read_bitmap(bits: bytes, order: Ids) -> set[int]:
     if not is_bitmap(bits, len(order)):
         raise Malformed("a bitmap does not fit the clients there are")
     on = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(order), bitorder="little")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from folkmoot.foundation.kernels import on_threads
 from folkmoot.secagg.dealing import MARKS, mark
 from folkmoot.secagg.keys import fingerprint, keys_in
-from folkmoot.secagg.primitives import KEY, SIGNATURE, agreed, is_signed, keyed, opened, sealed
+from folkmoot.secagg.primitives import KEY, SIGNATURE, agree, is_signed, keyed_hash, seal, unseal
 from folkmoot.secagg.wire import U32
 
 AT_ONCE = 64  # agreements
@@ -24,19 +24,19 @@ class Work:
 
     def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:  # noqa: ARG002 - others go by it
         """Of a private key, whose public one is `mine`, with somebody's public one; None where that is no good."""
-        return agreed(private, theirs)
+        return agree(private, theirs)
 
     def keys(self, secret: bytes, purpose: bytes, size: int) -> bytes:
         """From a secret that two have agreed on."""
-        return keyed(secret, purpose, size)
+        return keyed_hash(secret, purpose, size)
 
-    def marked_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
+    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
         """What a holder is dealt: a box that it opens, and marks."""
-        return sealed(key, content, said) + mark(said, dealer, holder, content)
+        return seal(key, content, said) + mark(said, dealer, holder, content)
 
     def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
         """What is in it; None where it does not open, or does not fit its marks."""
-        content = opened(key, marked_box[:-MARKS], said)
+        content = unseal(key, marked_box[:-MARKS], said)
         return content if content is not None and mark(said, dealer, holder, content) == marked_box[-MARKS:] else None
 
 
@@ -56,7 +56,7 @@ class SharedWork(Work):
 
         def some(lo: int, hi: int) -> None:
             for pair, private, theirs in missing[lo:hi]:
-                self._secrets[pair] = agreed(private, theirs)
+                self._secrets[pair] = agree(private, theirs)
 
         on_threads(some, [(at, min(at + AT_ONCE, len(missing))) for at in range(0, len(missing), AT_ONCE)])
 
@@ -78,8 +78,8 @@ class SharedWork(Work):
             self._keys[name] = super().keys(secret, purpose, size)
         return self._keys[name]
 
-    def marked_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
-        box = super().marked_box(key, content, said, dealer, holder)
+    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
+        box = super().mark_box(key, content, said, dealer, holder)
         self._contents[key, box, said, dealer, holder] = content
         return box
 

@@ -13,7 +13,7 @@ from math import inf, log, log1p, sqrt
 
 import numpy as np
 
-from folkmoot.foundation.sets import Array, Ids, frozen
+from folkmoot.foundation.sets import Array, Ids, freeze
 
 STEPS, OCTAVES = 32, 12  # of a grid: so many points between a number and its double, so many doublings
 ORDERS = 4  # in which a sample is bet on; the mean of the fortunes is a fortune
@@ -64,12 +64,12 @@ def mean_interval(
     orders = ORDERS if n * ORDERS <= MOST_BETS else 1
     bets = Bets.on(np.array([rng.permutation(drawn) for _ in range(orders)]), population, alpha / 2)
     middle = float(drawn.mean())
-    low = _last_kept(lambda mean: bets.fortune(mean, +1), middle, 0.0, bets.rich)
-    high = _last_kept(lambda mean: bets.fortune(mean, -1), middle, 1.0, bets.rich)
+    low = _find_last_kept(lambda mean: bets.fortune(mean, +1), middle, 0.0, bets.rich)
+    high = _find_last_kept(lambda mean: bets.fortune(mean, -1), middle, 1.0, bets.rich)
     return low * top, high * top
 
 
-def _last_kept(fortune: Callable[[float], float], kept: float, out: float, rich: float) -> float:
+def _find_last_kept(fortune: Callable[[float], float], kept: float, out: float, rich: float) -> float:
     """The last mean on the way from `kept` to `out` against which nobody grows rich, or one a hair beyond it."""
     if fortune(out) < rich:
         return out
@@ -130,8 +130,8 @@ class Tail:
     shares: Array  # of the clients (by weight); together 1
 
     def __post_init__(self) -> None:
-        frozen(self.tops)
-        frozen(self.shares)
+        freeze(self.tops)
+        freeze(self.shares)
 
     @classmethod
     def at_most(cls, top: float) -> "Tail":
@@ -197,7 +197,7 @@ def highest_share(counted: int, draws: int, delta: float) -> float:
     return highest_mean(counted / draws, draws, Tail.at_most(1.0), delta)
 
 
-def thinned(weights: Array | None, clients: int, chance: float, delta: float) -> float:
+def bound_thinning(weights: Array | None, clients: int, chance: float, delta: float) -> float:
     """By how much a weighted mean of values between 0 and 1 may move when every client is missing by a coin of its
     own with this chance, whoever is left standing for all; except with probability delta.
 

@@ -36,7 +36,7 @@ class Guarantee:
     def __getitem__(self, symbol: str) -> float:
         return next(term.value for term in self.terms if term.symbol == symbol)
 
-    def not_covered(self) -> "Guarantee":
+    def mark_not_covered(self) -> "Guarantee":
         """The same terms, of a run that no theorem covers: shortlists, lost clients, gradients from sampled sets."""
         return replace(
             self, theorem=f"{self.theorem}, which does not cover this run", factor=0.0, promised=0.0, vacuous=True

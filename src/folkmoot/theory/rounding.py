@@ -43,9 +43,9 @@ class Decomposition:
 
 def top_of_base(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Mask:
     """The base with the largest Σ x_e; equal x by `fill`, then by item id."""
-    point, filling = _given(matroid, x, fill)
+    point, filling = _check_point(matroid, x, fill)
     order = np.lexsort((-filling, -point))
-    return indicator(matroid.n_items, matroid._first_base(order))
+    return indicator(matroid.n_items, matroid.first_base(order))
 
 
 def pipage(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fill: ArrayLike | None = None) -> Mask:
@@ -54,7 +54,7 @@ def pipage(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fil
     Moves x along e_a − e_b as far as it goes one way or the other, by a coin that keeps E[x]. Along such
     a line F̂ is convex, so no step loses value in expectation (Calinescu et al. 2011).
     """
-    point, filling = _given(matroid, x, fill)
+    point, filling = _check_point(matroid, x, fill)
     rngs = _streams(seed, draws)
     if matroid.blocks is not None:
         point = fill_blocks(matroid.blocks, point, filling)
@@ -65,15 +65,15 @@ def pipage(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fil
 
 def swap(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fill: ArrayLike | None = None) -> Mask:
     """Swap rounding (Chekuri, Vondrák and Zenklusen 2010): `draws` × items, each row a base."""
-    point, filling = _given(matroid, x, fill)
+    point, filling = _check_point(matroid, x, fill)
     parts = decompose(matroid, point, fill=filling)
     return np.array([_swap_bases(matroid, parts, rng) for rng in _streams(seed, draws)])
 
 
-def _given(matroid: Matroid, x: ArrayLike, fill: ArrayLike | None) -> tuple[Array, Array]:
+def _check_point(matroid: Matroid, x: ArrayLike, fill: ArrayLike | None) -> tuple[Array, Array]:
     as_matroid(matroid)
     point = as_point(matroid.n_items, x)
-    return point, point if fill is None else matroid._checked(fill)
+    return point, point if fill is None else matroid.check_weights(fill)
 
 
 def _streams(seed: int, draws: int) -> list[np.random.Generator]:
@@ -139,7 +139,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     the set is the items of the best base that are worth more than that. Where no set improves the fit,
     either it is exact or x lies outside the polytope. Sets are then completed to bases by `fill`.
     """
-    point, filling = _given(matroid, x, fill)
+    point, filling = _check_point(matroid, x, fill)
     fractional = np.flatnonzero((point > WHOLE) & (point < 1 - WHOLE))
     goal = np.append(point[fractional], [matroid.rank - point.sum(), 1.0])  # … what a set lacks; shares sum to one
     prices = np.where(point >= 1 - WHOLE, PIN, -PIN)  # whole items are not left to the fit
@@ -168,7 +168,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
             f"x: lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}; "
             "rounding needs a mixture of independent sets"
         )
-    completed = [matroid._first_base(np.lexsort((-filling, ~members))) for members in sets]
+    completed = [matroid.first_base(np.lexsort((-filling, ~members))) for members in sets]
     bases, same = np.unique([indicator(matroid.n_items, base) for base in completed], axis=0, return_inverse=True)
     return Decomposition(bases, np.bincount(same.reshape(-1), weights=shares).astype(np.float64))
 
@@ -200,16 +200,16 @@ def _exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
     """For a in one but not in two: an item b of two with one − a + b and two − b + a both independent."""
     without = one.copy()
     without[a] = False
-    for b in np.flatnonzero(matroid._addable(without) & two & ~one).tolist():
-        if _exchanged(matroid, two, b, a):
+    for b in np.flatnonzero(matroid.find_addable(without) & two & ~one).tolist():
+        if _can_exchange(matroid, two, b, a):
             return b
     raise InputError("matroid: two of its bases cannot exchange an item; is_valid() tells what is wrong")
 
 
-def _exchanged(matroid: Matroid, base: Mask, out: int, into: int) -> bool:
+def _can_exchange(matroid: Matroid, base: Mask, out: int, into: int) -> bool:
     other = base.copy()
     other[out], other[into] = False, True
-    return matroid._independent(other)
+    return matroid.is_independent(other)
 
 
 def _swap_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator) -> Mask:
@@ -241,8 +241,8 @@ def _pipage_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generat
         one, two = np.argsort(-shares, kind="stable")[:2]
         a = int(np.flatnonzero(bases[one] & ~bases[two])[0])
         b = _exchange(matroid, bases[one], bases[two], a)
-        gives_b = [k for k in np.flatnonzero(bases[:, b] & ~bases[:, a]) if _exchanged(matroid, bases[k], b, a)]
-        gives_a = [k for k in np.flatnonzero(bases[:, a] & ~bases[:, b]) if _exchanged(matroid, bases[k], a, b)]
+        gives_b = [k for k in np.flatnonzero(bases[:, b] & ~bases[:, a]) if _can_exchange(matroid, bases[k], b, a)]
+        gives_a = [k for k in np.flatnonzero(bases[:, a] & ~bases[:, b]) if _can_exchange(matroid, bases[k], a, b)]
         up, down = shares[gives_b].sum(), shares[gives_a].sum()
         bases = bases.copy()
         if rng.random() * (up + down) < down:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from folkmoot.matroids.simple import Partition
-from folkmoot.objectives.lifted import lifted
+from folkmoot.objectives.lifted import lift
 from folkmoot.objectives.objective import Objective, as_objective
 
 
@@ -14,5 +14,5 @@ def welfare(objective: Objective) -> tuple[Objective, Partition]:
     at its own pairs only, and the partition matroid allows one pair an item, so a base is a split.
     """
     as_objective(objective)
-    over_pairs = lifted(objective)
+    over_pairs = lift(objective)
     return over_pairs, Partition(np.repeat(np.arange(objective.n_items), objective.n_clients), 1)

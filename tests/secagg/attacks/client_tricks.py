@@ -9,12 +9,12 @@ from functools import cache
 
 import numpy as np
 
-from folkmoot.secagg.client import Answer, Random, Refused, dealt_by, step
+from folkmoot.secagg.client import Answer, Random, Refused, deal_shares, step
 from folkmoot.secagg.dealing import CONTENT, SHARE, challenge_of, mark
 from folkmoot.secagg.keys import channel_private
 from folkmoot.secagg.messages import Announcement, Boxes, Neighbours, Unmasking
 from folkmoot.secagg.parameters import Parameters
-from folkmoot.secagg.primitives import KEY, agreed, sealed
+from folkmoot.secagg.primitives import KEY, agree, seal
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.state import State
 from folkmoot.secagg.wire import U64
@@ -173,24 +173,24 @@ class Table:
     def contents(self) -> Contents:
         """As an honest client deals."""
         chosen = list(self.state.sealed)
-        return dict(zip(chosen, dealt_by(self.state, len(chosen)).contents, strict=True))
+        return dict(zip(chosen, deal_shares(self.state, len(chosen)).contents, strict=True))
 
     def key(self, holder: int) -> bytes:
         """What the box of a holder is sealed with."""
         shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
-        secret = agreed(channel_private(self.state.seed), shown[:KEY])
+        secret = agree(channel_private(self.state.seed), shown[:KEY])
         assert secret is not None
         return Edge.between(secret, self.state.said, self.moment.client, holder).box
 
     def sealed(self, holder: int, content: bytes) -> bytes:
         """A box that opens, and marks that fit what is in it."""
         marks = mark(self.state.said, self.moment.client, holder, content)
-        return sealed(self.key(holder), content, self.state.said) + marks
+        return seal(self.key(holder), content, self.state.said) + marks
 
     def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
         """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
         challenge = challenge_of(self.state.said, self.moment.client, boxes)
-        lines = lines or dealt_by(self.state, len(boxes)).lines
+        lines = lines or deal_shares(self.state, len(boxes)).lines
         announcement = self.state.announcement
         return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()
 

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.secagg.client import dealt_by, step
+from folkmoot.secagg.client import deal_shares, step
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed, own_seed
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.state import State
@@ -45,7 +45,7 @@ class Round:
         self.seeds = [seed, channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
         self.raw = [MEMBER.identity.private_bytes_raw(), *self.seeds]
         checked = State.decode(self.before[VECTOR])
-        dealing = dealt_by(checked, len(checked.sealed))
+        dealing = deal_shares(checked, len(checked.sealed))
         self.edges = {
             (dealer, holder): self.server.edge(VICTIM, dealer, holder)
             for dealer, chosen in self.server.graph.items()

@@ -15,15 +15,15 @@ from folkmoot.secagg.client import Answer, Refused, step
 from folkmoot.secagg.dealing import challenge_of, values_of
 from folkmoot.secagg.keys import (
     MASK_KEY,
-    agreed_on,
     channel_private,
     complaint,
-    consented,
+    hash_consent,
+    hash_roll,
+    hash_sharers,
     keys_in,
     mask_private,
     own_mask_key,
     pair_purpose,
-    said,
 )
 from folkmoot.secagg.masks import add_masks, as_words
 from folkmoot.secagg.messages import (
@@ -46,12 +46,12 @@ from folkmoot.secagg.messages import (
     Unmasking,
     kind_of,
 )
-from folkmoot.secagg.neighbours import drawn
+from folkmoot.secagg.neighbours import draw_neighbours
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import TAG, agreed, keyed, signed, tag
+from folkmoot.secagg.primitives import TAG, agree, keyed_hash, sign, tag
 from folkmoot.secagg.recovery import Dealer, Recovery
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import U32, Malformed, bitmap, marked
+from folkmoot.secagg.wire import U32, Malformed, bitmap, read_bitmap
 from tests.secagg.cohorts import (
     CHOICE,
     CONSENT,
@@ -142,7 +142,7 @@ class EvilServer:
         member, answer = self.federation.members[client], self.answers(client)
 
         def falling(roll: Roll, who: int, state: bytes, seed: bytes) -> set[int]:
-            return self.planted[who] if who in self.planted else drawn(roll, who, state, seed)
+            return self.planted[who] if who in self.planted else draw_neighbours(roll, who, state, seed)
 
         with patch.object(client_side, "drawn", falling):
             return step(member, self.states[client], message, answer, self.coins[client])
@@ -179,7 +179,9 @@ class EvilServer:
     @cached_property
     def graph(self) -> dict[int, set[int]]:
         order = self.roll.ids
-        return {one: marked(Choice.decode(data, len(order)).bits, order) for one, data in self.replies[CHOICE].items()}
+        return {
+            one: read_bitmap(Choice.decode(data, len(order)).bits, order) for one, data in self.replies[CHOICE].items()
+        }
 
     @cached_property
     def dealers(self) -> dict[int, Dealer]:
@@ -193,7 +195,7 @@ class EvilServer:
 
     @property
     def said(self) -> bytes:
-        return said(self.announcement.encode(), self.roll.encode())
+        return hash_roll(self.announcement.encode(), self.roll.encode())
 
     def masked_of(self, reply: bytes) -> Masked:
         return Masked.decode(reply, self.announcement.vector_size, len(self.federation.ids))
@@ -218,7 +220,7 @@ class EvilServer:
         """The body of an advertisement with these keys, signed by a corrupt client for itself, or as told."""
         content = (U32.pack(one), channel, mask, self.adverts[one].commitment)
         identity = self.federation.identities[one if signer is None else signer]
-        signature = signed(identity, "advertisement", announced or self.announcement.encode(), *content)
+        signature = sign(identity, "advertisement", announced or self.announcement.encode(), *content)
         return b"".join(content[1:]) + signature
 
     def of_body(self, one: int, body: bytes) -> Advertisement:
@@ -260,7 +262,7 @@ class EvilServer:
     def false_complaint(self, dealer: int, corrupt: int) -> bytes:
         """A corrupt holder was given what was dealt to it, and complains."""
         case = self.dealt(dealer, corrupt).case()
-        return signed(self.federation.identities[corrupt], *complaint(self.said, dealer, corrupt, case))
+        return sign(self.federation.identities[corrupt], *complaint(self.said, dealer, corrupt, case))
 
     def sharers(self, sharing: Iterable[int]) -> bytes:
         return Sharers(*self.mark, self.bits(sharing)).encode()
@@ -269,7 +271,7 @@ class EvilServer:
         return Survivors(*self.mark, self.bits(alive)).encode()
 
     def agreed(self, sharing: Iterable[int]) -> bytes:
-        return agreed_on(self.said, self.bits(sharing))
+        return hash_sharers(self.said, self.bits(sharing))
 
     def seed(self, corrupt: int) -> bytes:
         """Which all secrets of a corrupt client come from."""
@@ -278,13 +280,13 @@ class EvilServer:
     def edge(self, corrupt: int, dealer: int, holder: int) -> Edge:
         """The keys of two neighbours, one of whom is corrupt."""
         other = holder if corrupt == dealer else dealer
-        secret = agreed(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
+        secret = agree(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
         assert secret is not None
         return Edge.between(secret, self.said, dealer, holder)
 
     def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
         """The consents of a corrupt client, who vouches for anything."""
-        about = consented(self.agreed(sharing), self.bits(alive))
+        about = hash_consent(self.agreed(sharing), self.bits(alive))
         dealers = [one for one, chosen in self.graph.items() if corrupt in chosen]
         return {one: tag(self.edge(corrupt, one, corrupt).consent, about) for one in dealers}
 
@@ -350,9 +352,9 @@ class EvilServer:
         }:
             known, public = (client, other) if client in masking else (other, client)
             if known in masking:  # the key of either brings the mask out
-                secret = agreed(mask_private(masking[known]), self.adverts[public].mask_key)
+                secret = agree(mask_private(masking[known]), self.adverts[public].mask_key)
                 assert secret is not None
-                key = keyed(secret, pair_purpose(state, client, other), MASK_KEY)
+                key = keyed_hash(secret, pair_purpose(state, client, other), MASK_KEY)
                 (taken if client < other else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)

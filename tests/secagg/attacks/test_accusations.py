@@ -12,7 +12,7 @@ import pytest
 from folkmoot.secagg.dealing import MARK, SHARE, VALUES
 from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Dealt
-from folkmoot.secagg.primitives import SIGNATURE, signed
+from folkmoot.secagg.primitives import SIGNATURE, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import Stage, State
 from tests.secagg.attacks.server_tricks import EvilServer, known_seed
@@ -108,12 +108,12 @@ def test_forged_complaints(server: EvilServer) -> None:
     other_case = server.dealt(DEALER, OTHERS[2]).case()
     forged = [
         bytes(SIGNATURE),
-        signed(identities[CORRUPT], *complaint(said, DEALER, HOLDER, case)),  # by somebody else
-        signed(identities[HOLDER], *complaint(said, STRANGER, HOLDER, case)),  # of another dealer
-        signed(identities[HOLDER], *complaint(said, DEALER, CORRUPT, case)),  # for another holder
-        signed(identities[HOLDER], *complaint(said, DEALER, HOLDER, other_case)),  # about what another was given
-        signed(identities[HOLDER], *complaint(bytes(32), DEALER, HOLDER, case)),  # of another conversation
-        signed(identities[HOLDER], "masked", *complaint(said, DEALER, HOLDER, case)[1:]),
+        sign(identities[CORRUPT], *complaint(said, DEALER, HOLDER, case)),  # by somebody else
+        sign(identities[HOLDER], *complaint(said, STRANGER, HOLDER, case)),  # of another dealer
+        sign(identities[HOLDER], *complaint(said, DEALER, CORRUPT, case)),  # for another holder
+        sign(identities[HOLDER], *complaint(said, DEALER, HOLDER, other_case)),  # about what another was given
+        sign(identities[HOLDER], *complaint(bytes(32), DEALER, HOLDER, case)),  # of another conversation
+        sign(identities[HOLDER], "masked", *complaint(said, DEALER, HOLDER, case)[1:]),
         server.adverts[HOLDER].signature,
     ]
     for signature in forged:
@@ -138,7 +138,7 @@ def test_complaints_of_another_time(server: EvilServer, then: Announcement) -> N
 
 
 def test_somebody_who_holds_nothing(server: EvilServer) -> None:
-    signature = signed(FEDERATION.identities[STRANGER], *complaint(server.said, DEALER, STRANGER, bytes(16)))
+    signature = sign(FEDERATION.identities[STRANGER], *complaint(server.said, DEALER, STRANGER, bytes(16)))
     why = "somebody complains who holds no share"
     server.is_refused(DEALER, server.accusations({STRANGER: signature}), why)
     both = {STRANGER: signature, CORRUPT: server.false_complaint(DEALER, CORRUPT)}

@@ -9,7 +9,7 @@ import pytest
 from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Complaints, Dealt, Delivery
-from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.client_tricks import MANY, Moment, lost, play
 from tests.secagg.cohorts import KEYS, RECEIPT, SHARES, UNMASKING, VECTOR, Federation, Outbox
@@ -32,7 +32,7 @@ def complaining(federation: Federation, moment: Moment) -> bytes:
     said, me = State.decode(moment.before).said, moment.client
     delivery = Delivery.decode(moment.message, MANY)
     cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
-    made = {one: signed(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
+    made = {one: sign(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
     return Complaints(delivery.session, delivery.round, made).encode()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.secagg.keys import keys_in
 from folkmoot.secagg.messages import Delivery
-from folkmoot.secagg.primitives import ANY_KEY, KEY, agreed
+from folkmoot.secagg.primitives import ANY_KEY, KEY, agree
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.keys_shown import FEDERATION, FRESH, TERMS, VICTIM, Place, delivered, with_box
 from tests.secagg.attacks.server_tricks import EvilServer
@@ -36,7 +36,7 @@ def test_good_keys_are_taken(place: Place) -> None:
 @pytest.mark.parametrize("point", LOW_ORDER + OTHER_FORMS, ids=hex)
 def test_of_low_order_or_not_in_its_one_form(place: Place, point: int) -> None:
     wrong, why = point.to_bytes(KEY, "little"), "low order, or not in its one form"
-    assert agreed(ANY_KEY, wrong) is None
+    assert agree(ANY_KEY, wrong) is None
     place.refuses(place.server.advert(place.corrupt, wrong, FRESH[1]), why)
     place.refuses_mask_key(wrong, why)
 

@@ -12,7 +12,7 @@ import pytest
 from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Advertisement, Roll
-from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.primitives import sign
 from tests.secagg.attacks.client_tricks import play, rehearsal, says
 from tests.secagg.cohorts import CHOICE, KEYS, Federation, Outbox
 
@@ -34,7 +34,7 @@ def advert(client: int) -> Advertisement:
 
 def with_signature(entry: Advertisement, client: int = LIAR, announced: bytes = ANNOUNCED) -> bytes:
     identity = COHORT.identities[client]
-    return replace(entry, signature=signed(identity, "advertisement", announced, *entry.content())).encode()
+    return replace(entry, signature=sign(identity, "advertisement", announced, *entry.content())).encode()
 
 
 def check_left_off(message: bytes, fault: Fault | None = Fault.KEYS, also: int | None = None) -> None:

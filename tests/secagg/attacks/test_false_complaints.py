@@ -14,7 +14,7 @@ from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.dealing import SHARE, VALUES
 from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.messages import Accusations, Answers, Complaints, Dealt, Delivery, Masked
-from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.server import Aggregate
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import Malformed
@@ -37,7 +37,7 @@ def dealt_to(holder: int) -> Dealt:
 
 def complaint_of(holder: int, case: bytes | None = None, signer: int | None = None, dealer: int = DEALER) -> bytes:
     identity = COHORT.identities[holder if signer is None else signer]
-    return signed(identity, *complaint(SAID, dealer, holder, dealt_to(holder).case() if case is None else case))
+    return sign(identity, *complaint(SAID, dealer, holder, dealt_to(holder).case() if case is None else case))
 
 
 def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
@@ -141,7 +141,7 @@ def test_a_complaint_of_another_round_is_refused() -> None:
     said = State.decode(later.after).said
     assert said != SAID
     first = CHOSEN[0]
-    signature = signed(COHORT.identities[first], *complaint(said, DEALER, first, dealt_to(first).case()))
+    signature = sign(COHORT.identities[first], *complaint(said, DEALER, first, dealt_to(first).case()))
     is_refused({first: signature}, "not signed by whom it names")
 
 

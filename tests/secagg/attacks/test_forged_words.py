@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from folkmoot.secagg.keys import consented
+from folkmoot.secagg.keys import hash_consent
 from folkmoot.secagg.messages import Consents, Masked
-from folkmoot.secagg.primitives import SIGNATURE, TAG, signed, tag
+from folkmoot.secagg.primitives import SIGNATURE, TAG, sign, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import RECEIPT, UNMASKING, VECTOR, Federation, Outbox, conversation
@@ -69,7 +69,7 @@ WORDS: dict[str, Forge] = {  # instead of TWO's word to ONE
 
 def about(server: EvilServer) -> bytes:
     """What all consent to."""
-    return consented(server.agreed(EVERYONE), server.bits(EVERYONE))
+    return hash_consent(server.agreed(EVERYONE), server.bits(EVERYONE))
 
 
 def with_consent(server: EvilServer, word: bytes) -> bytes:
@@ -147,12 +147,12 @@ def test_a_forged_word_opens_nobody(server: EvilServer, forge: str) -> None:
 def test_a_forged_signature_opens_nobody(server: EvilServer, elsewhere: list[EvilServer]) -> None:
     identity, state = FEDERATION.identities[TWO], server.agreed(EVERYONE)
     good = shown(server).owners[TWO][TAG:]
-    assert signed(identity, "masked", state) == good
+    assert sign(identity, "masked", state) == good
     wrong = [
-        signed(identity, "masked", server.agreed(FEWER)),
-        signed(identity, "consent", state),
-        signed(identity, "masked", about(server)),
-        signed(FEDERATION.identities[THREE], "masked", state),
+        sign(identity, "masked", server.agreed(FEWER)),
+        sign(identity, "consent", state),
+        sign(identity, "masked", about(server)),
+        sign(FEDERATION.identities[THREE], "masked", state),
         server.adverts[TWO].signature,
         *(other.masked[TWO].signature for other in elsewhere),
     ]

@@ -10,7 +10,7 @@ import pytest
 from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Advertisement, Roll
-from folkmoot.secagg.primitives import ANY_KEY, FIELD, KEY, agreed, public_of
+from folkmoot.secagg.primitives import ANY_KEY, FIELD, KEY, agree, public_of
 from folkmoot.secagg.server import serve
 from tests.secagg.attacks.keys_shown import FRESH, TERMS, VICTIM, Place, delivered
 from tests.secagg.attacks.server_tricks import EvilServer
@@ -63,7 +63,7 @@ def test_twins_agree_on_the_same_with_everybody(order: int) -> None:
         other = twin(key, order)
         assert other != key
         for private in (ANY_KEY, bytes([7] * KEY), bytes(range(KEY))):
-            assert agreed(private, other) == agreed(private, key) is not None
+            assert agree(private, other) == agree(private, key) is not None
     if order == 2:  # whose sum with a point has the inverse of its u
         assert int.from_bytes(other, "little") * int.from_bytes(key, "little") % FIELD == 1
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from folkmoot.secagg.client import Answer
-from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose, said
+from folkmoot.secagg.keys import MASK_KEY, hash_roll, hash_sharers, mask_private, own_mask_key, pair_purpose
 from folkmoot.secagg.messages import Announcement
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import agreed, keyed, public_of
+from folkmoot.secagg.primitives import agree, keyed_hash, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import VECTOR, Federation
 
@@ -108,7 +108,7 @@ def test_every_pair_has_masks_of_its_own() -> None:
     keys = set[bytes]()
     announcements = [FEDERATION.announcement, FEDERATION.later(), replace(FEDERATION.announcement, session=bytes(16))]
     states = [
-        agreed_on(said(one.encode(), roll), bits)
+        hash_sharers(hash_roll(one.encode(), roll), bits)
         for one in announcements
         for roll in (b"1", b"2")
         for bits in (b"\1", b"\2")
@@ -117,9 +117,9 @@ def test_every_pair_has_masks_of_its_own() -> None:
         keys |= {own_mask_key(seed, state) for seed in seeds.values()}
         for one in seeds:
             for other in (two for two in seeds if two > one):
-                secret = agreed(private[one], public[other])
+                secret = agree(private[one], public[other])
                 assert secret is not None
-                assert secret == agreed(private[other], public[one])
+                assert secret == agree(private[other], public[one])
                 assert pair_purpose(state, one, other) == pair_purpose(state, other, one)
-                keys.add(keyed(secret, pair_purpose(state, one, other), MASK_KEY))
+                keys.add(keyed_hash(secret, pair_purpose(state, one, other), MASK_KEY))
     assert len(keys) == len(states) * (16 + 16 * 15 // 2)

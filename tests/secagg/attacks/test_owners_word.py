@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.messages import HEAD, Consents, Unmasking
-from folkmoot.secagg.primitives import signed, tag
+from folkmoot.secagg.primitives import sign, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import UNMASKING, VECTOR, Federation, Outbox, conversation
@@ -27,8 +27,8 @@ def test_no_share_of_an_own_mask_without_its_owners_word(signed_by_owner: str) -
     identity, keys = FEDERATION.identities[OWNER], server.edge(OWNER, OWNER, HOLDER)
     told: dict[str, dict[int, bytes]] = {
         "nothing": {},
-        "other sharers": {OWNER: tag(keys.word, fewer) + signed(identity, "masked", fewer)},
-        "another purpose": {OWNER: tag(keys.consent, state) + signed(identity, "consent", state)},
+        "other sharers": {OWNER: tag(keys.word, fewer) + sign(identity, "masked", fewer)},
+        "another purpose": {OWNER: tag(keys.consent, state) + sign(identity, "consent", state)},
         "somebody else": {OWNER: shown.owners[OTHER]},
     }
     owners = {one: word for one, word in shown.owners.items() if one != OWNER} | told[signed_by_owner]

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.client import Refused, step
-from folkmoot.secagg.keys import MASK_KEY, agreed_on, mask_private, own_mask_key, pair_purpose
+from folkmoot.secagg.keys import MASK_KEY, hash_sharers, mask_private, own_mask_key, pair_purpose
 from folkmoot.secagg.masks import add_masks, as_words
 from folkmoot.secagg.messages import Sharers, masked_vector
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import agreed, keyed
+from folkmoot.secagg.primitives import agree, keyed_hash
 from folkmoot.secagg.recovery import Recovery
 from folkmoot.secagg.server import serve
 from folkmoot.secagg.state import State
@@ -82,14 +82,14 @@ def bare(first: Spying, second: Spying) -> Vector:
     which the server knows, are read from its state.
     """
     state = State.decode(second.before[VECTOR])
-    agreed_state = agreed_on(state.said, Sharers.decode(second.told[VECTOR], len(state.order)).bits)
+    agreed_state = hash_sharers(state.said, Sharers.decode(second.told[VECTOR], len(state.order)).bits)
     words = as_words(np.zeros(NOW.words), NOW.ring_bits)
     add_packed(masked_vector(second.said[VECTOR], NOW), NOW.ring_bits, words)
     added, taken = list[bytes](), [own_mask_key(second.seeds["own"], agreed_state)]
     for other, public in state.mask_keys.items():
-        secret = agreed(mask_private(first.seeds["mask"]), public)
+        secret = agree(mask_private(first.seeds["mask"]), public)
         assert secret is not None
-        key = keyed(secret, pair_purpose(agreed_state, VICTIM, other), MASK_KEY)
+        key = keyed_hash(secret, pair_purpose(agreed_state, VICTIM, other), MASK_KEY)
         (taken if other > VICTIM else added).append(key)
     add_masks(words, added, taken)
     return (words & words.dtype.type(2**NOW.ring_bits - 1)).astype(np.int64)

@@ -14,7 +14,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import Masked
-from folkmoot.secagg.packing import add_packed, packed
+from folkmoot.secagg.packing import add_packed, pack_bits
 from tests.secagg.attacks.client_tricks import MANY, Moment, answering, play, rehearsal
 from tests.secagg.cohorts import VECTOR, Federation, Vector
 
@@ -100,7 +100,7 @@ def test_what_a_liar_adds_changes_nothing_else() -> None:
         told = Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
         words = as_words(shift, bits)
         add_packed(told.vector, bits, words)
-        return replace(told, vector=packed(words, bits)).encode()
+        return replace(told, vector=pack_bits(words, bits)).encode()
 
     result = play(COHORT, trick)
     expected = (COHORT.plain_sum(result.survivors) + shift) % 2**bits

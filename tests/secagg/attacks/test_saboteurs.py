@@ -31,9 +31,9 @@ from folkmoot.secagg.messages import (
     Roll,
     Unmasking,
 )
-from folkmoot.secagg.neighbours import drawn
+from folkmoot.secagg.neighbours import draw_neighbours
 from folkmoot.secagg.parameters import part_of
-from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, signed
+from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import State
 from folkmoot.secagg.wire import bitmap
@@ -130,7 +130,7 @@ def false_complaints(scene: Scene, moment: Moment) -> bytes:
     delivery = Delivery.decode(moment.message, MANY)
     cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
     identity = scene.federation.identities[me]
-    made = {one: signed(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
+    made = {one: sign(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
     return Complaints(SESSION, 1, made).encode()
 
 
@@ -329,7 +329,7 @@ def test_other_coins_that_were_not_committed_to() -> None:
             return moment.reply
         sent, roll, said = Choice.decode(moment.reply, 20), Roll.decode(moment.message), State.decode(moment.after).said
         seed = rubbish(2, size=SEED)
-        return replace(sent, bits=bitmap(drawn(roll, owner, said, seed), roll.ids), seed=seed).encode()
+        return replace(sent, bits=bitmap(draw_neighbours(roll, owner, said, seed), roll.ids), seed=seed).encode()
 
     assert play(federation, trick).excluded == {owner: Fault.CHOICE}
 

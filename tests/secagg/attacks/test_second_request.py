@@ -9,11 +9,11 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from folkmoot.secagg.client import dealt_by
+from folkmoot.secagg.client import deal_shares
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed, own_seed
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Consents
-from folkmoot.secagg.primitives import KEY, SEED, opened
+from folkmoot.secagg.primitives import KEY, SEED, unseal
 from folkmoot.secagg.state import Stage, State
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import CHOICE, CONSENT, KEYS, RECEIPT, REGULAR, SHARES, UNMASKING, VECTOR, Federation
@@ -94,7 +94,7 @@ def test_what_has_done_its_work_is_forgotten(played: Played) -> None:
     assert len(seed) == SEED
     derived = [channel_private(seed), own_seed(seed), mask_seed(seed), mask_private(mask_seed(seed))]
     checked = State.decode(stored[RECEIPT])
-    dealt = dealt_by(checked, len(checked.sealed)).contents
+    dealt = deal_shares(checked, len(checked.sealed)).contents
     held = checked.shares
     assert len(dealt) == 10
     assert len(held) >= 8
@@ -125,9 +125,9 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):
-            assert opened(string, sealed[:BOX], server.said) is None
+            assert unseal(string, sealed[:BOX], server.said) is None
     for key, sealed in boxes:  # with the right ones they do open
-        assert opened(key, sealed[:BOX], server.said) is not None
+        assert unseal(key, sealed[:BOX], server.said) is not None
 
 
 @pytest.mark.parametrize("exchange", REGULAR[1:])

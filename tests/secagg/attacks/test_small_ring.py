@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg import client as client_side
-from folkmoot.secagg.client import Refused, encoded, refuse
+from folkmoot.secagg.client import Refused, encode_vector, refuse
 from folkmoot.secagg.masks import Words
 from folkmoot.secagg.messages import Announcement
 from tests.secagg.attacks.server_tricks import EvilServer
@@ -42,7 +42,7 @@ def test_who_answers_says_nothing_about_vectors(federation: Federation) -> None:
 
 def test_it_would_if_clients_refused_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     def strict(announcement: Announcement, vector: Vector, state: bytes) -> Words:
-        return encoded(announcement, vector, state) if vector.max() <= announcement.most else refuse("too large")
+        return encode_vector(announcement, vector, state) if vector.max() <= announcement.most else refuse("too large")
 
     monkeypatch.setattr(client_side, "encoded", strict)
     some = FEDERATION.ids[:2]
@@ -55,9 +55,9 @@ def test_numbers_are_cut_to_what_fits(federation: Federation) -> None:
     vector = np.zeros(federation.length, dtype=np.int64)
     vector[: len(extremes)] = extremes
     announcement = replace(federation.announcement, most=most)
-    words = encoded(announcement, vector, bytes(32))
+    words = encode_vector(announcement, vector, bytes(32))
     fits = np.clip(vector, 0, most)
-    np.testing.assert_array_equal(words, encoded(announcement, fits, bytes(32)))
+    np.testing.assert_array_equal(words, encode_vector(announcement, fits, bytes(32)))
     if not federation.room:
         np.testing.assert_array_equal(words, fits)
     assert vector[1] == -1  # the caller's own is as it was

@@ -10,10 +10,10 @@ import pytest
 from folkmoot.secagg.dealing import coins_needed, deal, mark, values_of
 from folkmoot.secagg.keys import (
     MASK_KEY,
-    agreed_on,
     channel_private,
     choice_seed,
     commitment,
+    hash_sharers,
     keys_in,
     mask_private,
     mask_seed,
@@ -25,7 +25,7 @@ from folkmoot.secagg.keys import (
 from folkmoot.secagg.masks import add_masks, as_words
 from folkmoot.secagg.messages import Dealt
 from folkmoot.secagg.packing import add_packed
-from folkmoot.secagg.primitives import SIGNATURE, agreed, keyed, public_of, sealed, tag
+from folkmoot.secagg.primitives import SIGNATURE, agree, keyed_hash, public_of, seal, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import Coins, EvilServer
 from tests.secagg.cohorts import CHOICE, SHARES, Edge, Federation, Vector
@@ -61,7 +61,7 @@ class Puppets:
 
     def secret(self, one: int) -> bytes:
         """That a puppet and the victim agree on for boxes and words."""
-        found = agreed(channel_private(seed_of(one)), self.server.adverts[VICTIM].channel_key)
+        found = agree(channel_private(seed_of(one)), self.server.adverts[VICTIM].channel_key)
         assert found is not None
         return found
 
@@ -75,7 +75,7 @@ class Puppets:
         challenge, content = 5, dealing.contents[3]
         values = values_of(dealing.lines(challenge), degree)
         assert values is not None
-        box = sealed(self.edge(one).box, content, server.said)
+        box = seal(self.edge(one).box, content, server.said)
         keys = keys_in(self.bodies[one])
         return Dealt(keys, box, mark(server.said, one, VICTIM, content), values[3], challenge)
 
@@ -95,12 +95,12 @@ class Puppets:
         server, ring = self.server, self.server.announcement.ring_bits
         words = as_words(np.zeros(server.announcement.words), ring)
         add_packed(server.masked[VICTIM].vector, ring, words)
-        state = agreed_on(server.said, server.bits(FEDERATION.ids))
+        state = hash_sharers(server.said, server.bits(FEDERATION.ids))
         added, taken = list[bytes](), list[bytes]() if own is None else [own_mask_key(own, state)]
         for one, seed in neighbours.items():
-            secret = agreed(mask_private(seed), server.adverts[VICTIM].mask_key)
+            secret = agree(mask_private(seed), server.adverts[VICTIM].mask_key)
             assert secret is not None
-            key = keyed(secret, pair_purpose(state, VICTIM, one), MASK_KEY)
+            key = keyed_hash(secret, pair_purpose(state, VICTIM, one), MASK_KEY)
             (taken if one > VICTIM else added).append(key)
         add_masks(words, added, taken)
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)

@@ -35,10 +35,10 @@ from folkmoot.secagg.messages import (
     Survivors,
     Unmasking,
 )
-from folkmoot.secagg.primitives import signed
+from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.state import State
-from folkmoot.secagg.wire import Malformed, bitmap, bitmap_size, marked
+from folkmoot.secagg.wire import Malformed, bitmap, bitmap_size, read_bitmap
 from tests.secagg import cohorts
 from tests.secagg.cohorts import EXCHANGES, RECEIPT, SESSION, UNMASKING, VECTOR, Federation, Outbox
 
@@ -102,7 +102,7 @@ def check_bitmap(data: bytes) -> None:
         return
     order = 3 * np.arange(data[0], dtype=np.int64) + 1
     try:
-        found = marked(data[1:], order)
+        found = read_bitmap(data[1:], order)
     except Malformed:
         return
     assert found <= set(order.tolist())
@@ -241,7 +241,7 @@ def complaining(state: bytes, message: bytes) -> bytes:
     dealt = Delivery.decode(message, COHORT.clients).dealt
     said, identity = State.decode(state).said, COHORT.identities[GRUMBLER]
     made = {
-        one: signed(identity, *complaint(said, one, GRUMBLER, Dealt.read(body).case()))
+        one: sign(identity, *complaint(said, one, GRUMBLER, Dealt.read(body).case()))
         for one, body in dealt.items()
         if one == CLIENT
     }

@@ -20,7 +20,7 @@ from folkmoot.theory.certificate import LOOKS, bound_at_point, bound_beyond, bou
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """What a method found: a set, how it got there, and a walk that stands at the set where it has one.
 
     `bound` is an upper bound on what any allowed set is worth, if one was met on the way.
@@ -37,7 +37,7 @@ class Choice:
 class Method(Protocol):
     """A way to choose a set, described by its settings."""
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice: ...
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection: ...
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class Greedy:
 
     ties: Literal["lowest", "highest", "both"] = "lowest"
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         if self.ties not in ("lowest", "highest", "both"):
             raise InputError(f'ties: needs "lowest", "highest" or "both", got {self.ties!r}')
         rules = [False, True] if self.ties == "both" else [self.ties == "highest"]
-        runs = [grown(objective.walk(), matroid, highest=highest) for highest in rules]
+        runs = [grow(objective.walk(), matroid, highest=highest) for highest in rules]
         return max(runs, key=lambda run: sum(run.gains or ()))
 
 
-def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
+def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
     """Greedy from the empty set to a base."""
     bounds = walk.gains()  # of each item's gain; exact where fresh
     fresh = np.ones(matroid.n_items, dtype=bool)
@@ -68,7 +68,7 @@ def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
     order: list[int] = []
     gains: list[float] = []
     bound, stride = inf, max(1, matroid.rank // LOOKS)
-    while (addable := matroid._addable(members)).any():
+    while (addable := matroid.find_addable(members)).any():
         if walk.current and len(order) % stride == 0:
             bound = min(bound, bound_from_gains(sum(gains), bounds, matroid))
         # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
@@ -82,7 +82,7 @@ def grown(walk: Walk, matroid: Matroid, *, highest: bool) -> Choice:
             bounds = walk.gains()
         else:
             fresh[:] = False
-    return Choice(members, tuple(order), tuple(gains), walk=walk, bound=bound)
+    return Selection(members, tuple(order), tuple(gains), walk=walk, bound=bound)
 
 
 def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, noise: float) -> int:
@@ -109,7 +109,7 @@ class StochasticGreedy:
 
     epsilon: float = 0.1
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         epsilon = as_number(self.epsilon, "epsilon", above=True)
         if epsilon >= 1:
             raise InputError(f"epsilon: needs a number below 1, got {self.epsilon}")
@@ -118,14 +118,14 @@ class StochasticGreedy:
         walk, members = objective.walk(), np.zeros(matroid.n_items, dtype=bool)
         order: list[int] = []
         gains: list[float] = []
-        while (addable := np.flatnonzero(matroid._addable(members))).size:
+        while (addable := np.flatnonzero(matroid.find_addable(members))).size:
             looked_at = np.sort(rng.choice(addable, min(size, addable.size), replace=False))
             found = walk.gains(looked_at)
             order.append(int(looked_at[found.argmax()]))
             gains.append(float(found.max()))
             members[order[-1]] = True
             walk.add(order[-1])
-        return Choice(members, tuple(order), tuple(gains), walk=walk)
+        return Selection(members, tuple(order), tuple(gains), walk=walk)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class ContinuousGreedy:
     samples: int | None = None
     roundings: int = 31
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         steps = as_count(self.steps, "steps")
         draws = as_count(self.roundings, "roundings", least=0)
         exact = objective.closed_form and self.samples is None
@@ -159,25 +159,25 @@ class ContinuousGreedy:
         if draws:
             sets = np.vstack((sets, rounding.pipage(matroid, x, draws=draws, seed=seed, fill=gradient)))
         values = objective.mean_values(sets)
-        return Choice(sets[int(values.argmax())], fractional=x, bound=bound)
+        return Selection(sets[int(values.argmax())], fractional=x, bound=bound)
 
 
 @dataclass(frozen=True)
 class Popularity:
     """The best base by what each item is worth alone. What most people do; blind to overlap."""
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         singletons = objective.mean_gains(())
-        return Choice(indicator(matroid.n_items, matroid.best_base(singletons)))
+        return Selection(indicator(matroid.n_items, matroid.best_base(singletons)))
 
 
 @dataclass(frozen=True)
 class RandomSet:
     """The base that greedy builds from a random order (uniform among all sets of size k under `Uniform`)."""
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         order: Ids = np.random.default_rng(seed).permutation(matroid.n_items)
-        return Choice(indicator(matroid.n_items, matroid._first_base(order)))
+        return Selection(indicator(matroid.n_items, matroid.first_base(order)))
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Exhaustive:
 
     most: int = 1_000_000
 
-    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Choice:
+    def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         n, k = matroid.n_items, matroid.rank
         if comb(n, k) > as_count(self.most, "most"):
             raise InputError(f"most: there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}")
@@ -195,9 +195,9 @@ class Exhaustive:
         while chunk := list(islice(every, 4096)):
             sets = np.zeros((len(chunk), n), dtype=bool)
             sets[np.arange(len(chunk))[:, None], np.array(chunk, dtype=np.int64)] = True
-            sets = sets[[matroid._independent(members) for members in sets]]
+            sets = sets[[matroid.is_independent(members) for members in sets]]
             if len(sets):
                 values = objective.mean_values(sets)
                 if values.max() > best:
                     best, found = float(values.max()), sets[int(values.argmax())]
-        return Choice(found, bound=best)
+        return Selection(found, bound=best)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from folkmoot.algorithms.federated.draft import Look, discounts, drafted
+from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
 from folkmoot.algorithms.federated.method import Federated, distinct
-from folkmoot.algorithms.federated.polish import scored
-from folkmoot.algorithms.federated.search import Chosen, Problem, in_order, layered
+from folkmoot.algorithms.federated.polish import score_sets
+from folkmoot.algorithms.federated.search import Chosen, SearchProblem, in_order, layer_bases
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.inputs import as_count
@@ -57,49 +57,54 @@ class AdaptiveSequencing(Federated):
     def asked(self) -> int | None:
         return self.cohort
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds + 1
 
-    def search(self, problem: Problem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[Chosen]:
         matroid, alone = problem.matroid, problem.singletons
-        plan = Plan.of(problem)
-        looks: list[Look] = []
+        plan = SequencePlan.of(problem)
+        looks: list[DraftLook] = []
         doubt = DOUBT / (self.cohort or problem.talk.population.n_clients)
         complete = problem.ranges.complete
         for turn in range(self.rounds):
             items = plan.candidates(looks)
             left = discounts(looks, items, alone, doubt)
-            order = drafted(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
+            order = draft_order(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
             if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
                 break  # this is what greedy takes: there is nothing left to learn
             query = plan.question(order, items)
             answer = yield from problem.talk.ask(query, self.cohort, f"look {turn + 1}")
             complete = complete and answer.count == problem.talk.population.everyone.weight
             gains, aside = query.along(answer.total, answer.count), query.aside(answer.total, answer.count)
-            looks.append(Look(order, query.marks, query.items, gains, query.others, query.wide, aside))
+            looks.append(DraftLook(order, query.marks, query.items, gains, query.others, query.wide, aside))
         orders = list(self._last(problem, plan, looks, doubt, looks[-1] if complete else None))
         sets = distinct(np.array([indicator(matroid.n_items, order) for order in orders]))
         best = sets[0]
         if len(sets) > 1:
-            scores = yield from scored(problem, sets, "scoring drafts")
+            scores = yield from score_sets(problem, sets, "scoring drafts")
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
         merit = looks[-1].at_wide(matroid.n_items)
         return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
 
     def _last(
-        self, problem: Problem, plan: "Plan", looks: list[Look], doubt: float, known: Look | None
+        self,
+        problem: SearchProblem,
+        plan: "SequencePlan",
+        looks: list[DraftLook],
+        doubt: float,
+        known: DraftLook | None,
     ) -> Iterator[Ids]:
         """Bases to choose from: drafts with more and with less doubt, all that were looked along, and popularity."""
         matroid, alone, rank = problem.matroid, problem.singletons, problem.matroid.rank
         items = plan.candidates(looks)
         for times in DOUBTS:
-            yield drafted(matroid, items, alone, discounts(looks, items, alone, times * doubt), rank, known)
+            yield draft_order(matroid, items, alone, discounts(looks, items, alone, times * doubt), rank, known)
         yield from (look.order[:rank] for look in reversed(looks))
-        popular = matroid._first_base(plan.by_worth)
+        popular = matroid.first_base(plan.by_worth)
         yield plan.by_worth[np.isin(plan.by_worth, popular)]
 
-    def _promise(self, problem: Problem, looks: list[Look]) -> "Sequenced":
+    def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "Sequenced":
         matroid, ranges = problem.matroid, problem.ranges
         off = ranges.single * (0.5 / LIMIT + problem.talk.population.slack)
         kept = [shares(matroid, look, problem.singletons, off) for look in looks]
@@ -109,17 +114,17 @@ class AdaptiveSequencing(Federated):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SequencePlan:
     """How long sequences are, at which prefixes gains are asked for, and of which items."""
 
-    problem: Problem
+    problem: SearchProblem
     by_worth: Ids  # all items, those that may be chosen first
     allowed: Ids
     length: int
     marks: Ids
 
     @classmethod
-    def of(cls, problem: Problem) -> "Plan":
+    def of(cls, problem: SearchProblem) -> "SequencePlan":
         n_items, rank = problem.matroid.n_items, problem.matroid.rank
         allowed = np.arange(n_items) if problem.items is None else np.sort(problem.items)
         worth = np.where(np.isin(np.arange(n_items), allowed), problem.singletons, -1.0)
@@ -127,7 +132,7 @@ class Plan:
         marks = np.append(rank, np.linspace(0, length, min(length, MOST_MARKS) + 1).round().astype(np.int64))
         return cls(problem, in_order(worth, key_of(problem.talk.seed, -10)), allowed, length, np.unique(marks))
 
-    def candidates(self, looks: list[Look]) -> Ids:
+    def candidates(self, looks: list[DraftLook]) -> Ids:
         """As many as one answer can tell about, by worth: the last sequence, popular items, and those beyond them that
         gained most beside the sequences so far. Before the first look, layers of popular bases.
         """
@@ -135,7 +140,7 @@ class Plan:
         if most >= len(self.allowed):
             chosen = self.allowed
         elif not looks:
-            chosen = np.intersect1d(layered(self.problem.matroid, self.by_worth, most), self.allowed)
+            chosen = np.intersect1d(layer_bases(self.problem.matroid, self.by_worth, most), self.allowed)
         else:
             first = np.union1d(looks[-1].order, self.by_worth[: int(POPULAR * most)])
             beside = np.mean([look.at_wide(len(self.by_worth)) for look in looks], axis=0)
@@ -157,7 +162,7 @@ class Plan:
         )
 
 
-def shares(matroid: Matroid, look: Look, alone: Array, off: float) -> tuple[float, ...]:
+def shares(matroid: Matroid, look: DraftLook, alone: Array, off: float) -> tuple[float, ...]:
     """For each item of the base that was looked along, its gain over the largest that any item could have added there.
 
     Items that were not asked about gain no more than alone. `off`: by how much a mean may be wrong.
@@ -169,7 +174,7 @@ def shares(matroid: Matroid, look: Look, alone: Array, off: float) -> tuple[floa
             break
         gains = alone.copy()
         gains[look.items] = look.gains[mark]
-        largest = float(gains[matroid._addable(members)].max())
+        largest = float(gains[matroid.find_addable(members)].max())
         out.append(max(float(gains[item]) - off, 0.0) / (largest + off) if largest + off > 0 else 1.0)
         members[item] = True
     return tuple(out)

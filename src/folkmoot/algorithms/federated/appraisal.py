@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import Problem, in_order, layered
+from folkmoot.algorithms.federated.search import SearchProblem, in_order, layer_bases
 from folkmoot.conversation.result import Estimate
 from folkmoot.conversation.rounds import Run, Sample
 from folkmoot.foundation.coding import key_of
@@ -13,7 +13,7 @@ from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.questions.gradient import Gradient
 from folkmoot.questions.pair import Pair
 from folkmoot.questions.query import FINE_BITS
-from folkmoot.questions.values import LIMIT, Appraisal, asked_about
+from folkmoot.questions.values import LIMIT, Appraisal, compress_sets
 from folkmoot.theory.certificate import bound_from_gains
 from folkmoot.theory.confidence import Tail
 
@@ -42,8 +42,8 @@ class Appraised(NamedTuple):
     gains: Array
 
 
-def appraised(
-    problem: Problem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
+def appraise(
+    problem: SearchProblem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
 ) -> Run[Appraised]:
     """How good the answer is, from a last cohort that scores little but it: its score is not the best of many.
 
@@ -57,12 +57,12 @@ def appraised(
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
     n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
-    randoms = [indicator(n, matroid._first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
+    randoms = [indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
     popular = popular_base(problem)
     doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]
     firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
-    items, masks = asked_about(np.array([chosen, popular, *randoms, *firsts]))
+    items, masks = compress_sets(np.array([chosen, popular, *randoms, *firsts]))
 
     def question(key: int) -> Appraisal:
         return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
@@ -113,10 +113,10 @@ def appraised(
     return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
 
 
-def popular_base(problem: Problem) -> Mask:
+def popular_base(problem: SearchProblem) -> Mask:
     """The base of what is worth most by itself."""
     order = in_order(problem.singletons, key_of(problem.talk.seed, -4))
-    return indicator(problem.matroid.n_items, problem.matroid._first_base(order))
+    return indicator(problem.matroid.n_items, problem.matroid.first_base(order))
 
 
 def highest(looks: list[Look], tail: Tail, delta: float) -> float:
@@ -135,7 +135,7 @@ def highest(looks: list[Look], tail: Tail, delta: float) -> float:
     return min(found)
 
 
-def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
+def near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Array:
     """A point a little above x and the set; the set itself where gradients are sampled or there is no x."""
     at_set = chosen.astype(np.float64)
     if x is None or not problem.talk.population.closed_form:
@@ -143,7 +143,7 @@ def near(problem: Problem, chosen: Mask, x: Array | None) -> Array:
     return np.minimum(BETWEEN * (x + at_set), 1.0)
 
 
-def beside(problem: Problem, chosen: Mask, gains: Array | None) -> Array:
+def beside(problem: SearchProblem, chosen: Mask, gains: Array | None) -> Array:
     """A point on the way from the set to bases of what gains most beside it: with a little of each, all gain less, and
     the bound is lower than at the set. The set itself where that is not known or gradients are sampled.
     """
@@ -151,27 +151,27 @@ def beside(problem: Problem, chosen: Mask, gains: Array | None) -> Array:
     if gains is None or not problem.talk.population.closed_form:
         return y
     order, rank = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -11)), problem.matroid.rank
-    some = layered(problem.matroid, order, LAYERS * rank)
+    some = layer_bases(problem.matroid, order, LAYERS * rank)
     some = some[~chosen[some]]
     y *= 1 - ASIDE
     y[some] = min(ASIDE * rank / max(len(some), 1), 1.0)
     return y
 
 
-def look_from(problem: Problem, y: Array) -> Run[Look]:
+def look_from(problem: SearchProblem, y: Array) -> Run[Look]:
     """A look from y, as one jury says."""
     question = gradient_at(problem, y)
     answer = yield from problem.talk.ask(question, problem.jury, "bound, all items")
     return look_of(problem, question, answer.total, answer.count, problem.talk.sample(answer))
 
 
-def gradient_at(problem: Problem, y: Array) -> Gradient:
+def gradient_at(problem: SearchProblem, y: Array) -> Gradient:
     """The question of a look."""
     ranges = problem.ranges
     return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
 
 
-def look_of(problem: Problem, question: Gradient, total: Ids, count: int, sample: Sample) -> Look:
+def look_of(problem: SearchProblem, question: Gradient, total: Ids, count: int, sample: Sample) -> Look:
     """What no allowed set is worth more than, from one sum over the gradients at y of all items.
 
     For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That

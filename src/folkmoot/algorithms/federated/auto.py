@@ -6,7 +6,7 @@ import numpy as np
 
 from folkmoot.algorithms.federated.fedcg import FedCG
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, Found, Problem, in_order
+from folkmoot.algorithms.federated.search import Chosen, Found, SearchProblem, in_order
 from folkmoot.conversation.rounds import Population, Run, Talk
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.inputs import as_count
@@ -69,7 +69,7 @@ class Auto(Federated):
     def asked(self) -> int | None:
         return self.cohort
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return self._plan(matroid.rank, None).rounds
 
     def plan(self, population: Population, matroid: Matroid) -> Plan:
@@ -113,14 +113,14 @@ class Auto(Federated):
             return None
         return Participation.by_scale(answers, population.everyone.weight, ranges.mean_single)
 
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[Found]:
         plan = self.plan(problem.talk.population, problem.matroid)
         if plan.way == "continuous":
             found: Found = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
             return found
         return (yield from self._greedy(problem, plan))
 
-    def _greedy(self, problem: Problem, plan: Plan) -> Run[Chosen]:
+    def _greedy(self, problem: SearchProblem, plan: Plan) -> Run[Chosen]:
         matroid, talk = problem.matroid, problem.talk
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
@@ -130,7 +130,7 @@ class Auto(Federated):
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):
-            addable = matroid._addable(members)
+            addable = matroid.find_addable(members)
             if problem.items is not None:
                 addable &= np.isin(np.arange(matroid.n_items), problem.items)
             if not addable.any():
@@ -145,7 +145,7 @@ class Auto(Federated):
             order = in_order(mean.gains, key_of(talk.seed, -7, talk.rounds), problem.singletons)
             left = picks
             for item in order[addable[order]]:
-                if left and matroid._addable(members)[item]:
+                if left and matroid.find_addable(members)[item]:
                     members = members.copy()
                     members[item] = True
                     taken.append(int(item))
@@ -166,7 +166,7 @@ class Running:
     taken were those that looked best.
     """
 
-    def __init__(self, problem: Problem, cohort: int | None, who: Participation | None, answers: int) -> None:
+    def __init__(self, problem: SearchProblem, cohort: int | None, who: Participation | None, answers: int) -> None:
         """`answers`: how many the singleton sums count for, which it starts with."""
         self.problem, self.cohort, self.who, self.answers = problem, cohort, who, answers
         self.gains, self.before = problem.singletons, np.zeros(problem.matroid.n_items, dtype=bool)

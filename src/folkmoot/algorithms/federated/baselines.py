@@ -7,7 +7,7 @@ import numpy as np
 
 from folkmoot.algorithms.federated.fedcg import BestBase, in_bits, walk
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Point, Problem
+from folkmoot.algorithms.federated.search import Point, SearchProblem
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.inputs import as_count
@@ -37,10 +37,10 @@ class FederatedFrankWolfe(Federated):
     def asked(self) -> int | None:
         return self.cohort
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds
 
-    def search(self, problem: Problem) -> Run[Point]:
+    def search(self, problem: SearchProblem) -> Run[Point]:
         direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
         way = yield from walk(problem, partial(in_bits, problem, None), self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
@@ -67,10 +67,10 @@ class RandGreeDi(Federated):
         as_count(self.shards, "shards", least=2)
         matroid.parameters()  # shards must be told the matroid
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return 2
 
-    def search(self, problem: Problem) -> Run[Point]:
+    def search(self, problem: SearchProblem) -> Run[Point]:
         clients = problem.talk.population.n_clients
         shards = min(self.shards, clients)
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, Problem, in_order, layered, singleton_means
+from folkmoot.algorithms.federated.search import Chosen, SearchProblem, in_order, layer_bases, singleton_means
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.errors import InputError
@@ -72,13 +72,13 @@ class DiscreteGreedy(Federated):
         return self.importance or ("scale" if self.epsilon is None else "paper")
 
     @property
-    def _fixed(self) -> bool:
+    def _is_fixed(self) -> bool:
         return (self.sample or ("fresh" if self.epsilon is None else "fixed")) == "fixed"
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return -(-matroid.rank // self.batch) + (2 if self._importance in ("paper", "shortlist") else 0)
 
-    def search(self, problem: Problem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[Chosen]:
         matroid, talk, ranges = problem.matroid, problem.talk, problem.ranges
         alone, who = yield from self._participation(problem)
         everyone = talk.population.everyone
@@ -86,10 +86,10 @@ class DiscreteGreedy(Federated):
         single, whole = ranges.single, ranges.whole
         if who is not None:
             single, whole = (HEADROOM * who.most(heaviest, one) for one in (single, whole))
-        coin = key_of(talk.seed, -10) if self._fixed else None
+        coin = key_of(talk.seed, -10) if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
-        while (addable := np.flatnonzero(matroid._addable(members))).size:
+        while (addable := np.flatnonzero(matroid.find_addable(members))).size:
             if problem.items is not None:
                 addable = np.intersect1d(addable, problem.items)
                 if not addable.size:
@@ -104,7 +104,7 @@ class DiscreteGreedy(Federated):
             order = in_order(gains, key_of(talk.seed, -7, talk.rounds), alone)
             order = order[np.isin(order, addable)]
             for item in order[: self.batch]:
-                if matroid._addable(members)[item]:
+                if matroid.find_addable(members)[item]:
                     members[item] = True
                     taken.append(int(item))
         promise = Discrete(
@@ -113,12 +113,12 @@ class DiscreteGreedy(Federated):
             None if who is None else who.slope,
             0.1 if self.epsilon is None else self.epsilon,
             isinstance(matroid, Uniform),
-            self._importance == "paper" and self._fixed,
+            self._importance == "paper" and self._is_fixed,
             self.batch,
         )
         return Chosen(members, promise, np.array(taken, dtype=np.int64))
 
-    def _participation(self, problem: Problem) -> Run[tuple[Array, Participation | None]]:
+    def _participation(self, problem: SearchProblem) -> Run[tuple[Array, Participation | None]]:
         """Singleton means, and who answers (None: everybody)."""
         talk, n_items, alone, answers = problem.talk, problem.matroid.n_items, problem.singletons, self.expected_answers
         everyone = talk.population.everyone
@@ -133,7 +133,7 @@ class DiscreteGreedy(Federated):
         looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
         if self._importance == "shortlist":
             size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank
-            short = layered(problem.matroid, in_order(alone, key_of(talk.seed, -8)), size)
+            short = layer_bases(problem.matroid, in_order(alone, key_of(talk.seed, -8)), size)
             looked_at &= np.isin(np.arange(n_items), short)
         inverse = np.divide(1.0, sums, out=np.zeros(n_items), where=looked_at)
         if answers is None:

@@ -16,7 +16,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class DraftLook:
     """Gains of F along a sequence: at the prefixes of these lengths, the first of them 0 and one of them `wide`."""
 
     order: Ids
@@ -44,7 +44,7 @@ class Look:
         return parts
 
 
-def discounts(looks: list[Look], items: Ids, alone: Array, doubt: float) -> Array:
+def discounts(looks: list[DraftLook], items: Ids, alone: Array, doubt: float) -> Array:
     """How much of the gain of e is left when a joins: items × items, row a, column e.
 
     Looks are pooled by what was there to lose: Σ after / Σ before. What a takes from e, e takes from a (at the same
@@ -86,7 +86,9 @@ def discounts(looks: list[Look], items: Ids, alone: Array, doubt: float) -> Arra
     return (after + weight * usual + TINY) / (before + weight + TINY)
 
 
-def drafted(matroid: Matroid, items: Ids, alone: Array, left: Array, length: int, known: Look | None = None) -> Ids:
+def draft_order(
+    matroid: Matroid, items: Ids, alone: Array, left: Array, length: int, known: DraftLook | None = None
+) -> Ids:
     """Greedy by discounted gains: a base of the matroid, then one of the items that are left, and so on.
 
     `items`: among equals the first is taken. `known`: a look whose gains are exact; they replace the guesses for as
@@ -101,7 +103,7 @@ def drafted(matroid: Matroid, items: Ids, alone: Array, left: Array, length: int
     while len(order) < length and free.any():
         if known is not None and len(order) in exact:
             gains[asked] = known.gains[exact[len(order)], column]
-        fits = free & matroid._addable(members)[items]
+        fits = free & matroid.find_addable(members)[items]
         if not fits.any():
             if not members.any():
                 break  # what is left can never be chosen

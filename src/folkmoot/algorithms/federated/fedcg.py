@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Point, Problem, in_order
+from folkmoot.algorithms.federated.search import Point, SearchProblem, in_order
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.errors import InputError
@@ -28,7 +28,7 @@ Question = Callable[[Array, int], AtPoint]  # from x and the key of the coins
 Direction = Callable[[Array, int], Array]  # from what a round said, and its number
 
 
-def in_bits(problem: Problem, bits: int | None, x: Array, key: int) -> Gradient:
+def in_bits(problem: SearchProblem, bits: int | None, x: Array, key: int) -> Gradient:
     """The gradient rounded to so many bits by a coin; None: in fixed point."""
     ranges, fine = problem.ranges, bits is None
     return Gradient(
@@ -51,7 +51,7 @@ class Way:
     lowest: Array  # the point, short of x, from which the bound on the optimum looked lowest
 
 
-def walk(problem: Problem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
+def walk(problem: SearchProblem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
     """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
     x = np.zeros(problem.matroid.n_items)
     merit = np.zeros_like(x)
@@ -88,7 +88,7 @@ class BestBase:
     def __call__(self, mean: Array, t: int) -> Array:
         self.average = (1 - self.rho(t)) * self.average + self.rho(t) * mean
         order = in_order(self.average, key_of(self.seed, t))
-        base = indicator(self.matroid.n_items, self.matroid._first_base(order))
+        base = indicator(self.matroid.n_items, self.matroid.first_base(order))
         return (base & (self.average > 0)).astype(np.float64)
 
 
@@ -132,10 +132,10 @@ class FedCG(Federated):
     def needs_sums(self) -> bool:
         return self.answer == "votes"
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds
 
-    def search(self, problem: Problem) -> Run[Point]:
+    def search(self, problem: SearchProblem) -> Run[Point]:
         direction: Direction = mean_of_bases
         if self.answer != "base":
             least = 1 - self.memory
@@ -153,7 +153,7 @@ class FedCG(Federated):
         promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
         return Point(way.x, way.merit, promise, None if base else way.lowest)
 
-    def _question(self, problem: Problem) -> Question:
+    def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
 
         def question(x: Array, key: int) -> AtPoint:
@@ -203,10 +203,10 @@ class FedCGPlus(Federated):
     def asked(self) -> int | None:
         return self.cohort
 
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds // self.local_steps
 
-    def search(self, problem: Problem) -> Run[Point]:
+    def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
 
         def question(x: Array, key: int) -> AtPoint:

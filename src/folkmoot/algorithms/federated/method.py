@@ -15,14 +15,22 @@ from folkmoot.algorithms.federated.appraisal import (
     MOST_LOOKS,
     Appraised,
     Look,
-    appraised,
+    appraise,
     beside,
     look_from,
     near,
     popular_base,
 )
-from folkmoot.algorithms.federated.polish import polished, scored
-from folkmoot.algorithms.federated.search import Chosen, Found, Point, Problem, in_order, shortlisted, singleton_means
+from folkmoot.algorithms.federated.polish import polish, score_sets
+from folkmoot.algorithms.federated.search import (
+    Chosen,
+    Found,
+    Point,
+    SearchProblem,
+    in_order,
+    shortlist_items,
+    singleton_means,
+)
 from folkmoot.conversation.rounds import Run, Talk
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.errors import InputError
@@ -80,7 +88,7 @@ class Federated(ABC):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @abstractmethod
-    def search(self, problem: Problem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[Found]:
         """The method's own part of the conversation."""
 
     @property
@@ -101,13 +109,13 @@ class Federated(ABC):
         """Whether the search must know what all items are worth to a client, one by one."""
         return False
 
-    def planned(self, matroid: Matroid) -> int:
+    def plan_rounds(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
         last = MOST_LOOKS + 1 if self.juries is None else (self.polish > 0) + self.juries
-        return 2 + self.searching(matroid) + 1 + self.polish + last
+        return 2 + self.count_search_rounds(matroid) + 1 + self.polish + last
 
     @abstractmethod
-    def searching(self, matroid: Matroid) -> int:
+    def count_search_rounds(self, matroid: Matroid) -> int:
         """How many rounds the search takes."""
 
     def check(self, matroid: Matroid) -> None:
@@ -137,21 +145,21 @@ class Federated(ABC):
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
         ranges = yield from self._ranges(talk, jury)
         alone = yield from singleton_means(talk, ranges, jury)
-        problem = Problem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
+        problem = SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
         if self.shortlist is not None:
-            problem = replace(problem, items=shortlisted(problem, self.shortlist))
+            problem = replace(problem, items=shortlist_items(problem, self.shortlist))
         found = yield from self.search(problem)
         x = found.x if isinstance(found, Point) else None
-        candidates = self._rounded(problem, found) if isinstance(found, Point) else found.members[None, :]
+        candidates = self._round(problem, found) if isinstance(found, Point) else found.members[None, :]
         first = candidates[0]
         if len(candidates) > 1:
-            scores = yield from scored(problem, candidates, "scoring roundings")
+            scores = yield from score_sets(problem, candidates, "scoring roundings")
             first = candidates[int(scores.argmax())]
         looks, chosen = list[Look](), first
         if self.juries is None or self.polish:
             looks = [(yield from look_from(problem, near(problem, first, x)))]
             rivals = [popular_base(problem)]
-            chosen = yield from polished(problem, first, looks[0].gradient, self.polish, rivals)
+            chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
         y = near(problem, chosen, x)
         if self.juries is not None and isinstance(found, Chosen):
             y = beside(problem, chosen, looks[0].gradient if looks else found.merit)
@@ -161,7 +169,7 @@ class Federated(ABC):
         for point in further:
             looks.append((yield from look_from(problem, point)))
         order, doubt = self._order(problem, found), self.polish > 0
-        worth = yield from appraised(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
+        worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
         covered = self.shortlist is None and talk.population.closed_form
         return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
 
@@ -177,14 +185,14 @@ class Federated(ABC):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(answer).complete)
 
-    def _order(self, problem: Problem, found: Found) -> Ids:
+    def _order(self, problem: SearchProblem, found: Found) -> Ids:
         """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""
         rest = in_order(problem.singletons, key_of(problem.talk.seed, -4))
         if isinstance(found, Point):
             return in_order(found.x, key_of(problem.talk.seed, -4), found.merit)
         return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
 
-    def _rounded(self, problem: Problem, found: Point) -> Mask:
+    def _round(self, problem: SearchProblem, found: Point) -> Mask:
         """The top of x, and draws of pipage."""
         fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
         fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)

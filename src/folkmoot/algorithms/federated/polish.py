@@ -6,13 +6,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import Problem, in_order
+from folkmoot.algorithms.federated.search import SearchProblem, in_order
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.coding import key_of
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.differences import Differences
-from folkmoot.questions.values import Values, asked_about
+from folkmoot.questions.values import Values, compress_sets
 
 MOST_SWAPS = 2048  # sets in one question
 NARROWER = 8  # one of so many sets is asked about once more, where a jury was not sure
@@ -20,9 +20,9 @@ SKEW = 2.0  # of the heaviest client that there can be, by which means of few nu
 FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
 
 
-def scored(problem: Problem, sets: Mask, label: str) -> Run[Array]:
+def score_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Array]:
     """F of many sets, from one question to the jury."""
-    items, masks = asked_about(sets)
+    items, masks = compress_sets(sets)
     query = Values(items=items, sets=masks, whole=problem.ranges.whole)
     answer = yield from problem.talk.ask(query, problem.jury, label)
     return query.mean(answer.total, answer.count)
@@ -39,7 +39,7 @@ class Evidence:
     reach: float = 0.0
     juries: int = 1
 
-    def pooled(self, other: "Evidence") -> "Evidence":
+    def pool(self, other: "Evidence") -> "Evidence":
         """Both together, in proportion to how many juries they come from."""
         juries = self.juries + other.juries
         mine, its = self.juries / juries, other.juries / juries
@@ -60,14 +60,14 @@ class Evidence:
         return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
 
 
-def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
+def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence]:
     """By how much the other sets are better than the first, as a fresh jury says: differences on the same clients."""
     talk, ranges, who = problem.talk, problem.ranges, problem.jurors
     population, everyone = talk.population, talk.population.everyone
     if population.asks_everyone(problem.jury):
-        scores = yield from scored(problem, sets, label)
+        scores = yield from score_sets(problem, sets, label)
         return Evidence(scores[1:] - scores[0], np.zeros(len(sets) - 1))
-    items, masks = asked_about(sets)
+    items, masks = compress_sets(sets)
     most, single, standing = ranges.whole, ranges.single, 1.0
     if who is not None:
         heaviest = 1 if everyone.times is None else int(everyone.times.max())
@@ -86,7 +86,7 @@ def compared(problem: Problem, sets: Mask, label: str) -> Run[Evidence]:
     return Evidence(mean, left * variance, reach)
 
 
-def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
+def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
     """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
 
     Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any
@@ -116,15 +116,15 @@ def polished(problem: Problem, chosen: Mask, gains: Array, rounds: int, rivals: 
 
     for turn in range(rounds):
         if so_far is None:
-            pairs = [(a, b) for a, b in swaps(matroid, chosen, shortlist) if is_new(swapped(chosen, a, b))]
+            pairs = [(a, b) for a, b in list_swaps(matroid, chosen, shortlist) if is_new(swap_items(chosen, a, b))]
             different = [rival for rival in rivals if (rival != chosen).any() and is_new(rival)]
-            others = [*different, *(swapped(chosen, a, b) for a, b in pairs), *filter(is_new, leaps)]
+            others = [*different, *(swap_items(chosen, a, b) for a, b in pairs), *filter(is_new, leaps)]
             whole = len(different)
             tests = len(others)
         if not others:
             break
-        fresh = yield from compared(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
-        so_far = fresh if so_far is None else so_far.pooled(fresh)
+        fresh = yield from compare_sets(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
+        so_far = fresh if so_far is None else so_far.pool(fresh)
         few = np.arange(len(others)) < whole
         at_first, now = (np.where(few, FEW_RIVALS, doubt(count)) for count in (tests, len(others)))
         sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury had no part in choosing who is left
@@ -150,18 +150,18 @@ def doubt(tests: int) -> float:
     return NormalDist().inv_cdf(1 - 1 / (tests + 2))
 
 
-def swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:
+def list_swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:
     """Every (out, into) that keeps the set allowed, into from the shortlist."""
     pairs = []
     for out in np.flatnonzero(members).tolist():
         without = members.copy()
         without[out] = False
-        fits = matroid._addable(without)
+        fits = matroid.find_addable(without)
         pairs += [(out, into) for into in shortlist.tolist() if fits[into] and into != out and not members[into]]
     return pairs
 
 
-def swapped(members: Mask, out: int, into: int) -> Mask:
+def swap_items(members: Mask, out: int, into: int) -> Mask:
     other = members.copy()
     other[out], other[into] = False, True
     return other
@@ -177,8 +177,8 @@ def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], bett
             break
         if out in used or into in used:
             continue
-        other = swapped(now, out, into)
-        if matroid._independent(other):
+        other = swap_items(now, out, into)
+        if matroid.is_independent(other):
             now = other
             used |= {out, into}
             leaps.append(now)

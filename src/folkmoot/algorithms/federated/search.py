@@ -16,7 +16,7 @@ from folkmoot.theory.guarantee import Continuous, Promise
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A conversation, the range of its numbers, and the items that are asked about."""
 
     talk: Talk
@@ -76,16 +76,16 @@ def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
     return query.mean(answer.total, answer.count, n_items)
 
 
-def shortlisted(problem: Problem, size: int) -> Ids:
+def shortlist_items(problem: SearchProblem, size: int) -> Ids:
     """The best items alone, and always a whole base."""
-    return layered(problem.matroid, in_order(problem.singletons, key_of(problem.talk.seed, -2)), size)
+    return layer_bases(problem.matroid, in_order(problem.singletons, key_of(problem.talk.seed, -2)), size)
 
 
-def layered(matroid: Matroid, order: Ids, size: int) -> Ids:
+def layer_bases(matroid: Matroid, order: Ids, size: int) -> Ids:
     """The first base of this order, then the first of what is left, and so on: every group has its best items in."""
     taken = np.zeros(matroid.n_items, dtype=bool)
     while taken.sum() < size:
-        base = matroid._first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
+        base = matroid.first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
         fresh = order[np.isin(order, base[~taken[base]])]
         if not fresh.size:
             break
