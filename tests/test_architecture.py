@@ -21,7 +21,8 @@ LAYERS: list[set[str]] = [
     {"application"},
     {"sklearn", "demo"},
     {"cli"},
-    {"__main__", "names", "__init__"},
+    {"names"},
+    {"__main__", "__init__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 SHOWN = ("conversation/result.py", "report")  # a result shows itself, when it is asked to

@@ -132,14 +132,16 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         k = as_count(self.k, "k")
         if k > X.shape[1]:
-            raise InputError(f"k: {k} features cannot be chosen from n_features={X.shape[1]}; give a smaller k")
+            raise InputError(
+                f"{k} features cannot be chosen from n_features={X.shape[1]}", remedy="give a smaller k", argument="k"
+            )
         names, site = groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
         self.target_edges_: Any
         label, self.target_edges_ = self._label(y)
         rows = np.split(np.argsort(site, kind="stable"), np.cumsum(np.bincount(site))[:-1])
         if all((label[mine] == label[mine[0]]).all() for mine in rows):
             where = "" if sites is None else " at every site"
-            raise InputError(f"y: has one class{where}; there is nothing that features could tell")
+            raise InputError(f"has one class{where}; there is nothing that features could tell", argument="y")
         if self.method is None:
             method: Any = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
         else:
@@ -156,7 +158,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         )
         engine = Simulation(objective, self.secure)
         if not isinstance(method, Federated) and self.secure == "real":
-            raise InputError(f'secure: {method!r} sees every row; secure="real" needs a federated method')
+            raise InputError(f'{method!r} sees every row; secure="real" needs a federated method', argument="secure")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.result_ = solve(
             objective, k, method, engine=engine if isinstance(method, Federated) else None, seed=seed, progress=False
@@ -171,7 +173,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.target_edges is not None:
             edges = as_edges(self.target_edges, "target_edges")
             if y.dtype.kind not in "biuf":
-                raise InputError("target_edges: cut numbers, but y holds text or objects")
+                raise InputError("cut numbers, but y holds text or objects", argument="target_edges")
         elif y.dtype.kind == "f" and ((y != np.floor(y)).any() or len(np.unique(y)) > MOST_CLASSES):
             edges = Quantiles(y).edges(as_count(self.bins, "bins", least=2))
         else:
@@ -205,8 +207,9 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             cure += "choose fewer features" + ("" if self.edges is None else " or give fewer edges")
             cure += ", or fill missing values, which are a bin of their own" if any(missing) else ""
             raise InputError(
-                f"k: {sets} in {bins} bins have {float(states(cuts, largest)):.3g} joint states, more than "
-                f"{MOST_STATES}; {cure}"
+                f"{sets} in {bins} bins have {float(states(cuts, largest)):.3g} joint states, more than "
+                f"{MOST_STATES}; {cure}",
+                argument="k",
             )
         return cuts, bins
 
@@ -216,14 +219,16 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(edges, Mapping):
             names = getattr(self, "feature_names_in_", None)
             if names is None:
-                raise InputError("edges: are given by name, but X has no names; give a list, or X as a DataFrame")
+                raise InputError(
+                    "are given by name, but X has no names", remedy="give a list, or X as a DataFrame", argument="edges"
+                )
             absent = [name for name in names if name not in edges]
             if absent:
-                raise InputError(f"edges: feature {absent[0]!r} has none ({len(absent)} such features)")
+                raise InputError(f"feature {absent[0]!r} has none ({len(absent)} such features)", argument="edges")
             edges = [edges[name] for name in names]
         given = as_list(edges, "edges")
         if len(given) != n_features:
-            raise InputError(f"edges: {len(given)} lists of edges for {n_features} features")
+            raise InputError(f"{len(given)} lists of edges for {n_features} features", argument="edges")
         return [as_edges(one, f"edges: feature {at}") for at, one in enumerate(given)]
 
     def _get_support_mask(self) -> Mask:
@@ -268,9 +273,11 @@ def as_edges(given: Any, name: str) -> Array:
     try:
         edges = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name}: needs a list of numbers, got {given!r}") from None
+        raise InputError(f"needs a list of numbers, got {given!r}", argument=name) from None
     if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-        raise InputError(f"{name}: needs a list of finite numbers, each larger than the one before, got {given!r}")
+        raise InputError(
+            f"needs a list of finite numbers, each larger than the one before, got {given!r}", argument=name
+        )
     return edges
 
 
@@ -278,15 +285,15 @@ def groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
     """The different values, sorted, and for each row the number of its value."""
     values = np.asarray(given)
     if values.shape != (n_rows,):
-        raise InputError(f"{name}: needs one value a row ({n_rows}), got shape {values.shape}")
+        raise InputError(f"needs one value a row ({n_rows}), got shape {values.shape}", argument=name)
     if values.dtype.kind != "O":
         kinds, numbers = np.unique(values, return_inverse=True)
         if (kinds != kinds).any():
-            raise InputError(f"{name}: row {int(np.flatnonzero(values != values)[0])} is missing")
+            raise InputError(f"row {int(np.flatnonzero(values != values)[0])} is missing", argument=name)
         return kinds.tolist(), numbers.astype(np.int64)
     missing = [at for at, value in enumerate(values) if value is None or value != value]
     if missing:
-        raise InputError(f"{name}: row {missing[0]} is missing")
+        raise InputError(f"row {missing[0]} is missing", argument=name)
     ordered = sorted(set(values.tolist()), key=lambda value: (str(value), type(value).__name__))
     number = {value: at for at, value in enumerate(ordered)}
     return ordered, np.array([number[value] for value in values.tolist()], dtype=np.int64)

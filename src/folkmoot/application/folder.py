@@ -64,9 +64,9 @@ class Folder:
         """The folder of a run that was begun."""
         folder = cls(as_path(path, "RUN"))
         if not folder.path.exists():
-            raise InputError(f"{folder.path}: there is no such run")
+            raise InputError("there is no such run", place=folder.path)
         if not _is_run(folder.path):
-            raise InputError(f"{folder.path}: is not the folder of a run (it has no run.toml)")
+            raise InputError("is not the folder of a run (it has no run.toml)", place=folder.path)
         return folder
 
     def asked(self) -> Problem:
@@ -75,11 +75,13 @@ class Folder:
 
     def answer(self) -> Result:
         if not self.result.exists():
-            raise InputError(f"{self.path}: the run is not finished; go on with `folkmoot resume {self.path}`")
+            raise InputError(
+                "the run is not finished", remedy=f"go on with `folkmoot resume {self.path}`", place=self.path
+            )
         try:
             return Result.from_json(self.result.read_text())
         except InputError:
-            raise TranscriptError(f"{self.result}: is damaged, or was written by another version") from None
+            raise TranscriptError("is damaged, or was written by another version", place=self.result) from None
 
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)
@@ -93,10 +95,10 @@ class Folder:
         try:
             before = dict(json.loads(self.files.read_text()))
         except (ValueError, TypeError):
-            raise TranscriptError(f"{self.files}: is damaged") from None
+            raise TranscriptError("is damaged", place=self.files) from None
         for name, digest in now.items():
             if before.get(name) != digest:
-                raise TranscriptError(f"{name}: is not the file that this run was begun with")
+                raise TranscriptError("is not the file that this run was begun with", argument=name)
 
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
@@ -137,11 +139,11 @@ def number_folder(stem: str, given: str | None = None) -> Path:
                 continue
             if not path.is_dir() or any(path.iterdir()):
                 known = "holds a run; `folkmoot resume` goes on with it" if _is_run(path) else "is there and not empty"
-                raise InputError(f"{path}: {known}; give another folder") from None
+                raise InputError(f"{known}", remedy="give another folder", place=path) from None
         except OSError as error:
-            raise InputError(f"{path}: cannot be made ({(error.strerror or 'no reason told').lower()})") from None
+            raise InputError(f"cannot be made ({(error.strerror or 'no reason told').lower()})", place=path) from None
         return path
-    raise InputError(f"{stem}: there are too many of them here; give a folder with --folder")
+    raise InputError("there are too many of them here", remedy="give a folder with --folder", place=stem)
 
 
 def _is_run(path: Path) -> bool:

@@ -153,19 +153,19 @@ def verify_folder(folder: Folder, data: bool = True) -> Result:
     problem, written = folder.asked(), folder.answer()
     if not data:
         if not folder.transcript.exists():
-            raise InputError(f"{folder.path}: a central method leaves no sums to verify; it needs the data")
+            raise InputError("a central method leaves no sums to verify; it needs the data", place=folder.path)
         again = verify(folder.transcript)
         if from_sums(again) != from_sums(written):
-            raise TranscriptError(f"{folder.result}: is not the result of its transcript")
+            raise TranscriptError("is not the result of its transcript", place=folder.result)
         return again
     job = prepare(problem)
     folder.check_same_data(problem)
     if isinstance(job.method, Federated):
         if not is_run_of(folder.transcript, job.method, job.matroid, problem.seed):
-            raise TranscriptError(f"{folder.problem}: is not the problem that the transcript answers")
+            raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
         again = verify(folder.transcript, engine=job.engine())
     else:
         again = carry_out(job, folder.transcript)
     if again != written:
-        raise TranscriptError(f"{folder.result}: is not what comes out when it is computed again")
+        raise TranscriptError("is not what comes out when it is computed again", place=folder.result)
     return again

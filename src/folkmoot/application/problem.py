@@ -46,7 +46,7 @@ class Problem:
             for number, limit in enumerate(self.limits if "limit" in sections else ()):
                 if any(value in text for value in (limit.per, limit.within) if value):
                     place = self.source.at("limit", "per", number) if self.source.path is not None else "--per"
-                    raise InputError(f"{place}: {text.removeprefix('per: ').removeprefix('limits: ')}") from None
+                    raise InputError(f"{text.removeprefix('per: ').removeprefix('limits: ')}", place=place) from None
             name, colon, rest = text.partition(": ")
             for section in (one for one in sections if one != "limit"):
                 known = {one.name for one in fields(SECTIONS[section])} | (self.settings.keys() & {name})
@@ -115,9 +115,9 @@ def read(path: Path, given: Given | None = None) -> Problem:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+        raise InputError(f"{(error.strerror or 'cannot be read').lower()}", place=path) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not text in UTF-8") from None
+        raise InputError("is not text in UTF-8", place=path) from None
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -131,7 +131,7 @@ def read(path: Path, given: Given | None = None) -> Problem:
         fits = isinstance(value, list if name == "limit" else dict) if name != "seed" else True
         if not fits or (name == "limit" and not all(isinstance(one, dict) for one in value)):
             wanted = f"[[{name}]]" if name == "limit" else f"[{name}]"
-            raise InputError(f"{path}: {name} must be a table: write {wanted} on a line of its own")
+            raise InputError(f"{name} must be a table: write {wanted} on a line of its own", place=path)
     return assemble(document, given or {}, ProblemText(path, text, document))
 
 
@@ -208,11 +208,11 @@ def check_value(name: str, kind: Any, choices: tuple[str, ...], value: Any, wher
     if value is None and type(None) in kinds:
         return
     if not isinstance(value, taken) or (isinstance(value, bool) and wanted is not bool):
-        raise InputError(f"{where}: {name} needs {words[wanted]}, got {value!r}")
+        raise InputError(f"{name} needs {words[wanted]}, got {value!r}", place=where)
     if choices and value not in choices:
         near = get_close_matches(str(value), choices, 1)
         meant = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"{where}: {name} may be {', '.join(choices)}, not {value!r}{meant}")
+        raise InputError(f"{name} may be {', '.join(choices)}, not {value!r}{meant}", place=where)
 
 
 def _unknown(name: str, known: list[str], of: str) -> str:

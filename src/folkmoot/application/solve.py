@@ -47,14 +47,17 @@ def solve(
     else:
         n_items = as_engine(engine).population.n_items
         if objective is not None and getattr(engine, "objective", objective) is not objective:
-            raise InputError("engine: was made with another objective than the one given; pass the same, or None")
+            raise InputError(
+                "was made with another objective than the one given", remedy="pass the same, or None", argument="engine"
+            )
     if isinstance(matroid, int | np.integer):
         matroid = Uniform(n_items, matroid)
     as_matroid(matroid, kinds="a matroid or a whole number of items")
     if matroid.n_items != n_items:
         raise InputError(
-            f"matroid: is over {matroid.n_items} items, the objective is over {n_items}; "
-            "they must be the same items (check the length of groups, edges or columns)"
+            f"is over {matroid.n_items} items, the objective is over {n_items}; "
+            "they must be the same items (check the length of groups, edges or columns)",
+            argument="matroid",
         )
     chosen_method: Any = method
     if method is None:
@@ -62,23 +65,25 @@ def solve(
     fits = isinstance(chosen_method, Federated) or (engine is None and hasattr(chosen_method, "choose"))
     if not fits or isinstance(chosen_method, type):
         wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
-        raise InputError(f"method: needs a method with its brackets, such as {wanted}, got {method!r}")
+        raise InputError(f"needs a method with its brackets, such as {wanted}, got {method!r}", argument="method")
     seed = as_count(seed, "seed", least=0)
     limit = getattr(objective or getattr(engine, "objective", None), "largest_set", None)
     if limit is not None and matroid.rank > limit:
         raise InputError(
-            f"matroid: {matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
-            f"joint states at a client that more cannot be looked at; choose {limit} or fewer, or merge rare values"
+            f"{matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
+            f"joint states at a client that more cannot be looked at",
+            remedy=f"choose {limit} or fewer, or merge rare values",
+            argument="matroid",
         )
     if matroid.rank == 0:
-        raise InputError("matroid: allows nothing but the empty set; there is nothing to choose")
+        raise InputError("allows nothing but the empty set; there is nothing to choose", argument="matroid")
     if isinstance(chosen_method, Federated):
         if engine is None:
             engine = Simulation(as_objective(objective))
         return conduct(chosen_method, matroid, engine, seed, transcript, progress)
     if transcript is not None:
         raise InputError(
-            f"transcript: {chosen_method!r} asks nobody anything; only federated methods have a transcript"
+            f"{chosen_method!r} asks nobody anything; only federated methods have a transcript", argument="transcript"
         )
     return central(as_objective(objective), matroid, chosen_method, seed)
 

@@ -25,11 +25,11 @@ def init(
     from folkmoot.cli.show import console, print_json
 
     if path.exists():
-        raise InputError(f"{path}: is there already; give another name")
+        raise InputError("is there already", remedy="give another name", place=path)
     if path.suffix != ".toml":
-        raise InputError(f"{path}: a problem file ends in .toml")
+        raise InputError("a problem file ends in .toml", place=path)
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
+        raise InputError(f"there is no folder {path.parent}", place=path)
     write(path, example(Data(file=file, **given.get("data", {}))))
     if as_json:
         print_json({"file": str(path)})

@@ -115,11 +115,13 @@ def problem_of(
 def _limits(at_most: list[int], per: list[str], within: str | None) -> dict[str, dict[str, Any]]:
     if len(at_most) != len(per):
         raise InputError(
-            f"--at-most: needs a --per beside each ({len(at_most)} and {len(per)} were given); "
-            "write --at-most 2 --per genre"
+            f"--at-most: needs a --per beside each ({len(at_most)} and {len(per)} were given)",
+            remedy="write --at-most 2 --per genre",
         )
     if within is not None and not per:
-        raise InputError("--within: needs groups to lie within it; write --at-most 1 --per region --within country")
+        raise InputError(
+            "--within: needs groups to lie within it", remedy="write --at-most 1 --per region --within country"
+        )
     limits = [{"at_most": number, "per": group} for number, group in zip(at_most, per, strict=True)]
     if within is not None:
         limits[-1]["within"] = within

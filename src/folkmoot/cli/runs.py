@@ -108,7 +108,7 @@ def report(
     story = whole_story(folder)
     if story is None:
         folder.answer()  # says that the run is not finished, or damaged
-        raise InputError(f"{folder.story}: is missing or damaged; `folkmoot resume {folder.path}` writes it again")
+        raise InputError(f"is missing or damaged; `folkmoot resume {folder.path}` writes it again", place=folder.story)
     files = pages(folder, story, html=html, png=png, markdown=markdown)
     if as_json:
         print_json({"run": str(folder.path), "files": [str(one) for one in files]})
@@ -207,10 +207,10 @@ def check_report(folder: "Folder") -> None:
     told = [names.get(item) for item in result.order or result.selected]
     if story is None or (names and [item.name for item in story.chosen] != told):
         raise TranscriptError(
-            f"{folder.story}: does not tell the result; `folkmoot resume {folder.path}` writes it again"
+            f"does not tell the result; `folkmoot resume {folder.path}` writes it again", place=folder.story
         )
     if folder.report.exists() and charts_at_hand() and folder.report.read_text() != page(story):
-        raise TranscriptError(f"{folder.report}: is not what the story makes; `folkmoot report {folder.path}` does")
+        raise TranscriptError(f"is not what the story makes; `folkmoot report {folder.path}` does", place=folder.report)
 
 
 def whole_story(folder: "Folder") -> "Story | None":

@@ -111,10 +111,13 @@ def run(clients: int, gone: float, seed: int) -> Shown:
     count = as_count(clients, "clients", least=terms.enough(0), most=MOST)
     share = as_number(gone, "gone")
     if share > terms.dropout:
-        raise InputError(f"gone: a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}")
+        raise InputError(
+            f"a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}", argument="gone"
+        )
     if count - int(share * count) < terms.enough(count):
         raise InputError(
-            f"clients: {count} without {share:.0%} are fewer than the {terms.enough(count)} that must be left"
+            f"{count} without {share:.0%} are fewer than the {terms.enough(count)} that must be left",
+            argument="clients",
         )
     rng = np.random.default_rng(as_count(seed, "seed", least=0))
     liked: Array = rng.dirichlet(np.full(len(FILMS), 0.15), count) * STARS * 2

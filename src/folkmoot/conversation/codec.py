@@ -43,7 +43,9 @@ def unpack(data: bytes, kinds: Mapping[str, type]) -> Any:
             raise ValueError
         return _build(json.loads(text), kinds)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
-        raise InputError("data: is not a packed question, or holds a kind that is not expected here") from None
+        raise InputError(
+            "is not a packed question, or holds a kind that is not expected here", argument="data"
+        ) from None
 
 
 def _document(thing: Any) -> Any:

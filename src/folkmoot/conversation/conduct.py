@@ -184,7 +184,11 @@ def resume(
     """
     if engine is None:
         if objective is None:
-            raise InputError("objective: the transcript holds no private data; pass the objective or an engine again")
+            raise InputError(
+                "the transcript holds no private data",
+                remedy="pass the objective or an engine again",
+                argument="objective",
+            )
         engine = Simulation(objective)
     as_engine(engine)
     with Transcript.reopen(path) as store:
@@ -214,7 +218,9 @@ def verify(
     with Transcript.reopen(path, reading=True) as store:
         written = store.about("result")
         if written is None:
-            raise TranscriptError(f"{path}: the run is not finished ({len(store)} rounds); resume() goes on with it")
+            raise TranscriptError(
+                f"the run is not finished ({len(store)} rounds)", remedy="resume() goes on with it", place=path
+            )
         method, constraint, seed = _read_run(store, matroid)
         if engine is not None:
             _same_population(store, engine)
@@ -226,22 +232,22 @@ def verify(
         def answer(ask: Ask) -> Sum:
             known = store.recall(ask)
             if known is None:
-                raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) is missing")
+                raise TranscriptError(f"round {ask.number} ({ask.label}) is missing", place=path)
             if engine is not None:
                 again = engine(ask)
                 if not again.same(known):
-                    raise TranscriptError(f"{path}: round {ask.number} ({ask.label}) has another sum than it had")
+                    raise TranscriptError(f"round {ask.number} ({ask.label}) has another sum than it had", place=path)
             log.add(ask, known)
             return known
 
         talk = Talk(population, constraint, seed)
         outcome = drive(method.run(talk), answer)
         if len(log.rounds) != len(store):
-            raise TranscriptError(f"{path}: holds {len(store)} rounds, the run has {len(log.rounds)}")
+            raise TranscriptError(f"holds {len(store)} rounds, the run has {len(log.rounds)}", place=path)
         again = _result(method, constraint, engine, population, seed, outcome, log, recorded.seconds)
         told = again if engine is not None else from_sums(again)
         if told != (recorded if engine is not None else from_sums(recorded)):
-            raise TranscriptError(f"{path}: its rounds lead to another result than the one written down")
+            raise TranscriptError("its rounds lead to another result than the one written down", place=path)
         return again
 
 
@@ -262,7 +268,7 @@ def _run(method: Federated, matroid: Matroid, seed: int) -> bytes:
 
 def as_engine(given: Any) -> Engine:
     if isinstance(given, type) or not callable(given) or not isinstance(getattr(given, "population", None), Population):
-        raise InputError(f"engine: needs an engine such as Simulation(objective), got {given!r}")
+        raise InputError(f"needs an engine such as Simulation(objective), got {given!r}", argument="engine")
     engine: Engine = given
     return engine
 
@@ -270,18 +276,18 @@ def as_engine(given: Any) -> Engine:
 def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Federated, Matroid, int]:
     version = (store.about("version") or b"").decode()
     if version != __version__:
-        raise TranscriptError(f"{store.path}: was written by folkmoot {version}, this is {__version__}")
+        raise TranscriptError(f"was written by folkmoot {version}, this is {__version__}", place=store.path)
     run = unpack(store.about("run") or b"", KINDS)
     written = run["matroid"]
     if isinstance(written, str):
         if matroid is None:
-            raise InputError(f"matroid: {written} is a function and was not stored; pass it again")
+            raise InputError(f"{written} is a function and was not stored", remedy="pass it again", argument="matroid")
         as_matroid(matroid)
         if repr(matroid) != written:
-            raise TranscriptError(f"{store.path}: was made under {written}, not under {matroid!r}")
+            raise TranscriptError(f"was made under {written}, not under {matroid!r}", place=store.path)
         written = matroid
     elif matroid is not None and pack(matroid) != pack(written):
-        raise TranscriptError(f"{store.path}: was made under {written!r}, not under the matroid given")
+        raise TranscriptError(f"was made under {written!r}, not under the matroid given", place=store.path)
     method: Federated = run["method"]
     return method, written, run["seed"]
 
@@ -322,12 +328,13 @@ def _same_population(store: Transcript, engine: Engine) -> None:
     if pack(before["population"]) != pack(after["population"]):
         was, given = before["population"], after["population"]
         raise TranscriptError(
-            f"{store.path}: was made with {was.n_clients} clients and {was.n_items} items, given are "
-            f"{given.n_clients} and {given.n_items} (or other weights)"
+            f"was made with {was.n_clients} clients and {was.n_items} items, given are "
+            f"{given.n_clients} and {given.n_items} (or other weights)",
+            place=store.path,
         )
     if before["settings"] != after["settings"]:
-        raise TranscriptError(f"{store.path}: the engine was {before['settings']}, given is {after['settings']}")
-    raise TranscriptError(f"{store.path}: was made with other data of the same size")
+        raise TranscriptError(f"the engine was {before['settings']}, given is {after['settings']}", place=store.path)
+    raise TranscriptError("was made with other data of the same size", place=store.path)
 
 
 def fingerprint(objective: Objective) -> str:

@@ -21,7 +21,7 @@ def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Wat
         yield progress
         return
     if progress is not None and not isinstance(progress, bool):
-        raise InputError(f"progress: needs True, False or a function of three arguments, got {progress!r}")
+        raise InputError(f"needs True, False or a function of three arguments, got {progress!r}", argument="progress")
     if not progress and (progress is False or not sys.stderr.isatty()):
         yield lambda *_: None
         return

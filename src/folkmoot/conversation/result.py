@@ -165,7 +165,7 @@ class Result:
                 document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-            raise InputError(f"text: is not a result in the form {FORMAT!r}") from None
+            raise InputError(f"is not a result in the form {FORMAT!r}", argument="text") from None
 
     def __str__(self) -> str:
         known = "" if self.value is None else f", value {self.value:.6g}"

@@ -231,7 +231,8 @@ class Ask:
         if bits > RING_BITS:
             raise InputError(
                 f"{self.label}: {self.cohort.weight:,} answers of up to {self.query.bound:,} need {bits} bits, "
-                f"the ring has {RING_BITS}; ask fewer clients or fewer bits"
+                f"the ring has {RING_BITS}",
+                remedy="ask fewer clients or fewer bits",
             )
         return bits
 

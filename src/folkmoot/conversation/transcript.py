@@ -48,11 +48,15 @@ class Transcript:
         """A new file; one that is there already is not touched."""
         where = as_path(path, "transcript")
         if where.is_dir():
-            raise InputError(f"transcript: {where} is a folder; give the name of a file")
+            raise InputError(f"{where} is a folder", remedy="give the name of a file", argument="transcript")
         if where.exists():
-            raise InputError(f"transcript: {where} is there already; resume() goes on with a run, or give another name")
+            raise InputError(
+                f"{where} is there already",
+                remedy="resume() goes on with a run, or give another name",
+                argument="transcript",
+            )
         if not where.parent.is_dir():
-            raise InputError(f"transcript: there is no folder {where.parent}")
+            raise InputError(f"there is no folder {where.parent}", argument="transcript")
         fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it takes its name when it can be resumed
         try:
             with _open(fresh) as database:
@@ -73,20 +77,22 @@ class Transcript:
         """One that is there; with `reading` nothing is ever written to it."""
         where = as_path(path, "transcript")
         if not where.is_file():
-            raise InputError(f"transcript: there is no file {where}")
+            raise InputError(f"there is no file {where}", argument="transcript")
         with open(where, "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
-                raise TranscriptError(f"{where}: is not a transcript")
+                raise TranscriptError("is not a transcript", place=where)
         if reading and where.with_name(f"{where.name}-wal").exists():
-            raise TranscriptError(f"{where}: the run is not finished; resume() goes on with it")
+            raise TranscriptError("the run is not finished", remedy="resume() goes on with it", place=where)
         with _open(where, reading=reading) as database:
             transcript = cls(where, database)
             if transcript.about("format") == FORMER:
                 raise TranscriptError(
-                    f"{where}: was written before 0.6.0, when transcripts did not say who was in a sum; run it again"
+                    "was written before 0.6.0, when transcripts did not say who was in a sum",
+                    remedy="run it again",
+                    place=where,
                 )
             if transcript.about("format") != FORMAT.encode():
-                raise TranscriptError(f"{where}: is not a transcript in the form {FORMAT!r}")
+                raise TranscriptError(f"is not a transcript in the form {FORMAT!r}", place=where)
             yield transcript
 
     def about(self, name: str) -> bytes | None:
@@ -111,15 +117,16 @@ class Transcript:
         same = label == ask.label and _text(stored) == text_of(ask)
         if digest != digest_of(ask) or not same:
             raise TranscriptError(
-                f"{self.path}: round {ask.number} ({ask.label}) is not what this run would ask; "
-                "it was made with other settings, or changed"
+                f"round {ask.number} ({ask.label}) is not what this run would ask; "
+                "it was made with other settings, or changed",
+                place=self.path,
             )
         whole = isinstance(total, bytes) and isinstance(present, bytes)
         if not whole or chain != self._chain(ask.number, digest, total, present, *numbers):
-            raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) was changed")
+            raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) was changed", place=self.path)
         values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
         if len(values) != ask.query.length:
-            raise TranscriptError(f"{self.path}: the sum of round {ask.number} ({ask.label}) has a wrong length")
+            raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has a wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
         return Sum(values, count, clients, asked, bool(lost), _marks(present, ask.cohort.size), bool(spent))
 
@@ -191,7 +198,7 @@ def _open(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
                 database.close()
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise TranscriptError(f"{path}: another process is working on this run") from None
-        raise TranscriptError(f"{path}: cannot be read or written ({error})") from None
+            raise TranscriptError("another process is working on this run", place=path) from None
+        raise TranscriptError(f"cannot be read or written ({error})", place=path) from None
     except (sqlite3.DatabaseError, zlib.error) as error:
-        raise TranscriptError(f"{path}: is not a transcript, or is damaged ({error})") from None
+        raise TranscriptError(f"is not a transcript, or is damaged ({error})", place=path) from None

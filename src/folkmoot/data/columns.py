@@ -90,7 +90,7 @@ def require_column(column: str, columns: Sequence[str], file: str, setting: str)
         return alike[0]
     near = get_close_matches(normal(column), [normal(other) for other in columns], 1, 0.6)
     hint = next((f" (did you mean {other}?)" for other in columns if near and normal(other) == near[0]), "")
-    raise InputError(f"{setting}: {file} has no column {column}{hint}; its columns are {list_words(columns)}")
+    raise InputError(f"{file} has no column {column}{hint}; its columns are {list_words(columns)}", argument=setting)
 
 
 def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()) -> str | None:

@@ -35,7 +35,7 @@ def dialect_of(text: str, suffix: str, name: str) -> Dialect:
         comments += 1
     shown = [line for line in lines[comments : comments + LINES] if line.strip()]
     if not shown:
-        raise InputError(f"{name}: is empty; a header and at least one row are needed")
+        raise InputError("is empty; a header and at least one row are needed", argument=name)
     separator = _separator(shown, suffix)
     rows = _split(shown, separator)
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]

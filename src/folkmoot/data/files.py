@@ -36,8 +36,9 @@ def source_of(given: str, folder: Path | None, argument: str) -> DataSource | Ma
         return _archive(path)
     known = ", ".join((*TEXT, ".mtx"))
     raise InputError(
-        f"{argument}: {path.name} has the suffix {suffix + compression or '(none)'}; files that can be read end in "
-        f"{known} (each also with {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz"
+        f"{path.name} has the suffix {suffix + compression or '(none)'}; files that can be read end in "
+        f"{known} (each also with {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz",
+        argument=argument,
     )
 
 
@@ -45,7 +46,7 @@ def table_of(given: str, folder: Path | None, argument: str) -> DataSource:
     """The same where only a table will do."""
     source = source_of(given, folder, argument)
     if isinstance(source, Matrix):
-        raise InputError(f"{argument}: {source.file} holds a matrix; a table with named columns is needed")
+        raise InputError(f"{source.file} holds a matrix; a table with named columns is needed", argument=argument)
     return source
 
 
@@ -54,7 +55,7 @@ def _market(path: Path) -> Matrix:
         with explain_errors(path), open_bytes(path) as stream:
             matrix: Any = scipy_io.mmread(io.BytesIO(stream.read()), spmatrix=False)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{path.name}: is no Matrix Market file, or damaged ({_short(error)})") from None
+        raise InputError(f"is no Matrix Market file, or damaged ({_short(error)})", place=path.name) from None
     return _matrix(path.name, matrix)
 
 
@@ -63,7 +64,9 @@ def _archive(path: Path) -> DataSource | Matrix:
     try:
         with explain_errors(path), np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path.name}: is a single array; save it with numpy.savez or scipy.sparse.save_npz")
+                raise InputError(
+                    "is a single array", remedy="save it with numpy.savez or scipy.sparse.save_npz", place=path.name
+                )
             arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
         if {"format", "shape", "data"} <= set(arrays):
             with explain_errors(path):
@@ -73,27 +76,27 @@ def _archive(path: Path) -> DataSource | Matrix:
             raise
         if "pickle" in str(error) and zipfile.is_zipfile(path):
             raise InputError(
-                f"{path.name}: holds Python objects, which are never loaded; save arrays of numbers or text"
+                "holds Python objects, which are never loaded", remedy="save arrays of numbers or text", place=path.name
             ) from None
-        raise InputError(f"{path.name}: is no npz archive, or damaged") from None
+        raise InputError("is no npz archive, or damaged", place=path.name) from None
     if len(arrays) == 1 and next(iter(arrays.values())).ndim == 2:
         return _matrix(path.name, next(iter(arrays.values())))
     shapes = {array.shape for array in arrays.values()}
     if len(arrays) < 2 or len(shapes) != 1 or len(next(iter(shapes))) != 1:
         held = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
         raise InputError(
-            f"{path.name}: holds {held}; a scipy matrix, one dense matrix or columns of one length are needed"
+            f"holds {held}; a scipy matrix, one dense matrix or columns of one length are needed", place=path.name
         )
     return FrameFile(path, polars.DataFrame(arrays).lazy())
 
 
 def _matrix(file: str, matrix: Any) -> Matrix:
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InputError(f"{file}: holds an array of shape {matrix.shape}; clients × items are needed")
+        raise InputError(f"holds an array of shape {matrix.shape}; clients × items are needed", place=file)
     if max(matrix.shape) >= 2**31:
-        raise InputError(f"{file}: {max(matrix.shape):,} rows or columns are more than 2^31 − 1")
+        raise InputError(f"{max(matrix.shape):,} rows or columns are more than 2^31 − 1", place=file)
     if matrix.dtype.kind not in "biuf":
-        raise InputError(f"{file}: holds {matrix.dtype}; real numbers are needed")
+        raise InputError(f"holds {matrix.dtype}; real numbers are needed", place=file)
     coo = _every_cell(matrix) if isinstance(matrix, np.ndarray) else sparse.coo_array(matrix)
     values = coo.data.astype(np.float64, copy=False)
     plain = bool((values == 1.0).all())
@@ -101,7 +104,7 @@ def _matrix(file: str, matrix: Any) -> Matrix:
     if len(values) and (
         min(rows.min(), columns.min()) < 0 or rows.max() >= coo.shape[0] or columns.max() >= coo.shape[1]
     ):
-        raise InputError(f"{file}: an entry lies outside the shape {coo.shape}; the file is damaged")
+        raise InputError(f"an entry lies outside the shape {coo.shape}; the file is damaged", place=file)
     return Matrix(file, rows, columns, None if plain else values, coo.shape[0], coo.shape[1])
 
 

@@ -75,7 +75,9 @@ class Findings:
             others = [
                 other for other in CHOICES[fault.what] if other not in ("refuse", *(() if category else ("category",)))
             ]
-            raise InputError(f"{fault}; say what to do: {' or '.join(f'--{fault.what} {other}' for other in others)}")
+            raise InputError(
+                f"{fault}", remedy=f"say what to do: {' or '.join(f'--{fault.what} {other}' for other in others)}"
+            )
         self.note(f"{fault}: {done}.")
 
     def took(self, **columns: str | None) -> None:

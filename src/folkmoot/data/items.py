@@ -61,7 +61,11 @@ class Items:
 
     def _cells(self, column: str) -> polars.Series:
         if self.file is None:
-            raise InputError(f"per: there is no items file, so nothing is known about a column {column}; give items")
+            raise InputError(
+                f"there is no items file, so nothing is known about a column {column}",
+                remedy="give items",
+                argument="per",
+            )
         name = require_column(column, self.attributes.columns, self.file, "per")
         return self.attributes[name].cast(polars.String)
 
@@ -156,8 +160,10 @@ def _describe(
     lacking = int((~known).sum())
     if lacking == len(ids):
         raise InputError(
-            f"items: none of the {len(ids):,} items is in column {key} of {source.file} (the first is {ids[0]}, there "
-            f"it is {frame[KEY][0]}); say which column has their ids: --items-id"
+            f"none of the {len(ids):,} items is in column {key} of {source.file} (the first is {ids[0]}, there "
+            f"it is {frame[KEY][0]})",
+            remedy="say which column has their ids: --items-id",
+            argument="items",
         )
     frame = wanted.join(frame, on=KEY, how="left", maintain_order="left").drop(KEY)
     named = find(source.columns, "name", settings.name, source.file)

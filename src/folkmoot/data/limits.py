@@ -40,9 +40,9 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
     if count is not None:
         count = as_count(count, "count")
         if count > n_items:
-            raise InputError(f"count: {count:,} items cannot be chosen from {n_items:,}")
+            raise InputError(f"{count:,} items cannot be chosen from {n_items:,}", argument="count")
     elif not limits:
-        raise InputError("count: say how many items may be chosen, or a limit such as 2 per region")
+        raise InputError("say how many items may be chosen, or a limit such as 2 per region", argument="count")
     families = [_groups(items, limit) for limit in limits]
     for at, family in enumerate(families):
         for other in families[:at]:
@@ -91,9 +91,10 @@ def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
     for (a, b), common in zip(pairs, shared, strict=True):
         if common < min(len(one[a].members), len(two[b].members)):
             raise InputError(
-                f"limits: {one[a].label} ({one[a].limit.per}) and {two[b].label} ({two[b].limit.per}) share items, but "
+                f"{one[a].label} ({one[a].limit.per}) and {two[b].label} ({two[b].limit.per}) share items, but "
                 f"neither holds the other, and such limits together are no matroid; limit {one[a].limit.per} within "
-                f"{two[b].limit.per}, or leave one out"
+                f"{two[b].limit.per}, or leave one out",
+                argument="limits",
             )
 
 

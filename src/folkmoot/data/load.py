@@ -45,7 +45,7 @@ def make_request(settings: Data, source: DataSource | Matrix, about: DataSource 
     ):
         word = getattr(settings, name)
         if word is not None and word not in choices:
-            raise InputError(f"{name}: {word!r} is not one of {list_words(choices)}")
+            raise InputError(f"{word!r} is not one of {list_words(choices)}", argument=name)
     return Request(settings, source, about, findings, _kind(source, about, settings, findings))
 
 
@@ -57,10 +57,11 @@ def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data,
         findings.note(f"{source.file} was taken for {kind}: {why}.")
     if isinstance(source, Matrix) and kind not in FROM_MATRIX:
         raise InputError(
-            f"kind: {source.file} holds a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}"
+            f"{source.file} holds a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}",
+            argument="kind",
         )
     if settings.missing == "category" and kind != "tables":
-        raise InputError("missing: category is for tables; say refuse or drop")
+        raise InputError("category is for tables", remedy="say refuse or drop", argument="missing")
     return kind
 
 

@@ -27,12 +27,12 @@ def find_file(given: str, folder: Path | None, argument: str) -> Path:
         if path.is_file():
             return path
         if path.is_dir():
-            raise InputError(f"{argument}: {given} is a folder; name a file in it")
+            raise InputError(f"{given} is a folder", remedy="name a file in it", argument=argument)
         exists = path.exists()
     except OSError as error:
-        raise InputError(f"{argument}: {given} cannot be read ({error.strerror})") from None
+        raise InputError(f"{given} cannot be read ({error.strerror})", argument=argument) from None
     if exists:
-        raise InputError(f"{argument}: {given} is no ordinary file; save it as one first")
+        raise InputError(f"{given} is no ordinary file", remedy="save it as one first", argument=argument)
     raise InputError(f"{argument}: there is no file {given}" + (f" in {path.parent}" if path.parent.is_dir() else ""))
 
 
@@ -50,13 +50,15 @@ def explain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGED:
-        raise InputError(f"{path.name}: its compressed data are damaged or cut off; get the file again") from None
+        raise InputError(
+            "its compressed data are damaged or cut off", remedy="get the file again", place=path.name
+        ) from None
     except PermissionError:
-        raise InputError(f"{path.name}: may not be read by this user") from None
+        raise InputError("may not be read by this user", place=path.name) from None
     except OSError as error:
-        raise InputError(f"{path.name}: cannot be read ({error.strerror or error})") from None
+        raise InputError(f"cannot be read ({error.strerror or error})", place=path.name) from None
     except MemoryError:
-        raise InputError(f"{path.name}: is too large for the memory of this machine") from None
+        raise InputError("is too large for the memory of this machine", place=path.name) from None
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -85,6 +87,6 @@ def _unzstd(path: Path) -> IO[bytes]:
         lines = polars.scan_lines(path).collect().to_series()
     except (polars.exceptions.PolarsError, OSError):
         raise InputError(
-            f"{path.name}: cannot be decompressed; unpack it (zstd -d), or install the package zstandard"
+            "cannot be decompressed", remedy="unpack it (zstd -d), or install the package zstandard", place=path.name
         ) from None
     return io.BytesIO(("\n".join(lines) + "\n").encode())

@@ -79,7 +79,7 @@ def read_owned(
         request.findings.report(fault, request.settings.negative, "left out" if drop else "counted as 0")
         kept &= ~below if drop else True
     if not kept.any():
-        raise InputError(f"{source.file}: no row is left: each lacks something that is needed")
+        raise InputError("no row is left: each lacks something that is needed", place=source.file)
     frame, lines = frame.filter(kept), lines[kept]
     owners, names = None, None
     if client is not None:
@@ -87,5 +87,5 @@ def read_owned(
         owners, names = codes.astype(np.int64), ids.texts()
     weights = np.maximum(frame[weight].to_numpy(), 0.0) if weight else None
     if weights is not None and not weights.any():
-        raise InputError(f"{source.file}: every {weight} is 0; at least one row must count")
+        raise InputError(f"every {weight} is 0; at least one row must count", place=source.file)
     return Owned(frame.select(columns).to_numpy(), lines, owners, names, weights)

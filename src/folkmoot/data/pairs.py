@@ -144,7 +144,7 @@ def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Find
         raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
     _report(source, rows, settings, findings)
     if not rows.kept:
-        raise InputError(f"{source.file}: no row is left: each lacks {rows.columns.client} or {rows.columns.item}")
+        raise InputError(f"no row is left: each lacks {rows.columns.client} or {rows.columns.item}", place=source.file)
     (clients, client_names), (items, item_names) = rows.clients.number(), rows.items.number()
     void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
     weights = _weights(source, rows, clients, client_names, findings)
@@ -243,8 +243,9 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, 
     if rows.bad_weight.count:
         where = places(source.unit, np.array(rows.bad_weight.first) + source.first)
         raise InputError(
-            f"{source.file}: {rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), "
-            f"first in {where}; mend them, or leave weight out"
+            f"{rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), first in {where}",
+            remedy="mend them, or leave weight out",
+            place=source.file,
         )
     weights = np.full(len(names), np.nan)
     said = rows.weights.taken().astype(np.float64)
@@ -256,11 +257,12 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, 
     if differs >= 0:
         client = int(clients[differs])
         raise InputError(
-            f"{source.file}: {rows.columns.client} {names.at(client)} has the {column} {weights[client]:g} in one row "
-            f"and {said[differs]:g} in another; a client has one weight"
+            f"{rows.columns.client} {names.at(client)} has the {column} {weights[client]:g} in one row "
+            f"and {said[differs]:g} in another; a client has one weight",
+            place=source.file,
         )
     if not weights.any():
-        raise InputError(f"{source.file}: every {column} is 0; at least one client must count")
+        raise InputError(f"every {column} is 0; at least one client must count", place=source.file)
     return weights
 
 

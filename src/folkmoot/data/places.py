@@ -33,7 +33,9 @@ def places(request: Request) -> Loaded:
     source, settings, findings = request.source, request.settings, request.findings
     assert not isinstance(source, Matrix)
     if request.about is None:
-        raise InputError(f"items: {source.file} says where people are; a file with the places to choose from is needed")
+        raise InputError(
+            f"{source.file} says where people are; a file with the places to choose from is needed", argument="items"
+        )
     latitude, longitude = _columns(source, request)
     client = find(source.columns, "client", settings.client, source.file)
     weight = find(source.columns, "weight", settings.weight, source.file, [] if client is None else [client])
@@ -47,7 +49,9 @@ def places(request: Request) -> Loaded:
     reach = reach_or_suggestion(request, nearest, "in kilometres")
     entries = _within(here, there, reach)
     if not len(entries.items):
-        raise InputError(f"reach: nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)")
+        raise InputError(
+            f"nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)", argument="reach"
+        )
     who = call_many(client, "people")
     away = int((np.diff(entries.starts) == 0).sum())
     if away:
@@ -78,8 +82,9 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
         swapped = column == 0 and (np.abs(degrees[:, 1]) <= 90).all()
         hint = "; latitude and longitude seem to be swapped" if swapped else "; degrees are needed"
         raise InputError(
-            f"{source.file}: the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
-            f"{degrees[at, column]:g}, outside ±{most} ({several(len(outside), 'such row')}){hint}"
+            f"the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
+            f"{degrees[at, column]:g}, outside ±{most} ({several(len(outside), 'such row')}){hint}",
+            place=source.file,
         )
 
 
@@ -101,7 +106,7 @@ def _items(request: Request, about: DataSource) -> Items:
     )
     request.findings.report(fault, request.settings.missing, "left out")
     if lacking.all():
-        raise InputError(f"{about.file}: no place has a position in numbers")
+        raise InputError("no place has a position in numbers", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
     return own_items(about, request.settings, request.findings, frame.filter(~lacking))
 
@@ -123,8 +128,9 @@ def _within(here: Array, there: KDTree, reach: float) -> Entries:
     pairs = int(KDTree(here).count_neighbors(there, chord))
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"reach: {pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}; a shorter reach, or fewer "
-            "places to choose from, would do"
+            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}; a shorter reach, or fewer "
+            "places to choose from, would do",
+            argument="reach",
         )
     rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
     values, end = np.empty(pairs), 0

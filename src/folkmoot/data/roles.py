@@ -32,8 +32,10 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
             return "distances", f"it has {client}, {item} and {value}"
         if settings.reach is not None:
             raise InputError(
-                f"reach: is for places and distances, and {source.file} has {client}, {item} and {value}, which looks "
-                "like ratings; leave it out, or say --kind distances"
+                f"is for places and distances, and {source.file} has {client}, {item} and {value}, which looks "
+                "like ratings",
+                remedy="leave it out, or say --kind distances",
+                argument="reach",
             )
         return "ratings", f"it has {client}, {item} and {value}"
     latitude, longitude = position(source, settings)
@@ -46,8 +48,9 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         return "similarity", f"it shares numbers with {about.file}: {list_words(numeric_in_both(source, about))}"
     hint = "" if client is None else f" beside {client}"
     raise InputError(
-        f"{source.file}: its columns ({list_words(source.columns)}) do not tell what it holds{hint}; "
-        "say which are which (--client, --item, --value, --target), or the --kind"
+        f"its columns ({list_words(source.columns)}) do not tell what it holds{hint}",
+        remedy="say which are which (--client, --item, --value, --target), or the --kind",
+        place=source.file,
     )
 
 
@@ -72,7 +75,7 @@ def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: 
     """The columns of a table of clients and items."""
     client, item, value = _pair(source, settings)
     if len(source.columns) == 1:
-        raise InputError(f"{source.file}: has one column only ({source.columns[0]}); clients and items are needed")
+        raise InputError(f"has one column only ({source.columns[0]}); clients and items are needed", place=source.file)
     if client is None:
         refuse(source, "client", "whose row it is")
     if item is None:
@@ -81,7 +84,9 @@ def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: 
         refuse(source, "value", "what an item is worth to a client", but=client)
     columns = [client, item, *([value] if valued and value else [])]
     if len(set(columns)) < len(columns):
-        raise InputError(f"{source.file}: client, item and value must be different columns, not {list_words(columns)}")
+        raise InputError(
+            f"client, item and value must be different columns, not {list_words(columns)}", place=source.file
+        )
     weight = find(source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c])
     return PairColumns(
         client, item, value if valued else None, weight if weighted or settings.weight else None, bool(settings.weight)
@@ -116,5 +121,6 @@ def refuse(source: DataSource, role: str, what: str, but: str | None = None) -> 
     header = "" if source.header else " (it has no header)"
     raise InputError(
         f"{role}: no column of {source.file}{header} is known to say {what}{beside}; its columns are "
-        f"{list_words(source.columns)}; say which: --{role} COLUMN"
+        f"{list_words(source.columns)}",
+        remedy=f"say which: --{role} COLUMN",
     )

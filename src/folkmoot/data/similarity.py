@@ -28,12 +28,16 @@ def similarity(request: Request) -> Loaded:
     if isinstance(source, Matrix):
         return ratings(request)
     if about is None:
-        raise InputError(f"items: {source.file} has what clients are like; a file with the items' numbers is needed")
+        raise InputError(
+            f"{source.file} has what clients are like; a file with the items' numbers is needed", argument="items"
+        )
     client = find(source.columns, "client", settings.client, source.file)
     weight = None if not settings.weight else require_column(settings.weight, source.columns, source.file, "weight")
     columns = numeric_in_both(source, about, (client, weight, settings.items_id))
     if not columns:
-        raise InputError(f"{source.file} and {about.file} have no column of numbers in common; name them alike")
+        raise InputError(
+            f"{source.file} and {about.file} have no column of numbers in common", remedy="name them alike"
+        )
     findings.took(client=client, weight=weight)
     rows = read_owned(request, source, columns, client, weight)
     frame = about.natural(about.columns)
@@ -43,13 +47,14 @@ def similarity(request: Request) -> Loaded:
     fault = Fault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
     findings.report(fault, settings.missing, "left out")
     if lacking.all():
-        raise InputError(f"{about.file}: every item lacks a number")
+        raise InputError("every item lacks a number", place=about.file)
     items = own_items(about, settings, findings, frame.filter(~lacking))
     pairs = len(rows.numbers) * len(items)
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"{source.file}: {len(rows.numbers):,} rows × {len(items):,} items are more than {MOST_PAIRS:,} pairs; "
-            "take fewer items, or a sample of the rows"
+            f"{len(rows.numbers):,} rows × {len(items):,} items are more than {MOST_PAIRS:,} pairs",
+            remedy="take fewer items, or a sample of the rows",
+            place=source.file,
         )
     alike = _gaussian if settings.similarity == "gaussian" else _cosine
     values, how = alike(rows.numbers, numbers[~lacking])
@@ -61,7 +66,9 @@ def similarity(request: Request) -> Loaded:
     entries = Entries(starts, which, values, len(items))
     entries.drop_nothing()
     if not len(entries.items):
-        raise InputError(f"{source.file}: no item is like any row; check the columns {list_words(columns)}")
+        raise InputError(
+            "no item is like any row", remedy=f"check the columns {list_words(columns)}", place=source.file
+        )
     objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
     clients = call_many(client, "clients")
     meaning = f"the {settings.similarity} similarity of the chosen item most alike, averaged over {clients}"

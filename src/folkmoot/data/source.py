@@ -101,7 +101,7 @@ class FrameFile(DataSource):
         for column, how in wanted.items():
             kind = self.schema[column]
             if kind.is_nested() or kind in (polars.Binary, polars.Object):
-                raise InputError(f"{self.file}: column {column} holds {kind}, not one {how} a row")
+                raise InputError(f"column {column} holds {kind}, not one {how} a row", place=self.file)
         chosen = self.lazy.select(*(_as(column, self.schema[column], how) for column, how in wanted.items()))
         for offset in range(0, self.rows, ROWS):  # slices, not one collect: memory stays that of a slice
             with self._explain_errors():
@@ -110,7 +110,7 @@ class FrameFile(DataSource):
 
     def natural(self, columns: Sequence[str]) -> polars.DataFrame:
         if not self.rows:
-            raise InputError(f"{self.file}: has no rows")
+            raise InputError("has no rows", place=self.file)
         with self._explain_errors():
             return self.lazy.select(columns).collect()
 
@@ -161,7 +161,8 @@ class ErrorTranslator:
         if isinstance(error, polars.exceptions.PolarsError):
             suffix = self.path.suffix.lower()
             raise InputError(
-                f"{self.path.name}: is no {suffix.lstrip('.')} file, or damaged; check that its suffix tells its format"
+                f"{self.path.name}: is no {suffix.lstrip('.')} file, or damaged",
+                remedy="check that its suffix tells its format",
             ) from None
         self.inner.__exit__(kind, error, trace)
 

@@ -32,7 +32,7 @@ def tables(request: Request) -> Loaded:
     if site is None:
         refuse(source, "client", "whose row it is")
     if site == target:
-        raise InputError(f"{source.file}: {site} cannot be both the client and the target")
+        raise InputError(f"{site} cannot be both the client and the target", place=source.file)
     findings.took(client=site, target=target)
     frame = cast_numbers(_blank_missing_words(source.natural(source.columns)))
     lines = np.arange(frame.height) + source.first
@@ -45,7 +45,7 @@ def tables(request: Request) -> Loaded:
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
     if labels.min() == labels.max():
-        raise InputError(f"{source.file}: {target} is the same in every row; there is nothing to predict")
+        raise InputError(f"{target} is the same in every row; there is nothing to predict", place=source.file)
     codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
     if pooled:
         findings.note(
@@ -91,7 +91,7 @@ def _features(frame: polars.DataFrame, others: list[str], findings: Findings) ->
         findings.note(f"{list_words(names)}: different in most rows, and so left out as names.")
     features = [column for column in columns if column not in (*names, *nested)]
     if not features:
-        raise InputError(f"items: there is no feature beside {list_words(others[:2])}")
+        raise InputError(f"there is no feature beside {list_words(others[:2])}", argument="items")
     return features
 
 
@@ -124,7 +124,7 @@ def _mend(
     request.findings.report(fault, choice, "left out" if drop else "taken for a category of their own", category=True)
     kept &= ~lacking if drop else True
     if not kept.any():
-        raise InputError(f"{file}: no row is left: each lacks something that is needed")
+        raise InputError("no row is left: each lacks something that is needed", place=file)
     return frame.filter(kept)
 
 
@@ -146,10 +146,10 @@ def _weights(frame: polars.DataFrame, owners: NDArray[np.int32], sizes: Ids, col
     if column is None:
         return sizes.astype(np.float64)
     if not frame[column].dtype.is_numeric():
-        raise InputError(f"weight: {column} is no column of numbers")
+        raise InputError(f"{column} is no column of numbers", argument="weight")
     said = frame[column].cast(polars.Float64).fill_null(float("nan")).to_numpy()
     weights = np.full(len(sizes), np.nan)
     weights[owners] = said
     if not ((weights[owners] == said).all() and (weights >= 0).all() and weights.any()):
-        raise InputError(f"weight: {column} must be one number a site, never negative, not all 0")
+        raise InputError(f"{column} must be one number a site, never negative, not all 0", argument="weight")
     return weights

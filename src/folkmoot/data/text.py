@@ -37,11 +37,13 @@ class TextFile(DataSource):
         if len(start) == SAMPLE:
             start = start[: start.rfind(b"\n") + 1] or start
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(f"{self.file}: is UTF-16; save it as UTF-8")
+            raise InputError("is UTF-16", remedy="save it as UTF-8", place=self.file)
         if b"\r" in start and b"\n" not in start:
-            raise InputError(f"{self.file}: its lines end as on old Macintoshes; save it with today's line ends")
+            raise InputError(
+                "its lines end as on old Macintoshes", remedy="save it with today's line ends", place=self.file
+            )
         if b"\0" in start:
-            raise InputError(f"{self.file}: is not text, whatever its name says; give a file of that kind")
+            raise InputError("is not text, whatever its name says", remedy="give a file of that kind", place=self.file)
         text = self._utf8(start).decode().replace("\r\n", "\n")
         self.dialect: Dialect = dialect_of(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
@@ -62,7 +64,7 @@ class TextFile(DataSource):
         try:
             rows = [row for row in self._parse(lines) if len(row) == len(self.columns)][:1000]
         except csv.Error as error:
-            raise InputError(f"{self.file}: is no text in columns ({error})") from None
+            raise InputError(f"is no text in columns ({error})", place=self.file) from None
         schema = dict.fromkeys(self.columns, polars.String)
         return polars.DataFrame([[cell or None for cell in row] for row in rows], schema=schema, orient="row")
 
@@ -108,13 +110,14 @@ class TextFile(DataSource):
         )
         if state == RAGGED:
             raise InputError(
-                f"{self.file}: line {line + lines} has {width} column{'s' * (width != 1)}, not {len(self.columns)} "
-                "like the first; mend it, or check what separates the columns"
+                f"line {line + lines} has {width} column{'s' * (width != 1)}, not {len(self.columns)} like the first",
+                remedy="mend it, or check what separates the columns",
+                place=self.file,
             )
         if state == OPEN and (last or len(text) - end > LONGEST):
-            raise InputError(f'{self.file}: a quote " is opened in line {line + lines} and never closed')
+            raise InputError(f'a quote " is opened in line {line + lines} and never closed', place=self.file)
         if len(text) - end > LONGEST:
-            raise InputError(f"{self.file}: line {line + lines} has no end; is this a text file?")
+            raise InputError(f"line {line + lines} has no end; is this a text file?", place=self.file)
         return text[:end], text[end:], lines
 
     def _utf8(self, text: bytes) -> bytes:
@@ -132,7 +135,7 @@ class TextFile(DataSource):
                 self._unicode = True
                 return text[: len(text) - missing]
         if self._unicode:
-            raise InputError(f"{self.file}: begins as UTF-8 and does not go on so; save it as UTF-8")
+            raise InputError("begins as UTF-8 and does not go on so", remedy="save it as UTF-8", place=self.file)
         self._latin = True
         return text.decode("latin-1").encode()
 
@@ -169,7 +172,9 @@ class TextFile(DataSource):
         if cells.height != rows:  # a quote that means nothing has swallowed the lines up to the next
             cells = self._by_python(text, wanted, line)
         if cells.height != rows:
-            raise InputError(f"{self.file}: its quotes do not close from line {line} on; save it with quotes doubled")
+            raise InputError(
+                f"its quotes do not close from line {line} on", remedy="save it with quotes doubled", place=self.file
+            )
         cells = bare(cells)
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
 
@@ -178,7 +183,7 @@ class TextFile(DataSource):
         try:
             rows = list(csv.reader(io.StringIO(self._utf8(text).decode()), delimiter=self.dialect.separator))
         except csv.Error as error:
-            raise InputError(f"{self.file}: cannot be read from line {line} on ({error})") from None
+            raise InputError(f"cannot be read from line {line} on ({error})", place=self.file) from None
         at = [self.columns.index(column) for column in wanted]
         picked = [[row[k] or None for k in at] if row else [None] * len(at) for row in rows]
         return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")

@@ -85,7 +85,8 @@ def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
     sentence = f"half the clients have an item within {middle:g} of them, so {suggestion:g} would be a start ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"reach: {request.source.file} needs to know how far is too far; {sentence}: --reach {suggestion:g}"
+            f"{request.source.file} needs to know how far is too far; {sentence}: --reach {suggestion:g}",
+            argument="reach",
         )
     request.findings.note(f"No reach was given; {sentence}.")
     return suggestion
@@ -121,7 +122,7 @@ def _facility(
 
 def _refuse_nothing(request: Request, pairs: Pairs, something: str) -> None:
     if not len(pairs.entries.items):
-        raise InputError(f"{request.source.file}: no value {something}, so no choice is better than another")
+        raise InputError(f"no value {something}, so no choice is better than another", place=request.source.file)
 
 
 def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items:
@@ -135,8 +136,9 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
         items = own_items(request.about, request.settings, request.findings)
         if len(items) != len(ids):
             raise InputError(
-                f"items: {request.about.file} has {several(len(items), 'row')} for {several(len(ids), 'column')} of "
-                f"{request.source.file}; one row a column is needed, in their order"
+                f"{request.about.file} has {several(len(items), 'row')} for {several(len(ids), 'column')} of "
+                f"{request.source.file}; one row a column is needed, in their order",
+                argument="items",
             )
         return items
     return Items(tuple(ids))

@@ -62,8 +62,10 @@ class SecureRounds:
         needed = self.policy.enough(0)
         if clients < needed:
             raise InputError(
-                f"secure: {clients} clients are asked in a round, but under real secure aggregation a client hides "
-                f"among {needed} or more; ask more (in Python, Policy(fewest=…) sets another number)"
+                f"{clients} clients are asked in a round, but under real secure aggregation a client hides "
+                f"among {needed} or more",
+                remedy="ask more (in Python, Policy(fewest=…) sets another number)",
+                argument="secure",
             )
         self.policy.protection(clients)
 

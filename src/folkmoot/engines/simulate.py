@@ -54,24 +54,26 @@ class Simulation:
     ) -> None:
         self.objective = as_objective(objective)
         if secure not in ("ideal", "plain", "real"):
-            raise InputError(f'secure: needs "ideal", "plain" or "real", got {secure!r}')
+            raise InputError(f'needs "ideal", "plain" or "real", got {secure!r}', argument="secure")
         self.secure = secure
         self.threads = None if threads is None else as_count(threads, "threads")
         self.dropout = as_number(dropout, "dropout")
         if self.dropout >= 1:
-            raise InputError(f"dropout: needs a chance below 1, got {dropout}; with 1 nobody would ever answer")
+            raise InputError(
+                f"needs a chance below 1, got {dropout}; with 1 nobody would ever answer", argument="dropout"
+            )
         self.late = as_number(late, "late")
         if self.late >= 1:
-            raise InputError(f"late: needs a chance below 1, got {late}")
+            raise InputError(f"needs a chance below 1, got {late}", argument="late")
         self.least = as_number(least, "least")
         if self.least > 1:
-            raise InputError(f"least: needs a share of at most 1, got {least}")
+            raise InputError(f"needs a share of at most 1, got {least}", argument="least")
         self.seed = as_count(seed, "seed", least=0)
         self.population = Population.of(self.objective)
         if policy is None:
             policy = Policy(dropout=bound_dropout(self.dropout + self.late, self.objective.n_clients))
         if not isinstance(policy, Policy):
-            raise InputError(f"policy: needs a Policy, got {policy!r}")
+            raise InputError(f"needs a Policy, got {policy!r}", argument="policy")
         self.rounds = SecureRounds(self.seed, policy, witness)
 
     @property

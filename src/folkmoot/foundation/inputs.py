@@ -26,11 +26,11 @@ def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: needs a number, got {value!r}") from None
+        raise InputError(f"needs a number, got {value!r}", argument=name) from None
     if not np.isfinite(number):
-        raise InputError(f"{name}: needs a finite number, got {value}")
+        raise InputError(f"needs a finite number, got {value}", argument=name)
     if number < least or (above and number == least):
-        raise InputError(f"{name}: needs a number {'above' if above else 'of at least'} {least:g}, got {value}")
+        raise InputError(f"needs a number {'above' if above else 'of at least'} {least:g}, got {value}", argument=name)
     return number
 
 
@@ -38,29 +38,29 @@ def as_share(value: Any, name: str) -> float:
     """A share of at least 0 and below 1."""
     share = as_number(value, name)
     if share >= 1:
-        raise InputError(f"{name}: needs a share below 1, got {value}")
+        raise InputError(f"needs a share below 1, got {value}", argument=name)
     return share
 
 
 def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
     """A whole number within its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InputError(f"{name}: needs a whole number, got {value!r}")
+        raise InputError(f"needs a whole number, got {value!r}", argument=name)
     if value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"{name}: needs a whole number {span}, got {value}")
+        raise InputError(f"needs a whole number {span}, got {value}", argument=name)
     return int(value)
 
 
 def as_path(given: Any, name: str) -> Path:
     """A path that a file can have."""
     if not isinstance(given, str | PathLike) or not str(given) or "\0" in str(given):
-        raise InputError(f"{name}: needs the name of a file, got {given!r}")
+        raise InputError(f"needs the name of a file, got {given!r}", argument=name)
     path = Path(given)
     try:
         path.exists()
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror}: {str(path)[:60]}…") from None
+        raise InputError(f"{error.strerror}: {str(path)[:60]}…", argument=name) from None
     return path
 
 
@@ -69,7 +69,7 @@ def as_list(given: Any, name: str) -> list[Any]:
     try:
         return list(given)
     except TypeError:
-        raise InputError(f"{name}: needs a list, got {given!r}") from None
+        raise InputError(f"needs a list, got {given!r}", argument=name) from None
 
 
 def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:
@@ -77,11 +77,15 @@ def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:
     if names is None:
         return None
     if isinstance(names, str | Mapping | Set):
-        raise InputError(f"{argument}: needs a list of {count} names in their order, got a {type(names).__name__}")
+        raise InputError(
+            f"needs a list of {count} names in their order, got a {type(names).__name__}", argument=argument
+        )
     kept = tuple(str(name) for name in as_list(names, argument))
     if len(kept) != count:
         what = argument.removesuffix("_names")
-        raise InputError(f"{argument}: {len(kept)} names were given for {count} {what}s (a matrix is clients × items)")
+        raise InputError(
+            f"{len(kept)} names were given for {count} {what}s (a matrix is clients × items)", argument=argument
+        )
     return kept
 
 
@@ -91,14 +95,14 @@ def as_weights(weights: ArrayLike | None, count: int, name: str = "weights", of:
         return np.ones(count)
     given = as_array(weights, name)
     if given.dtype.kind not in "biuf" or given.shape != (count,):
-        raise InputError(f"{name}: needs one number a {of} ({count}), got shape {given.shape}")
+        raise InputError(f"needs one number a {of} ({count}), got shape {given.shape}", argument=name)
     given = given.astype(np.float64)
     wrong = ~(np.isfinite(given) & (given >= 0))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{name}: {of} {at} has {given[at]}; weights are finite and never negative")
+        raise InputError(f"{of} {at} has {given[at]}; weights are finite and never negative", argument=name)
     if not given.any():
-        raise InputError(f"{name}: every {of} has weight 0; at least one must count")
+        raise InputError(f"every {of} has weight 0; at least one must count", argument=name)
     return given
 
 
@@ -108,15 +112,19 @@ def as_owners(owners: ArrayLike | None, n_rows: int) -> Ids | None:
         return None
     given = as_array(owners, "owners")
     if given.dtype.kind not in "iu" or given.shape != (n_rows,):
-        raise InputError(f"owners: needs one client number a row ({n_rows}), got {given.dtype} {given.shape}")
+        raise InputError(
+            f"needs one client number a row ({n_rows}), got {given.dtype} {given.shape}", argument="owners"
+        )
     given = given.astype(np.int64)
     if given.min() < 0:
         row = int(given.argmin())
-        raise InputError(f"owners: row {row} has owner {given[row]}; clients are numbered from 0")
+        raise InputError(f"row {row} has owner {given[row]}; clients are numbered from 0", argument="owners")
     clients = np.unique(given)
     if clients[-1] != len(clients) - 1:
         gap = int(np.flatnonzero(clients != np.arange(len(clients)))[0])
-        raise InputError(f"owners: client {gap} owns no row; number the clients 0..N-1 without gaps")
+        raise InputError(
+            f"client {gap} owns no row", remedy="number the clients 0..N-1 without gaps", argument="owners"
+        )
     return given
 
 
@@ -138,8 +146,9 @@ def as_matrix(matrix: Any, name: str, *, least: float = 0.0, most: float = np.in
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)
         if empty.size:
             raise InputError(
-                f"{name}: row {empty[0]} has no entry above 0 ({empty.size} such rows); drop them, "
-                "or pass keep_empty=True to count them as clients who gain nothing"
+                f"row {empty[0]} has no entry above 0 ({empty.size} such rows)",
+                remedy="drop them, or pass keep_empty=True to count them as clients who gain nothing",
+                argument=name,
             )
     return rows
 
@@ -149,7 +158,7 @@ def _as_csr(matrix: Any, name: str) -> Rows:
     given: Any = matrix  # any of scipy's sparse types, or whatever numpy makes an array of
     if sparse.issparse(matrix):
         if given.ndim != 2:
-            raise InputError(f"{name}: needs two dimensions (rows × items), got {given.ndim}")
+            raise InputError(f"needs two dimensions (rows × items), got {given.ndim}", argument=name)
         rows = sparse.csr_array(given)
         if given.format == "coo" and rows.nnz < given.nnz:
             _refuse_repeat(name, given)
@@ -157,7 +166,7 @@ def _as_csr(matrix: Any, name: str) -> Rows:
         dense = as_array(matrix, name)
         if dense.ndim != 2:
             kind = type(matrix).__name__
-            raise InputError(f"{name}: needs two dimensions (rows × items), got {dense.ndim} (a {kind})")
+            raise InputError(f"needs two dimensions (rows × items), got {dense.ndim} (a {kind})", argument=name)
         _refuse_kind(name, dense.dtype)
         rows = sparse.csr_array(dense.astype(np.float32) if dense.dtype == np.float16 else dense)
     _refuse_kind(name, rows.dtype)
@@ -165,20 +174,20 @@ def _as_csr(matrix: Any, name: str) -> Rows:
         rows = rows.astype(np.float64)
     n_rows, n_items = rows.shape
     if n_rows == 0:
-        raise InputError(f"{name}: there are no clients (0 rows)")
+        raise InputError("there are no clients (0 rows)", argument=name)
     if n_items == 0:
-        raise InputError(f"{name}: there are no items (0 columns)")
+        raise InputError("there are no items (0 columns)", argument=name)
     if n_items >= 2**31:
-        raise InputError(f"{name}: {n_items} items are more than 2^31 - 1")
+        raise InputError(f"{n_items} items are more than 2^31 - 1", argument=name)
     starts = rows.indptr
     if starts[0] != 0 or np.any(starts[1:] < starts[:-1]) or starts[-1] > min(rows.indices.size, rows.data.size):
-        raise InputError(f"{name}: its row pointers (indptr) are damaged")
+        raise InputError("its row pointers (indptr) are damaged", argument=name)
     return rows
 
 
 def _refuse_kind(name: str, dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "biuf":
-        raise InputError(f"{name}: holds {dtype}; real numbers are needed")
+        raise InputError(f"holds {dtype}; real numbers are needed", argument=name)
 
 
 def _refuse_repeat(name: str, matrix: Any) -> NoReturn:
@@ -258,7 +267,7 @@ def _refuse(what: int, name: str, row: int, item: int, value: float, most: float
         NOT_AN_ITEM: f"is not one of the items 0..{n_items - 1}",
         TWICE: "stands twice; keep one of them, or add them up first",
     }
-    raise InputError(f"{name}: row {row}, item {item} {says[what]}")
+    raise InputError(f"row {row}, item {item} {says[what]}", argument=name)
 
 
 @kernel

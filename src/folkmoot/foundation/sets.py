@@ -33,7 +33,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(given)
     except (ValueError, TypeError):
-        raise InputError(f"{name}: its parts are not all of one length") from None
+        raise InputError("its parts are not all of one length", argument=name) from None
 
 
 def freeze(array: AnyArray) -> AnyArray:
@@ -54,25 +54,25 @@ def as_members(n_items: int, items: ItemSet, name: str = "members") -> Mask:
     try:
         given = as_array(items if isinstance(items, np.ndarray) else list(items), name)
     except TypeError:
-        raise InputError(f"{name}: give a boolean mask over the items or a list of item ids") from None
+        raise InputError("give a boolean mask over the items or a list of item ids", argument=name) from None
     if given.dtype == bool:
         if given.shape != (n_items,):
-            raise InputError(f"{name}: a mask of shape {given.shape} was given for {n_items} items")
+            raise InputError(f"a mask of shape {given.shape} was given for {n_items} items", argument=name)
         return given
     if given.size == 0:
         return np.zeros(n_items, dtype=bool)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise InputError(
-            f"{name}: give a boolean mask over the items or a list of item ids "
-            "(for many sets: a boolean matrix, a row a set)"
+            "give a boolean mask over the items or a list of item ids (for many sets: a boolean matrix, a row a set)",
+            argument=name,
         )
     outside = (given < 0) | (given >= n_items)
     if outside.any():
-        raise InputError(f"{name}: item {given[outside][0]} is not one of the items 0..{n_items - 1}")
+        raise InputError(f"item {given[outside][0]} is not one of the items 0..{n_items - 1}", argument=name)
     mask = indicator(n_items, given)
     if np.count_nonzero(mask) < given.size:
         ids, counts = np.unique(given, return_counts=True)
-        raise InputError(f"{name}: item {ids[counts > 1][0]} is listed twice; a set holds an item once")
+        raise InputError(f"item {ids[counts > 1][0]} is listed twice; a set holds an item once", argument=name)
     return mask
 
 
@@ -81,11 +81,12 @@ def as_sets(n_items: int, sets: ItemSet | Mask, name: str = "sets") -> tuple[Mas
     if isinstance(sets, np.ndarray) and sets.ndim == 2:
         if sets.dtype != bool or sets.shape[1] != n_items:
             raise InputError(
-                f"{name}: many sets are a boolean matrix with one column an item; "
-                f"got {sets.dtype} of shape {sets.shape} for {n_items} items"
+                f"many sets are a boolean matrix with one column an item; "
+                f"got {sets.dtype} of shape {sets.shape} for {n_items} items",
+                argument=name,
             )
         if not len(sets):
-            raise InputError(f"{name}: there are none (0 rows)")
+            raise InputError("there are none (0 rows)", argument=name)
         return sets, False
     return as_members(n_items, sets, name)[None, :], True
 
@@ -94,12 +95,12 @@ def as_point(n_items: int, x: ArrayLike, name: str = "x") -> Array:
     """A point of the cube [0, 1]^n."""
     point = as_array(x, name)
     if point.dtype.kind not in "biuf" or point.shape != (n_items,):
-        raise InputError(f"{name}: needs one number an item ({n_items}), got shape {point.shape}")
+        raise InputError(f"needs one number an item ({n_items}), got shape {point.shape}", argument=name)
     point = point.astype(np.float64, copy=False)
     outside = ~((point >= 0) & (point <= 1))
     if outside.any():
         item = int(np.flatnonzero(outside)[0])
-        raise InputError(f"{name}: item {item} has {point[item]}; a point of the cube lies in [0, 1]")
+        raise InputError(f"item {item} has {point[item]}; a point of the cube lies in [0, 1]", argument=name)
     return point
 
 

@@ -19,7 +19,11 @@ class Truncation(Matroid):
         self.matroid, self.k = as_matroid(matroid), as_count(k, "k")
         self.n_items = matroid.n_items
         if self.k > self.n_items:
-            raise InputError(f"k: {k} items cannot be chosen from {self.n_items}; give k between 1 and {self.n_items}")
+            raise InputError(
+                f"{k} items cannot be chosen from {self.n_items}",
+                remedy=f"give k between 1 and {self.n_items}",
+                argument="k",
+            )
 
     @cached_property
     def rank(self) -> int:
@@ -60,7 +64,7 @@ class Oracle(Matroid):
     def __init__(self, n_items: int, independent: Callable[[frozenset[int]], bool]) -> None:
         self.n_items = as_count(n_items, "n_items")
         if not callable(independent):
-            raise InputError(f"independent: {independent!r} cannot be called")
+            raise InputError(f"{independent!r} cannot be called", argument="independent")
         self.function = independent
 
     def is_independent(self, members: Mask) -> bool:

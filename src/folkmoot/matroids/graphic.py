@@ -22,12 +22,14 @@ class Graphic(Matroid):
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
         pairs = [as_list(edge, f"edges: item {item}") for item, edge in enumerate(as_list(edges, "edges"))]
         if not pairs:
-            raise InputError("edges: there are no items; give one pair of vertices an item")
+            raise InputError("there are no items", remedy="give one pair of vertices an item", argument="edges")
         for item, pair in enumerate(pairs):
             if len(pair) != 2:
-                raise InputError(f"edges: item {item} has {len(pair)} vertices; an edge joins two")
+                raise InputError(f"item {item} has {len(pair)} vertices; an edge joins two", argument="edges")
             if not all(isinstance(vertex, Hashable) for vertex in pair):
-                raise InputError(f"edges: item {item} joins {pair}; a vertex must be hashable, like a number or a text")
+                raise InputError(
+                    f"item {item} joins {pair}; a vertex must be hashable, like a number or a text", argument="edges"
+                )
         number: dict[Hashable, int] = {}
         self.ends = np.array([[number.setdefault(vertex, len(number)) for vertex in pair] for pair in pairs])
         self.n_items, self.n_vertices = len(pairs), len(number)

@@ -23,7 +23,9 @@ class Laminar(Matroid):
         pairs = [as_list(limit, f"limits: set {at}") for at, limit in enumerate(as_list(limits, "limits"))]
         for at, pair in enumerate(pairs):
             if len(pair) != 2:
-                raise InputError(f"limits: set {at} has {len(pair)} parts; give its items and its capacity")
+                raise InputError(
+                    f"set {at} has {len(pair)} parts", remedy="give its items and its capacity", argument="limits"
+                )
         sets = [as_members(self.n_items, items, f"limits: set {at}") for at, (items, _) in enumerate(pairs)]
         capacities = [as_count(c, f"limits: capacity of set {at}", least=0) for at, (_, c) in enumerate(pairs)]
         order = sorted(range(len(sets)), key=lambda at: int(sets[at].sum()))  # inner sets before outer ones
@@ -31,7 +33,7 @@ class Laminar(Matroid):
         for at in order:
             for other in np.unique(inner[sets[at]]):
                 if other >= 0 and (sets[other] & ~sets[at]).any():
-                    raise InputError(f"limits: sets {other} and {at} overlap, but neither holds the other")
+                    raise InputError(f"sets {other} and {at} overlap, but neither holds the other", argument="limits")
             inner[sets[at]] = at
         self.capacity = np.array([capacities[at] for at in order], dtype=np.int64)
         inside = [np.flatnonzero(sets[at]) for at in order]

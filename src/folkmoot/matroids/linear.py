@@ -23,10 +23,14 @@ class Linear(Matroid):
     def __init__(self, matrix: ArrayLike, field: int | None = None) -> None:
         given = as_array(matrix, "matrix")
         if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
-            raise InputError(f"matrix: needs numbers in rows × items, at least one item; got shape {given.shape}")
+            raise InputError(
+                f"needs numbers in rows × items, at least one item; got shape {given.shape}", argument="matrix"
+            )
         if not np.isfinite(given).all():
             row, item = (int(at) for at in np.argwhere(~np.isfinite(given))[0])
-            raise InputError(f"matrix: row {row}, item {item} is {given[row, item]}; fill or drop it")
+            raise InputError(
+                f"row {row}, item {item} is {given[row, item]}", remedy="fill or drop it", argument="matrix"
+            )
         self.n_items, self.matrix = given.shape[1], given
         self.field = None if field is None else _prime(field)
         self.columns: NDArray[Any]
@@ -41,7 +45,7 @@ class Linear(Matroid):
             self.columns = real
         else:
             if not (given == np.floor(given)).all():
-                raise InputError("matrix: over a finite field it must hold whole numbers")
+                raise InputError("over a finite field it must hold whole numbers", argument="matrix")
             self.columns = (given % self.field).astype(np.int64)
 
     def _reduce(self, order: Ids) -> Ids:
@@ -106,5 +110,5 @@ class Linear(Matroid):
 def _prime(number: Any) -> int:
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not is_whole or not 2 <= number < 2**31 or not all(number % d for d in range(2, int(number**0.5) + 1)):
-        raise InputError(f"field: needs None (real numbers) or a prime below 2^31, got {number!r}")
+        raise InputError(f"needs None (real numbers) or a prime below 2^31, got {number!r}", argument="field")
     return int(number)

@@ -78,7 +78,9 @@ class Matroid(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """What makes this matroid again, as numbers, lists and arrays: how it is sent and stored."""
-        raise InputError(f"matroid: {self!r} cannot be written down; use one of the built-in matroids for this")
+        raise InputError(
+            f"{self!r} cannot be written down", remedy="use one of the built-in matroids for this", argument="matroid"
+        )
 
     def independent(self, members: ItemSet) -> bool:
         """Whether the set is allowed."""
@@ -88,7 +90,7 @@ class Matroid(ABC):
         """The items that can still join an allowed set."""
         mask = as_members(self.n_items, members)
         if not self.is_independent(mask):
-            raise InputError(f"members: {np.flatnonzero(mask).tolist()} is not an independent set")
+            raise InputError(f"{np.flatnonzero(mask).tolist()} is not an independent set", argument="members")
         return self.find_addable(mask)
 
     def best_base(self, weights: ArrayLike) -> Ids:
@@ -98,10 +100,10 @@ class Matroid(ABC):
     def check_weights(self, weights: ArrayLike) -> Array:
         given = as_array(weights, "weights")
         if given.dtype.kind not in "biuf" or given.shape != (self.n_items,):
-            raise InputError(f"weights: needs one number an item ({self.n_items}), got shape {given.shape}")
+            raise InputError(f"needs one number an item ({self.n_items}), got shape {given.shape}", argument="weights")
         if not np.isfinite(given).all():
             item = int(np.flatnonzero(~np.isfinite(given))[0])
-            raise InputError(f"weights: item {item} has {given[item]}; weights must be finite")
+            raise InputError(f"item {item} has {given[item]}; weights must be finite", argument="weights")
         return given.astype(np.float64, copy=False)
 
     def is_valid(self, *, trials: int = 2000, seed: int = 0) -> Validity:
@@ -176,7 +178,7 @@ class Matroid(ABC):
 
 def as_matroid(given: Any, kinds: str = "a matroid such as Uniform(n, k)") -> Matroid:
     if not isinstance(given, Matroid):
-        raise InputError(f"matroid: needs {kinds}, got {given!r}")
+        raise InputError(f"needs {kinds}, got {given!r}", argument="matroid")
     return given
 
 

@@ -66,7 +66,9 @@ class Uniform(Counting):
         self.n_items = as_count(n_items, "n_items")
         self.k = as_count(k, "k")
         if self.k > self.n_items:
-            raise InputError(f"k: {k} items cannot be chosen from {n_items}; give k between 1 and {n_items}")
+            raise InputError(
+                f"{k} items cannot be chosen from {n_items}", remedy=f"give k between 1 and {n_items}", argument="k"
+            )
         self._blocks = Blocks(np.zeros(self.n_items, dtype=np.int64), np.array([self.k]))
 
     def find_addable(self, members: Mask) -> Mask:
@@ -101,13 +103,15 @@ class Partition(Counting):
         self, groups: Sequence[Hashable] | Ids, capacities: int | Mapping[Any, int] | Sequence[int] | Ids
     ) -> None:
         if isinstance(groups, Mapping | str):
-            raise InputError(f"groups: needs the group of each item in their order, got a {type(groups).__name__}")
+            raise InputError(
+                f"needs the group of each item in their order, got a {type(groups).__name__}", argument="groups"
+            )
         labels = groups.tolist() if isinstance(groups, np.ndarray) else as_list(groups, "groups")
         if not labels:
-            raise InputError("groups: there are no items; give the group of each item")
+            raise InputError("there are no items", remedy="give the group of each item", argument="groups")
         for item, label in enumerate(labels):
             if not isinstance(label, Hashable) or label != label:
-                raise InputError(f"groups: item {item} has {label!r}, which cannot name a group")
+                raise InputError(f"item {item} has {label!r}, which cannot name a group", argument="groups")
         self.n_items = len(labels)
         if isinstance(capacities, Mapping):
             names, numbers = list(capacities), list(capacities.values())
@@ -119,7 +123,7 @@ class Partition(Counting):
         index = {name: position for position, name in enumerate(names)}
         for item, label in enumerate(labels):
             if label not in index:
-                raise InputError(f"capacities: none is given for group {label!r} (item {item})")
+                raise InputError(f"none is given for group {label!r} (item {item})", argument="capacities")
         capacity = [as_count(c, f"capacities: group {name!r}", least=0) for name, c in zip(names, numbers, strict=True)]
         self.names = tuple(names)
         self._blocks = Blocks(np.array([index[label] for label in labels]), np.array(capacity, dtype=np.int64))

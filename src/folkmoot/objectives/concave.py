@@ -20,7 +20,7 @@ class ConcaveOverModular(AccumulatedRows):
         if isinstance(concave, str):
             kinds = {"sqrt": SQRT, "log1p": LOG1P}
             if concave not in kinds:
-                raise InputError(f'concave: needs "sqrt", "log1p" or a number (a cap), got {concave!r}')
+                raise InputError(f'needs "sqrt", "log1p" or a number (a cap), got {concave!r}', argument="concave")
             self._kind = kinds[concave]
         else:
             self._kind, self._cap = CAP, as_number(concave, "concave", above=True)

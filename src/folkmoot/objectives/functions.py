@@ -32,10 +32,10 @@ class Functions(Objective):
     ) -> None:
         self.callables = (callables,) if callable(callables) else tuple(as_list(callables, "callables"))
         if not self.callables:
-            raise InputError("callables: there are no clients (no function was given)")
+            raise InputError("there are no clients (no function was given)", argument="callables")
         for client, function in enumerate(self.callables):
             if not callable(function):
-                raise InputError(f"callables: client {client} has {function!r}, which cannot be called")
+                raise InputError(f"client {client} has {function!r}, which cannot be called", argument="callables")
         self._describe(as_count(n_items, "n_items"), len(self.callables), weights, item_names, client_names)
 
     def _keep(self, clients: Ids) -> None:
@@ -53,8 +53,9 @@ class Functions(Objective):
             value = np.nan
         if not np.isfinite(value):
             raise InputError(
-                f"callables: client {client} answered {answer!r} for the set {sorted(items)}; "
-                "a set function must answer every set with a finite number"
+                f"client {client} answered {answer!r} for the set {sorted(items)}; "
+                "a set function must answer every set with a finite number",
+                argument="callables",
             )
         return value
 

@@ -120,8 +120,10 @@ class Information(Objective):
         if states.max(initial=1) > MOST_STATES:
             client = int(states.argmax())
             raise InputError(
-                f"tables: the {inside.size} chosen features of client {client} have {states[client]:.3g} joint "
-                f"states, more than {MOST_STATES}; choose fewer features or merge their rare values"
+                f"the {inside.size} chosen features of client {client} have {states[client]:.3g} joint "
+                f"states, more than {MOST_STATES}",
+                remedy="choose fewer features or merge their rare values",
+                argument="tables",
             )
         args = self.store, self.classes, self.prior_offset, self.arity, self.offset
         sizes = self.arity[:, inside].prod(axis=1) * self.classes
@@ -138,31 +140,37 @@ def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDA
     """Features and labels of each client, checked."""
     given = [as_array(table, f"tables: client {at}") for at, table in enumerate(as_list(tables, "tables"))]
     if not given:
-        raise InputError("tables: there are no clients (no table was given)")
+        raise InputError("there are no clients (no table was given)", argument="tables")
     for client, table in enumerate(given):
         if table.ndim != 2 or table.shape[0] == 0:
-            raise InputError(f"tables: client {client} needs a table of data points × features, got {table.shape}")
+            raise InputError(
+                f"client {client} needs a table of data points × features, got {table.shape}", argument="tables"
+            )
         if table.shape[1] != given[0].shape[1]:
-            raise InputError(f"tables: client {client} has {table.shape[1]} columns, client 0 has {given[0].shape[1]}")
+            raise InputError(
+                f"client {client} has {table.shape[1]} columns, client 0 has {given[0].shape[1]}", argument="tables"
+            )
         _refuse_missing(table, client)
     if isinstance(target, int | np.integer):
         columns = given[0].shape[1]
         if not 0 <= target < columns:
-            raise InputError(f"target: column {target} is not one of the columns 0..{columns - 1}")
+            raise InputError(f"column {target} is not one of the columns 0..{columns - 1}", argument="target")
         labels = [table[:, target] for table in given]
         given = [np.delete(table, target, axis=1) for table in given]
     else:
         if isinstance(target, str):
-            raise InputError(f"target: needs the number of a column, got {target!r}")
+            raise InputError(f"needs the number of a column, got {target!r}", argument="target")
         labels = [as_array(label, f"target: client {at}") for at, label in enumerate(as_list(target, "target"))]
         if len(labels) != len(given):
-            raise InputError(f"target: {len(labels)} arrays of labels for {len(given)} tables")
+            raise InputError(f"{len(labels)} arrays of labels for {len(given)} tables", argument="target")
         for client, (label, table) in enumerate(zip(labels, given, strict=True)):
             if label.shape != (len(table),):
-                raise InputError(f"target: client {client} needs {len(table)} labels, got shape {label.shape}")
+                raise InputError(
+                    f"client {client} needs {len(table)} labels, got shape {label.shape}", argument="target"
+                )
             _refuse_missing(label[:, None], client, "target")
     if given[0].shape[1] == 0:
-        raise InputError("tables: there are no items (no feature besides the label)")
+        raise InputError("there are no items (no feature besides the label)", argument="tables")
     return given, labels
 
 
@@ -174,8 +182,9 @@ def _refuse_missing(table: NDArray[Any], client: int, name: str = "tables") -> N
     if missing.any():
         row, column = (int(at) for at in np.argwhere(missing)[0])
         raise InputError(
-            f"{name}: client {client}, row {row}, column {column} is missing; "
-            "drop the row or give missing values a category of their own"
+            f"client {client}, row {row}, column {column} is missing",
+            remedy="drop the row or give missing values a category of their own",
+            argument=name,
         )
 
 

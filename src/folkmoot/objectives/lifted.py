@@ -20,7 +20,8 @@ def lift(objective: Objective) -> Objective:
     """
     if objective.n_items * objective.n_clients >= 2**31:
         raise InputError(
-            f"objective: {objective.n_items} items × {objective.n_clients} clients are too many pairs (2^31 or more)"
+            f"{objective.n_items} items × {objective.n_clients} clients are too many pairs (2^31 or more)",
+            argument="objective",
         )
     over_pairs = objective._lift() if isinstance(objective, SparseRows) else Lifted(objective)
     items = objective.item_names or tuple(f"item {e}" for e in range(objective.n_items))

@@ -69,20 +69,25 @@ def _check(features: Any, noise: float) -> NDArray[np.float64]:
     try:
         given = np.asarray(features)
     except ValueError:
-        raise InputError("features: every client needs as many items and dimensions (pad with zeros)") from None
+        raise InputError(
+            "every client needs as many items and dimensions (pad with zeros)", argument="features"
+        ) from None
     if given.dtype.kind not in "biuf":
-        raise InputError(f"features: holds {given.dtype}; real numbers are needed")
+        raise InputError(f"holds {given.dtype}; real numbers are needed", argument="features")
     if given.ndim == 2:
         given = given[None]
     if given.ndim != 3 or 0 in given.shape:
-        raise InputError(f"features: needs clients × items × dimensions, none of them 0; got shape {given.shape}")
+        raise InputError(
+            f"needs clients × items × dimensions, none of them 0; got shape {given.shape}", argument="features"
+        )
     with np.errstate(over="ignore", under="ignore"):
         scaled = given.astype(np.float64) / noise
     wrong = ~(np.abs(scaled) < MOST)
     if wrong.any():
         client, item, dimension = (int(at) for at in np.argwhere(wrong)[0])
         raise InputError(
-            f"features: client {client}, item {item}, dimension {dimension} is {given[client, item, dimension]}; "
-            f"fill or drop it, or scale it (more than {MOST:g} times the noise cannot be told apart)"
+            f"client {client}, item {item}, dimension {dimension} is {given[client, item, dimension]}",
+            remedy=f"fill or drop it, or scale it (more than {MOST:g} times the noise cannot be told apart)",
+            argument="features",
         )
     return scaled

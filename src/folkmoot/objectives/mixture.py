@@ -29,14 +29,15 @@ class Mixture(Objective):
     ) -> None:
         self.parts = tuple(as_list(parts, "parts"))
         if not self.parts:
-            raise InputError("parts: a mixture needs at least one objective")
+            raise InputError("a mixture needs at least one objective", argument="parts")
         first = self.parts[0]
         for position, part in enumerate(self.parts):
             as_objective(part, f"parts: part {position}")
             if (part.n_clients, part.n_items) != (first.n_clients, first.n_items):
                 raise InputError(
-                    f"parts: part {position} has {part.n_clients} clients and {part.n_items} items, "
-                    f"part 0 has {first.n_clients} and {first.n_items}"
+                    f"part {position} has {part.n_clients} clients and {part.n_items} items, "
+                    f"part 0 has {first.n_clients} and {first.n_items}",
+                    argument="parts",
                 )
         self.coefficients = as_weights(coefficients, len(self.parts), "coefficients", of="part")
         self._describe(

@@ -116,14 +116,16 @@ class Objective(ABC):
             clients = [int(clients)]
         given = everyone[clients] if isinstance(clients, slice) else as_array(clients, "clients")
         if given.size == 0:
-            raise InputError("clients: the batch would be empty; choose at least one client")
+            raise InputError("the batch would be empty", remedy="choose at least one client", argument="clients")
         if given.dtype == bool and given.shape == (self.n_clients,):
             return self._client_ids(np.flatnonzero(given))
         if given.ndim != 1 or given.dtype.kind not in "iu":
-            raise InputError("clients: give client ids, a slice, or a mask over the clients")
+            raise InputError("give client ids, a slice, or a mask over the clients", argument="clients")
         outside = (given < 0) | (given >= self.n_clients)
         if outside.any():
-            raise InputError(f"clients: {given[outside][0]} is not one of the clients 0..{self.n_clients - 1}")
+            raise InputError(
+                f"{given[outside][0]} is not one of the clients 0..{self.n_clients - 1}", argument="clients"
+            )
         return given.astype(np.int64)
 
     # What a family must bring.
@@ -291,7 +293,7 @@ def stack(rows: list[Rows]) -> Rows:
 
 def as_objective(given: Any, name: str = "objective") -> Objective:
     if not isinstance(given, Objective):
-        raise InputError(f"{name}: needs an objective such as FacilityLocation, got {type(given).__name__}")
+        raise InputError(f"needs an objective such as FacilityLocation, got {type(given).__name__}", argument=name)
     return given
 
 

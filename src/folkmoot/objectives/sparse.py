@@ -107,7 +107,7 @@ class SparseRows(Objective):
         largest = float(self.find_ceilings().max())
         if not largest <= most * (1 + ROUNDING) or not np.isfinite(most):
             raise InputError(
-                f"most: nothing is said to be worth more than {most:g} to a client, but {largest:g} is there"
+                f"nothing is said to be worth more than {most:g} to a client, but {largest:g} is there", argument="most"
             )
         return most
 
@@ -296,8 +296,8 @@ class SparseWalk:
             most = float((self.weight * objective._largest_terms).sum())
         if most > 0 and not 1e-200 < most < 1e200:
             raise InputError(
-                f"{objective._argument}: all values together come to {most:.3g}; "
-                "rescale them nearer to one, so that sums keep their digits"
+                f"{objective._argument}: all values together come to {most:.3g}",
+                remedy="rescale them nearer to one, so that sums keep their digits",
             )
         self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
         self.unit = 1 / self.scale / float(objective.client_weights.sum())

@@ -98,14 +98,16 @@ def save_parts(
             try:
                 made = family(part, item_names=item_names, **options)
             except InputError as error:
-                raise InputError(f"parts: in part {count}, {error}") from None
+                raise InputError(f"in part {count}, {error}", argument="parts") from None
             arrays = _arrays(made)
             if not count:
                 about, item_names = _about(made), made.item_names
                 for name in arrays:
                     growing[name] = arrays[name].dtype, files.enter_context(open(Path(room, name), "w+b"))
             elif made.n_items != about["n_items"]:
-                raise InputError(f"parts: part {count} has {made.n_items} items, part 0 has {about['n_items']}")
+                raise InputError(
+                    f"part {count} has {made.n_items} items, part 0 has {about['n_items']}", argument="parts"
+                )
             for name in arrays.keys() & ends.keys():  # count on from the parts before, whose end is there already
                 arrays[name] = arrays[name][min(count, 1) :] + ends[name]
                 ends[name] = arrays[name][-1]
@@ -114,7 +116,7 @@ def save_parts(
             count, n_clients = count + 1, n_clients + made.n_clients
             del part, made, arrays  # or they would still be there while the next part is made
         if not count:
-            raise InputError("parts: there are none; give at least one matrix")
+            raise InputError("there are none", remedy="give at least one matrix", argument="parts")
         members = {}
         for name, (dtype, file) in growing.items():
             members[name] = ArchiveMember(
@@ -139,20 +141,20 @@ def load(path: PathLike) -> Objective:
     try:
         file = open(path, "rb")  # noqa: SIM115 (closed below, where other things can go wrong than here)
     except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror})") from None
+        raise InputError(f"cannot be read ({error.strerror})", argument=name) from None
     try:
         with file, ZipFile(file) as archive:
             return _map(archive, mmap(file.fileno(), 0, access=ACCESS_READ))
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(f"{error}", argument=name) from None
     except (BadZipFile, OSError, RuntimeError, ValueError, EOFError, OverflowError, struct.error):
-        raise InputError(f"{name}: is no stored objective, or is cut short or damaged") from None
+        raise InputError("is no stored objective, or is cut short or damaged", argument=name) from None
 
 
 def _refuse_family(family: Any, name: str) -> None:
     if family not in FAMILIES.values():
         what = getattr(family, "__name__", repr(family))
-        raise InputError(f"{name}: {what} cannot be stored; these can: {', '.join(FAMILIES)}")
+        raise InputError(f"{what} cannot be stored; these can: {', '.join(FAMILIES)}", argument=name)
 
 
 def _about(objective: SparseRows) -> dict[str, Any]:
@@ -177,13 +179,13 @@ def _arrays(objective: SparseRows) -> Arrays:
 def _room_beside(target: Path) -> TemporaryDirectory[str]:
     """A place on the same disk, so that a finished file is only renamed; it goes away whatever happens."""
     if not target.parent.is_dir():
-        raise InputError(f"{target}: there is no directory {target.parent}")
+        raise InputError(f"there is no directory {target.parent}", place=target)
     if target.is_dir():
-        raise InputError(f"{target}: is a directory; give the name of a file")
+        raise InputError("is a directory", remedy="give the name of a file", place=target)
     try:
         return TemporaryDirectory(prefix=".folkmoot-", dir=target.parent)
     except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from None
+        raise InputError(f"cannot be written ({error.strerror})", place=target) from None
 
 
 def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, ArchiveMember]) -> None:
@@ -226,7 +228,7 @@ def _map(archive: ZipFile, mapped: mmap) -> Objective:
         raise InputError("is a zip file, but not of an objective that Folkmoot stored")
     about = json.loads(archive.read("about.npy")[HEADER:])  # its checksum is checked on the way
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InputError(f'is not in the format "{FORMAT}"; save it again with this version of Folkmoot')
+        raise InputError(f'is not in the format "{FORMAT}"', remedy="save it again with this version of Folkmoot")
     family = FAMILIES.get(str(about.get("family")))
     if family is None:
         raise InputError(f"holds a {about.get('family')}, which is none of {', '.join(FAMILIES)}")
@@ -265,7 +267,9 @@ def _view(archive: ZipFile, mapped: mmap, name: str, dtype: np.dtype[Any]) -> ND
     signature, of_name, of_extra = struct.unpack_from("<4s22xHH", mapped, info.header_offset)
     start = info.header_offset + 30 + of_name + of_extra
     if info.compress_type != ZIP_STORED or start % ALIGNMENT:
-        raise InputError(f"the array {name} is compressed or moved, and cannot be mapped; save the objective again")
+        raise InputError(
+            f"the array {name} is compressed or moved, and cannot be mapped", remedy="save the objective again"
+        )
     length, rest = divmod(info.file_size - HEADER, dtype.itemsize)
     whole = signature == b"PK\x03\x04" and not rest and start + info.file_size <= len(mapped)
     if not whole or mapped[start : start + HEADER] != _header(dtype, length):

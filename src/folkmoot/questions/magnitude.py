@@ -84,8 +84,9 @@ class Magnitude(Query):
             top = int(np.searchsorted(reached, clip * reached[-1] - 1e-9))
             if top in (0, len(TOPS) - 1):
                 raise InputError(
-                    f"values: lie {'above' if top else 'below'} {TOPS[top]:.3g}; rescale them nearer to one, "
-                    "so that sums keep their digits"
+                    f"lie {'above' if top else 'below'} {TOPS[top]:.3g}",
+                    remedy="rescale them nearer to one, so that sums keep their digits",
+                    argument="values",
                 )
             if what < 2:  # the sum is for votes alone
                 beyond = max(beyond, float((reached[-1] - reached[top]) / counts[what].sum()))

@@ -59,7 +59,7 @@ class Chart:
         elif path.suffix == ".json":
             path.write_text(json.dumps(self.spec, indent=1, allow_nan=False), encoding="utf-8")
         else:
-            raise InputError(f"path: a chart is saved as .png, .html or .json, got {path.name!r}")
+            raise InputError(f"a chart is saved as .png, .html or .json, got {path.name!r}", argument="path")
         return path
 
     def _bare(self) -> Spec:

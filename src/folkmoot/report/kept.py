@@ -35,7 +35,7 @@ def from_json(text: str) -> Story:
             document[name] = tuple(document[name])
         return Story(**{**document, "result": Result.from_json(json.dumps(document["result"]))})
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise InputError(f"text: is not a story in the form {FORMAT!r}") from None
+        raise InputError(f"is not a story in the form {FORMAT!r}", argument="text") from None
 
 
 def _plain(part: Any) -> Any:

@@ -384,7 +384,7 @@ def encode_vector(announcement: Announcement, vector: NDArray[np.int64], state: 
     """The vector as words of the ring: written out, or in a sketch."""
     vector = np.asarray(vector)
     if vector.shape != (announcement.length,) or vector.dtype.kind not in "iu":
-        raise InputError(f"answer: needs an array of {announcement.length:,} whole numbers")
+        raise InputError(f"needs an array of {announcement.length:,} whole numbers", argument="answer")
     # To refuse a number that is too large would tell the server of it.
     vector = np.clip(vector, 0, announcement.largest or announcement.most).astype(np.int64)
     if announcement.room:

@@ -25,9 +25,11 @@ class Roster:
     def __post_init__(self) -> None:
         for client, key in self.keys.items():
             if not isinstance(client, int) or not 0 <= client < MOST_NUMBER or len(key) != KEY:
-                raise InputError(f"roster: client {client!r} needs a number below 2^32 and a key of {KEY} bytes")
+                raise InputError(
+                    f"client {client!r} needs a number below 2^32 and a key of {KEY} bytes", argument="roster"
+                )
         if len(set(self.keys.values())) < len(self.keys):
-            raise InputError("roster: two clients have the same key")
+            raise InputError("two clients have the same key", argument="roster")
 
     @cached_property
     def digest(self) -> bytes:
@@ -86,4 +88,4 @@ class Member:
 
     def __post_init__(self) -> None:
         if self.roster.keys.get(self.id) != self.identity.public_key().public_bytes_raw():
-            raise InputError(f"member: client {self.id!r} is not on the roster with this identity's key")
+            raise InputError(f"client {self.id!r} is not on the roster with this identity's key", argument="member")

@@ -115,9 +115,9 @@ class Announcement(Message):
         ):
             if not low <= value <= high:
                 span = f"{low} bytes" if low == high else f"a number between {low:,} and {high:,}"
-                raise InputError(f"announcement: {name} needs {span}, got {value:,}")
+                raise InputError(f"{name} needs {span}, got {value:,}", argument="announcement")
         if self.room and not self.sketch(bytes(DIGEST)).fits:
-            raise InputError("announcement: a sketch has no bits left to check an item by")
+            raise InputError("a sketch has no bits left to check an item by", argument="announcement")
 
     def encode(self) -> bytes:
         numbers = U32.pack(self.clients) + U32.pack(self.length) + U64.pack(self.most) + U32.pack(self.room)

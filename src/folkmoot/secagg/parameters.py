@@ -72,7 +72,7 @@ def choose(
     """
     n = as_count(clients, "clients", least=FEWEST)
     if n > MOST:
-        raise InputError(f"clients: a round has at most {MOST:,}, got {n:,}")
+        raise InputError(f"a round has at most {MOST:,}, got {n:,}", argument="clients")
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
     as_count(security, "security"), as_count(correctness, "correctness")
     bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
@@ -97,8 +97,9 @@ def _chosen(n: int, bad: int, corrupt: float, dropout: float, security: int, cor
         best = least + bisect_left(thresholds, True, key=lambda t: _one_sum(n, bad, degree, t, security))
         return Parameters(n, degree, best, bad, corrupt, dropout, security, correctness)
     raise InputError(
-        f"clients: {n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out; "
-        "ask more clients, or allow for less"
+        f"{n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out",
+        remedy="ask more clients, or allow for less",
+        argument="clients",
     )
 
 

@@ -84,7 +84,8 @@ def serve(
     policy = Policy() if policy is None else policy
     if len(set(clients)) != announcement.clients or not roster.keys.keys() >= set(clients):
         raise InputError(
-            f"clients: {announcement.clients} of the roster are announced, each once; given are {clients!r:.60}"
+            f"{announcement.clients} of the roster are announced, each once; given are {clients!r:.60}",
+            argument="clients",
         )
     desk = Desk(announcement, roster, policy)
     mark = (announcement.session, announcement.round)

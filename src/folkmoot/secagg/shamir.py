@@ -61,10 +61,10 @@ def random_field(randomness: bytes) -> Numbers:
 def split(secret: bytes, shares: int, threshold: int, randomness: bytes) -> Numbers:
     """shares × limbs: the share at x = 1, 2, …. `randomness`: as many bytes as `bytes_needed` says."""
     if not 1 <= threshold <= shares < MOST_SHARES:
-        raise InputError(f"threshold: needs a number between 1 and the {shares} shares, got {threshold}")
+        raise InputError(f"needs a number between 1 and the {shares} shares, got {threshold}", argument="threshold")
     limbs = to_limbs(secret)
     if len(randomness) != bytes_needed(len(secret), threshold):
-        raise InputError("randomness: has a wrong length")
+        raise InputError("has a wrong length", argument="randomness")
     coefficients = np.empty((threshold, len(limbs)), dtype=np.uint64)
     coefficients[0] = limbs
     coefficients[1:] = random_field(randomness).reshape(threshold - 1, len(limbs))

@@ -38,11 +38,13 @@ def samples_needed(sigma: float, delta: float, n_items: int, *, largest: float =
     error, scale = as_number(sigma, "sigma", above=True), as_number(largest, "largest", above=True)
     chance = as_number(delta, "delta", above=True)
     if chance >= 1:
-        raise InputError(f"delta: needs a probability below 1, got {delta}")
+        raise InputError(f"needs a probability below 1, got {delta}", argument="delta")
     items = as_count(n_items, "n_items")
     samples = (scale / error) * (scale / error) * math.log(2 * items / chance) / 2
     if not samples < 2**63:
-        raise InputError(f"sigma: {sigma} against a scale of {largest} needs more samples than can be counted")
+        raise InputError(
+            f"{sigma} against a scale of {largest} needs more samples than can be counted", argument="sigma"
+        )
     return math.ceil(samples)
 
 

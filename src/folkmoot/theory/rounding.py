@@ -92,8 +92,9 @@ def fill_blocks(blocks: Blocks, x: Array, weights: Array) -> Array:
     if missing.min() < -NEAR:
         worst = int(missing.argmin())
         raise InputError(
-            f"x: sums to {goal[worst] - missing[worst]:.6g} over group {worst}, which holds {goal[worst]}; "
-            "it lies outside the matroid polytope"
+            f"sums to {goal[worst] - missing[worst]:.6g} over group {worst}, which holds {goal[worst]}; "
+            "it lies outside the matroid polytope",
+            argument="x",
         )
     order = np.lexsort((-weights, blocks.group))
     group, room = blocks.group[order], (1.0 - x)[order]
@@ -165,8 +166,9 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     off = np.abs(shares @ np.array(sets) - point)
     if off.max() > NEAR:
         raise InputError(
-            f"x: lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}; "
-            "rounding needs a mixture of independent sets"
+            f"lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}; "
+            "rounding needs a mixture of independent sets",
+            argument="x",
         )
     completed = [matroid.first_base(np.lexsort((-filling, ~members))) for members in sets]
     bases, same = np.unique([indicator(matroid.n_items, base) for base in completed], axis=0, return_inverse=True)
@@ -203,7 +205,7 @@ def _exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
     for b in np.flatnonzero(matroid.find_addable(without) & two & ~one).tolist():
         if _can_exchange(matroid, two, b, a):
             return b
-    raise InputError("matroid: two of its bases cannot exchange an item; is_valid() tells what is wrong")
+    raise InputError("two of its bases cannot exchange an item; is_valid() tells what is wrong", argument="matroid")
 
 
 def _can_exchange(matroid: Matroid, base: Mask, out: int, into: int) -> bool:

@@ -54,7 +54,7 @@ class Greedy:
 
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         if self.ties not in ("lowest", "highest", "both"):
-            raise InputError(f'ties: needs "lowest", "highest" or "both", got {self.ties!r}')
+            raise InputError(f'needs "lowest", "highest" or "both", got {self.ties!r}', argument="ties")
         rules = [False, True] if self.ties == "both" else [self.ties == "highest"]
         runs = [grow(objective.walk(), matroid, highest=highest) for highest in rules]
         return max(runs, key=lambda run: sum(run.gains or ()))
@@ -112,7 +112,7 @@ class StochasticGreedy:
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         epsilon = as_number(self.epsilon, "epsilon", above=True)
         if epsilon >= 1:
-            raise InputError(f"epsilon: needs a number below 1, got {self.epsilon}")
+            raise InputError(f"needs a number below 1, got {self.epsilon}", argument="epsilon")
         rng = np.random.default_rng(seed)
         size = ceil(matroid.n_items / matroid.rank * log(1 / epsilon))
         walk, members = objective.walk(), np.zeros(matroid.n_items, dtype=bool)
@@ -189,7 +189,9 @@ class Exhaustive:
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         n, k = matroid.n_items, matroid.rank
         if comb(n, k) > as_count(self.most, "most"):
-            raise InputError(f"most: there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}")
+            raise InputError(
+                f"there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}", argument="most"
+            )
         best, found = -np.inf, np.zeros(n, dtype=bool)
         every = combinations(range(n), k)
         while chunk := list(islice(every, 4096)):

@@ -51,15 +51,17 @@ class DiscreteGreedy(Federated):
         super().check(matroid)
         if (self.epsilon is None) == (self.expected_answers is None):
             given = "neither was" if self.epsilon is None else "both were"
-            raise InputError(f"epsilon: give one of epsilon and expected_answers; {given} given")
+            raise InputError(f"give one of epsilon and expected_answers; {given} given", argument="epsilon")
         if self.epsilon is not None and not 1e-6 <= as_number(self.epsilon, "epsilon") < 1:
-            raise InputError(f"epsilon: needs a number between 0.000001 and 1, got {self.epsilon}")
+            raise InputError(f"needs a number between 0.000001 and 1, got {self.epsilon}", argument="epsilon")
         if self.expected_answers is not None:
             as_count(self.expected_answers, "expected_answers")
         if self.importance not in (None, *get_args(Kind)):
-            raise InputError(f'importance: needs "paper", "uniform", "shortlist" or "scale", got {self.importance!r}')
+            raise InputError(
+                f'needs "paper", "uniform", "shortlist" or "scale", got {self.importance!r}', argument="importance"
+            )
         if self.sample not in (None, "fresh", "fixed"):
-            raise InputError(f'sample: needs "fresh" or "fixed", got {self.sample!r}')
+            raise InputError(f'needs "fresh" or "fixed", got {self.sample!r}', argument="sample")
         as_count(self.batch, "batch")
 
     @property

@@ -117,12 +117,14 @@ class FedCG(Federated):
         if self.cohort is not None:
             as_count(self.cohort, "cohort")
         if self.answer not in ("quantized", "gradient", "base", "votes"):
-            raise InputError(f'answer: needs "quantized", "gradient", "base" or "votes", got {self.answer!r}')
+            raise InputError(
+                f'needs "quantized", "gradient", "base" or "votes", got {self.answer!r}', argument="answer"
+            )
         as_count(self.bits, "bits", most=32)
         if self.answer == "base":
             matroid.parameters()  # clients must be told the matroid
         if not 0 <= as_number(self.memory, "memory") < 1:
-            raise InputError(f"memory: needs a share of at least 0 and below 1, got {self.memory}")
+            raise InputError(f"needs a share of at least 0 and below 1, got {self.memory}", argument="memory")
 
     @property
     def asked(self) -> int | None:
@@ -191,8 +193,9 @@ class FedCGPlus(Federated):
         as_count(self.local_steps, "local_steps")
         if self.rounds % self.local_steps:
             raise InputError(
-                f"local_steps: {self.local_steps} steps a round do not divide the {self.rounds} steps in all; "
-                f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}"
+                f"{self.local_steps} steps a round do not divide the {self.rounds} steps in all",
+                remedy=f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}",
+                argument="local_steps",
             )
         matroid.parameters()  # clients must be told the matroid
         for name in ("cohort", "samples"):

@@ -124,8 +124,9 @@ class Federated(ABC):
             as_count(self.shortlist, "shortlist")
             if self.shortlist < matroid.rank:
                 raise InputError(
-                    f"shortlist: {self.shortlist} items cannot hold a base of {matroid.rank}; "
-                    f"give at least {matroid.rank}, better ten times that"
+                    f"{self.shortlist} items cannot hold a base of {matroid.rank}",
+                    remedy=f"give at least {matroid.rank}, better ten times that",
+                    argument="shortlist",
                 )
         as_count(self.roundings, "roundings", least=0)
         as_count(self.polish, "polish", least=0)
@@ -134,11 +135,11 @@ class Federated(ABC):
         if self.juries is not None:
             as_count(self.juries, "juries")
         if self.range_from not in ("everyone", "jury"):
-            raise InputError(f'range_from: needs "everyone" or "jury", got {self.range_from!r}')
+            raise InputError(f'needs "everyone" or "jury", got {self.range_from!r}', argument="range_from")
         if not 0 < as_number(self.clip, "clip") <= 1:
-            raise InputError(f"clip: needs a share above 0 and up to 1, got {self.clip}")
+            raise InputError(f"needs a share above 0 and up to 1, got {self.clip}", argument="clip")
         if not 0 < as_number(self.confidence, "confidence") <= 0.9999:
-            raise InputError(f"confidence: needs a number above 0 and up to 0.9999, got {self.confidence}")
+            raise InputError(f"needs a number above 0 and up to 0.9999, got {self.confidence}", argument="confidence")
 
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
