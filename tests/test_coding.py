@@ -8,20 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from folkmoot.foundation.coding import (
-    MASK64,
-    Coding,
-    CodingScalars,
-    code_column,
-    code_rows,
-    coin,
-    coins,
-    encode_number,
-    hash_triple,
-    key_of,
-    mix,
-    mix_int,
-)
+from folkmoot.foundation.coding import Coding, CodingScalars, code_column, code_rows, encode_number
+from folkmoot.foundation.coins import MASK64, coin, coins, hash_triple, key_of, mix, mix_int
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions.local import best_in_groups, rank
 

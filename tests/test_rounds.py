@@ -13,7 +13,7 @@ from folkmoot import Coverage, FacilityLocation, InputError, Objective, Uniform
 from folkmoot.conversation.codec import digest_of
 from folkmoot.conversation.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
 from folkmoot.engines.simulate import Simulation
-from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.coins import coins, key_of
 from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import Gains, Gradient, Magnitude, Participation, Query

@@ -19,8 +19,8 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
-from folkmoot.application.solve import solve
-from folkmoot.conversation.conduct import resume, verify
+from folkmoot.application.solve import resume, solve, verify
+from folkmoot.conversation.engine import Cancelled, Control, Engine
 from folkmoot.conversation.result import Result
 from folkmoot.engines import Simulation
 from folkmoot.foundation.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
@@ -58,10 +58,13 @@ from folkmoot.version import __version__
 __all__ = [
     "AdaptiveSequencing",
     "Auto",
+    "Cancelled",
     "ConcaveOverModular",
     "ContinuousGreedy",
+    "Control",
     "Coverage",
     "DiscreteGreedy",
+    "Engine",
     "Exhaustive",
     "FacilityLocation",
     "FedCG",

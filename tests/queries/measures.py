@@ -7,7 +7,7 @@ import numpy as np
 from folkmoot import (
     Objective,
 )
-from folkmoot.foundation.coding import mix_int
+from folkmoot.foundation.coins import mix_int
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import (
     Magnitude,

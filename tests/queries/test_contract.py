@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot import Objective
 from folkmoot.conversation.codec import digest_of, pack, unpack
-from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Query
 from tests.queries.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE

@@ -20,7 +20,7 @@ from folkmoot import (
     Objective,
     ProbabilisticCoverage,
 )
-from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     Gradient,

@@ -21,7 +21,7 @@ from folkmoot import (
     Objective,
     Uniform,
 )
-from folkmoot.foundation.coding import key_of, mix_int
+from folkmoot.foundation.coins import key_of, mix_int
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     LocalBase,

@@ -14,7 +14,7 @@ from folkmoot import (
     FacilityLocation,
     Objective,
 )
-from folkmoot.foundation.coding import key_of
+from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.questions import (
     Appraisal,

@@ -8,12 +8,12 @@ from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, 
 from folkmoot.algorithms.central.methods import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.solve import solve
+from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
-from folkmoot.conversation.rounds import Population
 from folkmoot.foundation.errors import InputError
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.gains import importance
+from folkmoot.questions.gains import find_importance
 from folkmoot.report.facts import cost_of
 
 SAMPLE = 2_000  # clients that the methods are tried on
@@ -52,7 +52,7 @@ def measure_spread(objective: Objective) -> ClientSpread:
     """γ, m_F and the importance factors of Algorithm 4, over every client."""
     alone = objective.mean_gains(())
     inverse = np.divide(1.0, alone, out=np.zeros_like(alone), where=alone > 0)
-    factors = importance(objective, objective.weights, inverse)
+    factors = find_importance(objective, objective.weights, inverse)
     largest = float(objective.find_largest_shares(np.ones(objective.n_items)).max())
     best = float(alone.max())
     return ClientSpread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)

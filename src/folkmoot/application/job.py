@@ -24,8 +24,8 @@ from folkmoot.algorithms.central.methods import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.folder import Folder
 from folkmoot.application.problem import Problem
-from folkmoot.application.solve import solve
-from folkmoot.conversation.conduct import from_sums, is_run_of, resume, verify
+from folkmoot.application.solve import resume, solve, verify
+from folkmoot.conversation.conduct import drop_outside, is_run_of
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.data import Limit, Loaded, constraint, load
@@ -155,7 +155,7 @@ def verify_folder(folder: Folder, data: bool = True) -> Result:
         if not folder.transcript.exists():
             raise InputError("a central method leaves no sums to verify; it needs the data", place=folder.path)
         again = verify(folder.transcript)
-        if from_sums(again) != from_sums(written):
+        if drop_outside(again) != drop_outside(written):
             raise TranscriptError("is not the result of its transcript", place=folder.result)
         return again
     job = prepare(problem)

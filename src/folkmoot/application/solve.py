@@ -1,5 +1,6 @@
-"""The front door: an objective, a constraint and a method in; a result out."""
+"""The front door: an objective, a constraint and a method in; a result out. Stored runs are continued and verified."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -9,10 +10,10 @@ import numpy as np
 from folkmoot.algorithms.central.methods import Greedy, Method
 from folkmoot.algorithms.federated.auto import Auto
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.conversation.conduct import as_engine, conduct
+from folkmoot.conversation.conduct import Steering, conduct, continue_run, verify_run
+from folkmoot.conversation.engine import Engine, as_engine, never
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
-from folkmoot.conversation.rounds import Engine
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
@@ -33,6 +34,8 @@ def solve(
     seed: int = 0,
     transcript: str | Path | None = None,
     progress: bool | Watcher | None = None,
+    deadline: float | None = None,
+    cancelled: Callable[[], bool] = never,
 ) -> Result:
     """Choose a set that the matroid allows and that is worth much to everyone together.
 
@@ -40,13 +43,15 @@ def solve(
     function; a federated one such as `Auto()` (the default where an engine is given) sees sums alone. It asks
     the engine, or a `Simulation` of the objective. `transcript`: a file in which every round is stored as it
     comes, for `resume` and `verify`. `progress`: a function of (rounds done, rounds planned, last round), or
-    False; a bar is shown on terminals. The same seed gives the same result, on any number of threads.
+    False; a bar is shown on terminals. `deadline`: seconds that a round may take before it is lost. `cancelled`: a
+    function that is looked at while a round runs; once it says True, the run ends with `Cancelled`, and can be resumed
+    if it has a transcript. The same seed gives the same result, on any number of threads.
     """
     if engine is None:
         n_items = as_objective(objective).n_items
     else:
         n_items = as_engine(engine).population.n_items
-        if objective is not None and getattr(engine, "objective", objective) is not objective:
+        if objective is not None and engine.everything not in (None, objective):
             raise InputError(
                 "was made with another objective than the one given", remedy="pass the same, or None", argument="engine"
             )
@@ -67,7 +72,8 @@ def solve(
         wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
         raise InputError(f"needs a method with its brackets, such as {wanted}, got {method!r}", argument="method")
     seed = as_count(seed, "seed", least=0)
-    limit = getattr(objective or getattr(engine, "objective", None), "largest_set", None)
+    known = objective if objective is not None or engine is None else engine.everything
+    limit = getattr(known, "largest_set", None)
     if limit is not None and matroid.rank > limit:
         raise InputError(
             f"{matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
@@ -80,15 +86,59 @@ def solve(
     if isinstance(chosen_method, Federated):
         if engine is None:
             engine = Simulation(as_objective(objective))
-        return conduct(chosen_method, matroid, engine, seed, transcript, progress)
+        return conduct(chosen_method, matroid, engine, seed, transcript, Steering(progress, deadline, cancelled))
     if transcript is not None:
         raise InputError(
             f"{chosen_method!r} asks nobody anything; only federated methods have a transcript", argument="transcript"
         )
-    return central(as_objective(objective), matroid, chosen_method, seed)
+    return solve_centrally(as_objective(objective), matroid, chosen_method, seed)
 
 
-def central(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
+def resume(
+    path: str | Path,
+    objective: Objective | None = None,
+    *,
+    engine: Engine | None = None,
+    matroid: Matroid | None = None,
+    progress: bool | Watcher | None = None,
+    deadline: float | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Result:
+    """Continue a run that was stopped: stored sums are replayed, and every question must be the same again.
+
+    The transcript holds no private data, so the clients are given again: an objective, or an engine.
+    """
+    if engine is None:
+        if objective is None:
+            raise InputError(
+                "the transcript holds no private data",
+                remedy="pass the objective or an engine again",
+                argument="objective",
+            )
+        engine = Simulation(objective)
+    return continue_run(path, as_engine(engine), matroid, Steering(progress, deadline, cancelled))
+
+
+def verify(
+    path: str | Path,
+    objective: Objective | None = None,
+    *,
+    engine: Engine | None = None,
+    matroid: Matroid | None = None,
+) -> Result:
+    """Work out a finished run again: every question from the sums before it, and the result from all of them.
+
+    With the objective (or a simulator) every sum is computed again too, and the result is the one written down.
+    Without, or with an engine of real clients, nobody is asked anything: it says what the stored sums say, and the
+    value over every client is not among that. Raises `TranscriptError` with what does not fit. Nothing is written to
+    the file.
+    """
+    if engine is None and objective is not None:
+        engine = Simulation(objective)
+    return verify_run(path, None if engine is None else as_engine(engine), matroid)
+
+
+def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
     """Solve by a method that sees every function, and bound what is possible."""
     start = perf_counter()
     choice = chosen_method.choose(objective, matroid, seed)

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.registry import name_kind
 
 MOST_BYTES = 1 << 30  # of a text that is unpacked
 MOST_ITEMS = 10**8  # a few bytes must not make something enormous
 DTYPES = ("bool", "int64", "float64", "uint64")
+
+
+class UnknownKind(Exception):
+    """A kind that is not expected, or was not imported."""
 
 
 def text_of(thing: Any) -> str:
@@ -34,7 +39,7 @@ def pack(thing: Any) -> bytes:
     return zlib.compress(text_of(thing).encode(), 6)
 
 
-def unpack(data: bytes, kinds: Mapping[str, type]) -> Any:
+def unpack(data: bytes, kinds: Mapping[str, type], place: object | None = None) -> Any:
     """What was packed; anything else is refused. Only the kinds named are ever made."""
     try:
         reader = zlib.decompressobj()
@@ -42,10 +47,20 @@ def unpack(data: bytes, kinds: Mapping[str, type]) -> Any:
         if reader.unconsumed_tail or not reader.eof or reader.unused_data:
             raise ValueError
         return _build(json.loads(text), kinds)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
+    except UnknownKind as unknown:
+        module, colon, name = str(unknown).partition(":")
+        if not colon:
+            raise InputError(
+                f"holds a kind that is not expected here ({unknown})", argument="data", place=place
+            ) from None
         raise InputError(
-            "is not a packed question, or holds a kind that is not expected here", argument="data"
+            f"holds a {name}, which is not known here",
+            remedy=f"import {module} first, which defines it",
+            argument="data",
+            place=place,
         ) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, RecursionError, zlib.error):
+        raise InputError("is not a packed question", argument="data", place=place) from None
 
 
 def _document(thing: Any) -> Any:
@@ -62,7 +77,7 @@ def _document(thing: Any) -> Any:
         return [_document(part) for part in thing]
     if isinstance(thing, dict):
         return {"map": {str(name): _document(part) for name, part in thing.items()}}
-    return {"kind": type(thing).__name__, "with": {k: _document(v) for k, v in thing.parameters().items()}}
+    return {"kind": name_kind(type(thing)), "with": {k: _document(v) for k, v in thing.parameters().items()}}
 
 
 def _build(document: Any, kinds: Mapping[str, type]) -> Any:
@@ -77,7 +92,10 @@ def _build(document: Any, kinds: Mapping[str, type]) -> Any:
     parameters = {name: _build(part, kinds) for name, part in document["with"].items()}
     if not 0 <= parameters.get("n_items", 0) <= MOST_ITEMS:
         raise ValueError
-    return kinds[document["kind"]](**parameters)
+    kind = document["kind"]
+    if isinstance(kind, str) and kind not in kinds:
+        raise UnknownKind(kind)
+    return kinds[kind](**parameters)
 
 
 def _array(document: dict[str, Any]) -> Any:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.result import Difference
-from folkmoot.conversation.rounds import Ask, Cohort, Sum
+from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.foundation.sets import Ids, Mask
 
 Bits = NDArray[np.uint64]

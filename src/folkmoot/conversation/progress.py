@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from folkmoot.conversation.result import Round
 from folkmoot.foundation.errors import InputError
@@ -11,19 +12,35 @@ Steps = Callable[[str, int, int], None]  # what is being done, how much of it is
 Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), what the last one was
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What to call as a run goes on: after every round, and inside of one."""
+
+    watch: Watcher
+    inside: Steps
+
+
+def ignore_round(done: int, planned: int, last: Round) -> None:
+    """Progress that nobody looks at."""
+
+
+def ignore_steps(what: str, done: int, of: int) -> None:
+    """Progress inside a round that nobody looks at."""
+
+
 @contextmanager
-def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Watcher]:
+def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Shown]:
     """A bar on a terminal, the caller's own function, or silence.
 
     None: a bar where stderr is a terminal. True and False say so outright.
     """
     if callable(progress):
-        yield progress
+        yield Shown(progress, ignore_steps)
         return
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"needs True, False or a function of three arguments, got {progress!r}", argument="progress")
     if not progress and (progress is False or not sys.stderr.isatty()):
-        yield lambda *_: None
+        yield Shown(ignore_round, ignore_steps)
         return
     from rich.console import Console  # looked up when there is something to show: importing takes a while
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -44,4 +61,7 @@ def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Wat
             said = f"{value}{last.answered:,} clients, {last.up:,} bytes each"
             bar.update(task, completed=done, total=max(planned, done), description=last.label, said=said)
 
-        yield watch
+        def inside(what: str, done: int, of: int) -> None:
+            bar.update(task, said=f"{what}, {done:,} of {of:,}")
+
+        yield Shown(watch, inside)

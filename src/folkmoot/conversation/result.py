@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, freeze
 from folkmoot.theory.guarantee import Guarantee
@@ -13,7 +14,7 @@ from folkmoot.theory.guarantee import Guarantee
 if TYPE_CHECKING:
     from folkmoot.report.chart import Chart
 
-FORMAT = "folkmoot-result-4"
+FORMAT = "folkmoot-result-5"
 MOST_SHOWN = 30
 FEW = 10  # a sum over fewer is called by its name
 UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
@@ -54,6 +55,9 @@ class Round:
     up: int
     value: float | None
     voluntary: bool = False  # clients decided themselves whether to answer: silence is no loss
+    purpose: Purpose = Purpose.SEARCH
+    seconds: float = 0.0
+    measured: bool = False  # whether bytes were counted on their way; else they follow from the protocol's sizes
 
 
 @dataclass(frozen=True)
@@ -103,11 +107,11 @@ class Result:
         return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
-        """The same answer to the same question; how long it took is no part of it."""
-        return isinstance(other, Result) and self._without_time() == other._without_time()
+        """The same answer to the same question; what it cost, in time and bytes, is no part of it."""
+        return isinstance(other, Result) and self._without_cost() == other._without_cost()
 
     def __hash__(self) -> int:
-        return hash(self._without_time())
+        return hash(self._without_cost())
 
     def plot(self) -> "Chart":
         """A chart of what each item added: a notebook shows it, `.save("a.png")` keeps it (needs folkmoot[report])."""
@@ -120,8 +124,9 @@ class Result:
 
         return result_html(self)
 
-    def _without_time(self) -> str:
-        return replace(self, seconds=0.0).to_json()
+    def _without_cost(self) -> str:
+        rounds = self.rounds and tuple(replace(r, down=0, up=0, seconds=0.0, measured=False) for r in self.rounds)
+        return replace(self, seconds=0.0, rounds=rounds).to_json()
 
     def to_json(self) -> str:
         """Everything, as text that `from_json` reads back to the last bit. No bound (an infinite one) is null."""
@@ -160,7 +165,9 @@ class Result:
             if document["guarantee"] is not None:
                 document["guarantee"] = Guarantee.from_document(document["guarantee"])
             if document["rounds"] is not None:
-                document["rounds"] = tuple(Round(**one) for one in document["rounds"])
+                document["rounds"] = tuple(
+                    Round(**{**one, "purpose": Purpose(one["purpose"])}) for one in document["rounds"]
+                )
             if (apart := document["smallest_difference"]) is not None:
                 document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)

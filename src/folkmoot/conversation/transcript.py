@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,20 +19,21 @@ from typing import Any
 import numpy as np
 
 from folkmoot.conversation.codec import digest_of, pack, text_of
-from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.sets import Mask
 
-FORMAT = "folkmoot-transcript-2"
-FORMER = b"folkmoot-transcript-1"
+FORMAT = "folkmoot-transcript-3"
+FORMER = (b"folkmoot-transcript-1", b"folkmoot-transcript-2")
 MAGIC = b"SQLite format 3\0"
 TABLES = """
 create table about (name text primary key, value blob not null);
 create table rounds (
-    number integer primary key, label text not null, ask blob not null, digest text not null, total blob not null,
+    number integer primary key, purpose text not null, label text not null, ask blob not null,
+    digest text not null, total blob not null,
     count integer not null, clients integer not null, asked integer not null, lost integer not null,
-    spent integer not null, present blob not null, chain text not null
+    spent integer not null, present blob not null, cost text not null, chain text not null
 );
 """
 
@@ -45,14 +47,14 @@ class Transcript:
     @classmethod
     @contextmanager
     def create(cls, path: str | Path, about: dict[str, bytes]) -> Iterator["Transcript"]:
-        """A new file; one that is there already is not touched."""
+        """A new file; one that already exists is not touched."""
         where = as_path(path, "transcript")
         if where.is_dir():
             raise InputError(f"{where} is a folder", remedy="give the name of a file", argument="transcript")
         if where.exists():
             raise InputError(
-                f"{where} is there already",
-                remedy="resume() goes on with a run, or give another name",
+                f"{where} already exists",
+                remedy="call resume() to continue it, or give another name",
                 argument="transcript",
             )
         if not where.parent.is_dir():
@@ -74,7 +76,7 @@ class Transcript:
     @classmethod
     @contextmanager
     def reopen(cls, path: str | Path, *, reading: bool = False) -> Iterator["Transcript"]:
-        """One that is there; with `reading` nothing is ever written to it."""
+        """One that exists; with `reading` nothing is ever written to it."""
         where = as_path(path, "transcript")
         if not where.is_file():
             raise InputError(f"there is no file {where}", argument="transcript")
@@ -82,12 +84,12 @@ class Transcript:
             if file.read(len(MAGIC)) != MAGIC:
                 raise TranscriptError("is not a transcript", place=where)
         if reading and where.with_name(f"{where.name}-wal").exists():
-            raise TranscriptError("the run is not finished", remedy="resume() goes on with it", place=where)
+            raise TranscriptError("the run is not finished", remedy="call resume() to continue it", place=where)
         with _open(where, reading=reading) as database:
             transcript = cls(where, database)
-            if transcript.about("format") == FORMER:
+            if transcript.about("format") in FORMER:
                 raise TranscriptError(
-                    "was written before 0.6.0, when transcripts did not say who was in a sum",
+                    "was written by an older version of folkmoot, in a form that is no longer read",
                     remedy="run it again",
                     place=where,
                 )
@@ -107,13 +109,13 @@ class Transcript:
     def recall(self, ask: Ask) -> Sum | None:
         """The sum of this round, if it was asked before; a different question in its place is refused."""
         row = self.database.execute(
-            "select digest, total, count, clients, asked, lost, spent, present, chain, ask, label from rounds "
+            "select digest, total, count, clients, asked, lost, spent, present, cost, chain, ask, label from rounds "
             "where number = ?",
             (ask.number,),
         ).fetchone()
         if row is None:
             return None
-        digest, total, *numbers, present, chain, stored, label = row
+        digest, total, *numbers, present, cost, chain, stored, label = row
         same = label == ask.label and _text(stored) == text_of(ask)
         if digest != digest_of(ask) or not same:
             raise TranscriptError(
@@ -122,24 +124,27 @@ class Transcript:
                 place=self.path,
             )
         whole = isinstance(total, bytes) and isinstance(present, bytes)
-        if not whole or chain != self._chain(ask.number, digest, total, present, *numbers):
+        if not whole or chain != self._chain(ask.number, digest, total, present, cost, *numbers):
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) was changed", place=self.path)
         values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
         if len(values) != ask.query.length:
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has a wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
-        return Sum(values, count, clients, asked, bool(lost), _marks(present, ask.cohort.size), bool(spent))
+        marks, known = _marks(present, ask.cohort.size), json.loads(cost)
+        price = None if known is None else Cost(**known)
+        return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price)
 
     def note(self, ask: Ask, answer: Sum) -> None:
         """Store a round, all of it or nothing."""
         digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
         present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes())
         numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
-        chain = self._chain(ask.number, digest, total, present, *numbers)
+        cost = json.dumps(None if answer.cost is None else asdict(answer.cost))
+        chain = self._chain(ask.number, digest, total, present, cost, *numbers)
         with self.database:
             self.database.execute(
-                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (ask.number, ask.label, pack(ask), digest, total, *numbers, present, chain),
+                "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (ask.number, ask.purpose, ask.label, pack(ask), digest, total, *numbers, present, cost, chain),
             )
 
     def forget_lost(self) -> None:
@@ -154,12 +159,12 @@ class Transcript:
         with self.database:
             self.database.execute("insert or replace into about values ('result', ?)", (result.encode(),))
 
-    def _chain(self, number: int, digest: str, total: bytes, present: bytes, *numbers: int) -> str:
+    def _chain(self, number: int, digest: str, total: bytes, present: bytes, cost: str, *numbers: int) -> str:
         """A hash of this round and, through the one before, of all before."""
         before = self.database.execute("select chain from rounds where number = ?", (number - 1,)).fetchone()
         start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
         hashes = (sha256(part).hexdigest() for part in (total, present))
-        parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, *numbers]
+        parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, cost, *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 

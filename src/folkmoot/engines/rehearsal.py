@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.simulate import Simulation
-from folkmoot.engines.witness import ABOUT_ITEMS, Seen, Witness
+from folkmoot.engines.witness import Seen, Witness
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.gains import singletons
+from folkmoot.questions.gains import ask_singletons
 from folkmoot.secagg import Policy
 
 FEW = 24  # clients
@@ -27,5 +28,6 @@ def rehearse(objective: Objective, seed: int, policy: Policy) -> Seen | None:
         return None
     witness = Witness()
     engine = Simulation(few, "real", seed=seed, policy=policy, witness=witness)
-    engine(Ask(singletons(few.n_items, single, 0), engine.population.everyone, ABOUT_ITEMS, 0))
+    question = ask_singletons(few.n_items, single)
+    engine(Ask(question, engine.population.everyone, Purpose.SINGLETONS, "each item alone", 0))
     return None if witness.found is None else replace(witness.found, client=int(ids[witness.found.client]))

@@ -8,8 +8,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.conversation.codec import digest_of
 from folkmoot.conversation.rounds import Ask
+from folkmoot.conversation.streams import Chance
 from folkmoot.engines.witness import Witness
-from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Member, Policy, aggregate
@@ -33,10 +34,10 @@ class Attendance:
 
     def vanishes(self, seed: int, number: int) -> dict[int, str]:
         """The exchange in which each is gone, by a coin of its own."""
-        key = np.uint64(key_of(seed, number, 4))
+        coins = PublicCoins.of(seed, number, Chance.STAGE)
         out: dict[int, str] = {}
         for clients, stages in ((self.gone, BEFORE), (self.silent, AFTER)):
-            places = (coins(key, clients, 0) * len(stages)).astype(np.int64)
+            places = (coins.toss(clients) * len(stages)).astype(np.int64)
             out |= {client: stages[place] for client, place in zip(clients.tolist(), places.tolist(), strict=True)}
         return out
 
@@ -101,7 +102,9 @@ class SecureRounds:
             self.states |= states
 
     def _announcement(self, ask: Ask, members: dict[int, Member], answers: int) -> Announcement:
-        query, most = ask.query, ask.span
+        query, most, room = ask.query, ask.span, 0
+        if ask.can_be_repeated and not self.written_out:
+            room = room_for(query.length, most, query.count_nonzero(answers))
         return Announcement(
             session=digest(b"simulation", str(self.seed).encode())[:16],
             round=ask.number,
@@ -110,8 +113,10 @@ class SecureRounds:
             clients=len(members),
             length=query.length,
             most=most,
-            room=0 if self.written_out or not ask.can_be_repeated else room_for(query.length, most, query.hit(answers)),
-            largest=(query.bound - query.lowest) * (1 if ask.cohort.times is None else int(ask.cohort.times.max())),
+            room=0
+            if self.written_out or not ask.can_be_repeated
+            else room_for(query.length, most, query.count_nonzero(answers)),
+            largest=ask.largest_answer,
         )
 
 

@@ -5,17 +5,22 @@ that are Python's own, and clients' own bases under matroids that are not groups
 those that secure aggregation gives, in the same ring; with secure="real" it is run, every byte of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.conversation.engine import Control, Engine
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.streams import Chance
 from folkmoot.engines.secured import Attendance, Lost, SecureRounds
 from folkmoot.engines.witness import Witness
-from folkmoot.foundation.coding import coins, key_of
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.kernels import threads as on_so_many_threads
@@ -24,10 +29,11 @@ from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.secagg import Policy
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
+PROBED = 256  # clients looked at, to tell one population from another
 DEVIATIONS = 4  # of the number of dropouts from what is expected
 
 
-class Simulation:
+class Simulation(Engine):
     """Clients that answer at once, except those who drop out.
 
     secure: "real" runs the whole protocol on terms that `policy` sets, "ideal" adds up in the ring of the secure sum,
@@ -69,7 +75,7 @@ class Simulation:
         if self.least > 1:
             raise InputError(f"needs a share of at most 1, got {least}", argument="least")
         self.seed = as_count(seed, "seed", least=0)
-        self.population = Population.of(self.objective)
+        self._population = Population.of(self.objective)
         if policy is None:
             policy = Policy(dropout=bound_dropout(self.dropout + self.late, self.objective.n_clients))
         if not isinstance(policy, Policy):
@@ -77,45 +83,58 @@ class Simulation:
         self.rounds = SecureRounds(self.seed, policy, witness)
 
     @property
-    def policy(self) -> Policy | None:
-        """The terms on which clients take part; none where sums are plain."""
+    def population(self) -> Population:
+        return self._population
+
+    @property
+    def terms(self) -> Policy | None:
+        """None where sums are plain."""
         return None if self.secure == "plain" else self.rounds.policy
+
+    @property
+    def can_recompute(self) -> bool:
+        return True
+
+    @property
+    def everything(self) -> Objective:
+        return self.objective
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
 
-    def settings(self) -> dict[str, Any]:
-        """What decides the sums, besides the data."""
-        return {"dropout": self.dropout, "least": self.least, "seed": self.seed}
+    def describe(self) -> Mapping[str, Any]:
+        settings = {"dropout": self.dropout, "least": self.least, "seed": self.seed}
+        return {**settings, "data": fingerprint(self.objective)}
 
-    def __call__(self, ask: Ask) -> Sum:
+    def add_up(self, ask: Ask, control: Control) -> Sum:
         with on_so_many_threads(self.threads):
-            return self._sum(ask)
+            return self._sum(ask, control)
 
-    def _sum(self, ask: Ask) -> Sum:
+    def _sum(self, ask: Ask, control: Control) -> Sum:
         query, cohort = ask.query, ask.cohort
         ring = ask.ring_bits
         ids: Ids = np.arange(self.objective.n_clients) if cohort.ids is None else cohort.ids
         times = np.ones(len(ids), dtype=np.int64) if cohort.times is None else cohort.times
         gone = ids[:0]
         if self.dropout:
-            stay = coins(np.uint64(key_of(self.seed, ask.number, 2)), ids, 0) >= self.dropout
+            stay = PublicCoins.of(self.seed, ask.number, Chance.DROPOUT).toss(ids) >= self.dropout
             gone, ids, times = ids[~stay], ids[stay], times[stay]
-        nothing = np.zeros(query.length, dtype=np.int64)
-        if len(ids) < max(self.least * cohort.size, 1):
-            return Sum(nothing, 0, len(ids), cohort.weight, lost=True)
+        control.check()
+        if control.is_over() or len(ids) < max(self.least * cohort.size, 1):
+            return Sum.lose(ask, len(ids))
         clients = self._clients(ids)
         willing = query.takes_part(clients, ids, times)
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
+                nothing = np.zeros(query.length, dtype=np.int64)
                 return Sum(nothing, 0, 0, cohort.weight, present=cohort.mark_present(ids))
             clients = self._clients(ids)
         if self.secure == "real":
             return self._by_protocol(ask, clients, ids, times, gone)
         total = query.total(clients, ids, times)
         if self.secure == "ideal":  # in the ring, and back
-            least = query.lowest * int(times.sum())
+            least = ask.find_lowest(int(times.sum()), len(ids))
             total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
         heard = ids if speaking is None else ids[speaking]
@@ -131,21 +150,22 @@ class Simulation:
             speakers, rows = ids[speaking], rows[speaking]
         if speaking is not None or query.voluntary:
             gone = gone[:0]
-        if query.lowest:  # only numbers from 0 on are masked
-            rows = sparse.csr_array(rows.toarray() - query.lowest * times[:, None])
+        lowest, headroom = query.encoding.lowest, query.encoding.headroom
+        if lowest or headroom:  # only numbers from 0 on are masked
+            rows = sparse.csr_array(rows.toarray() - lowest * times[:, None] + headroom)
         asked = np.union1d(speakers, gone)
         if not query.voluntary:
             self.rounds.check(len(asked))
-        silent = speakers[coins(np.uint64(key_of(self.seed, ask.number, 3)), speakers, 0) < self.late]
+        silent = speakers[PublicCoins.of(self.seed, ask.number, Chance.SILENCE).toss(speakers) < self.late]
         result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
-        lost = Sum(np.zeros(query.length, dtype=np.int64), 0, len(speakers), ask.cohort.weight, lost=True)
+        lost = Sum.lose(ask, len(speakers))
         if isinstance(result, Lost):
             return replace(lost, spent=result.answered)
         summed = np.isin(speakers, result.survivors)
         if speaking is not None and not summed.all():  # those spoken for cannot be counted then
             return replace(lost, spent=True)
         counted = times[summed] if speaking is None else times
-        least = query.lowest * int(counted.sum())
+        least = ask.find_lowest(int(counted.sum()), int(summed.sum()))
         present = ask.cohort.mark_present(speakers[summed])
         return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight, present=present)
 
@@ -169,3 +189,10 @@ def bound_dropout(dropout: float, clients: int) -> float:
             continue
         return float(share)
     return least
+
+
+def fingerprint(objective: Objective) -> str:
+    """A hash of what some clients think of some sets: cheap, and different for different data."""
+    clients = np.unique(np.linspace(0, objective.n_clients - 1, PROBED).astype(np.int64))
+    sets = np.random.default_rng(0).random((4, objective.n_items)) < 0.1
+    return sha256(objective[clients].values_at(sets).tobytes()).hexdigest()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.secagg import Announcement
@@ -14,8 +15,6 @@ from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import masked_vector
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.together import Watch
-
-ABOUT_ITEMS = "each item alone"  # the round whose numbers belong to items
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Witness:
     def watch_round(self, ask: Ask, announcement: Announcement, speakers: Ids, rows: Rows) -> Watch | None:
         """What to call with every message of a round; None where there is nothing to see in it."""
         self._half = None  # a round that was lost left nothing to be learned
-        if self.found is not None or ask.label != ABOUT_ITEMS or announcement.room:
+        if self.found is not None or ask.purpose is not Purpose.SINGLETONS or announcement.room:
             return None
         client = int(speakers[int(np.diff(rows.indptr).argmax())])  # who has most to say
         said = rows[[int(np.flatnonzero(speakers == client)[0])]].toarray()[0].astype(np.int64)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, ItemSet, Mask, as_array, as_members, indicator
 
 SMALL = 10  # up to this many items the axioms are checked on all sets
@@ -41,7 +42,7 @@ class Blocks:
     capacity: Ids
 
 
-class Matroid(ABC):
+class Matroid(Registered, ABC):
     """A family of independent sets over the items 0..n−1."""
 
     n_items: int

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coding import S11, CodingScalars, coin, encode_number, mix
+from folkmoot.foundation.coding import CodingScalars, encode_number
+from folkmoot.foundation.coins import S11, coin, mix
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.runs import Runs

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, code_rows, key_of, whole_numbers
+from folkmoot.foundation.coding import Coding, code_rows, whole_numbers
+from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import Names, as_names, as_weights
 from folkmoot.foundation.sets import (

@@ -3,19 +3,21 @@
 from folkmoot.questions.along import GainsAlong
 from folkmoot.questions.differences import Differences
 from folkmoot.questions.drift import Drift
+from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.gains import Gains, Importance, Singletons
 from folkmoot.questions.gradient import Gradient, Votes
 from folkmoot.questions.local import LocalBase, LocalWalk, ShardBase
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.pair import Pair
 from folkmoot.questions.participation import Participation
-from folkmoot.questions.query import Query
+from folkmoot.questions.query import Query, Reply
 from folkmoot.questions.values import Appraisal, Values
 
 __all__ = [
     "Appraisal",
     "Differences",
     "Drift",
+    "Encoding",
     "Gains",
     "GainsAlong",
     "Gradient",
@@ -24,9 +26,12 @@ __all__ = [
     "LocalWalk",
     "Magnitude",
     "Pair",
+    "Part",
     "Participation",
     "Query",
     "Ranges",
+    "Reply",
+    "Rounding",
     "ShardBase",
     "Singletons",
     "Values",

@@ -6,20 +6,47 @@ where an item's gain has not changed, the old estimate lives on instead of being
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, code_column, code_rows
+from folkmoot.foundation.coding import code_column, code_rows
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.gradient import in_slots
+from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.participation import Participation
-from folkmoot.questions.query import FINEST_BITS, Query, beside
+from folkmoot.questions.query import FINEST, Query, Reply, append_columns, spread_over
+from folkmoot.questions.slots import keep_slots, slots_of
+
+GAINS, VALUE, STANDING = range(3)  # parts of an answer
+LEAST = 1e-300  # clients that a sum stands for, where nobody answered
+
+
+class DriftReply(Reply):
+    """How gains have changed, on average."""
+
+    question: "Drift"
+
+    @property
+    def standing(self) -> float:
+        """How many clients the answers stand for."""
+        return max(float(self.parts[STANDING][0] * self.question.encoding.parts[STANDING].unit), LEAST)
+
+    @property
+    def mean(self) -> Array:
+        """Over all items; 0 where none was asked about."""
+        means = self.question.encoding.parts[GAINS].read(self.parts[GAINS], self.standing)
+        return spread_over(len(self.question.members), self.question.items, means)
+
+    @property
+    def value(self) -> float:
+        return float(self.parts[VALUE][0] * self.question.encoding.parts[VALUE].unit) / self.standing
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Drift(Query):
+class Drift(Query[DriftReply]):
     """g_i(e|S) − keep·g_i(e|S') for each of the items, with a sign; f_i(S); and how many clients an answer stands for.
 
     With `who`, clients take part by coins of their own, and answer over their chance. The last number then adds up to
@@ -27,6 +54,7 @@ class Drift(Query):
     """
 
     of_worth = True
+    reply_kind = DriftReply
 
     members: Mask  # S
     before: Mask  # S'
@@ -35,71 +63,44 @@ class Drift(Query):
     most: float  # no gain counts for more (by coins: over its chance, however often the client counts)
     whole: float  # no f_i(S) does
     standing: float  # nor stands a client for more
-    key: int
+    coins: PublicCoins
     who: Participation | None = None
 
     def __post_init__(self) -> None:
         for array in (self.members, self.before, self.items):
             freeze(array)
 
-    @property
-    def length(self) -> int:
-        return len(self.items) + 2
-
-    @property
-    def bound(self) -> int:
-        return int(2**FINEST_BITS - 1)
-
-    @property
-    def lowest(self) -> int:
-        return -self.bound
-
-    @property
-    def scale(self) -> float:
-        return self.most / self.bound
+    @cached_property
+    def encoding(self) -> Encoding:
+        return Encoding(
+            (
+                Part(len(self.items), self.most / FINEST, FINEST, Rounding.COIN, signed=True),
+                Part(1, self.whole / FINEST, FINEST, Rounding.COIN),
+                Part(1, self.standing / FINEST, FINEST, Rounding.COIN),
+            )
+        )
 
     @property
     def voluntary(self) -> bool:
         return self.who is not None
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        return None if self.who is None else self.who.takes_part(clients, ids, times, self.key)
+        return None if self.who is None else self.who.takes_part(clients, ids, times, self.coins)
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        slot = np.full(clients.n_items, -1)
-        slot[self.items] = np.arange(len(self.items))
-        gains = in_slots(clients.gains_at(self.members), slot, len(self.items))
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        slots = slots_of(clients.n_items, self.items)
+        gains = keep_slots(clients.gains_at(self.members), slots, len(self.items))
         if self.keep:
-            earlier = in_slots(clients.gains_at(self.before), slot, len(self.items))
+            earlier = keep_slots(clients.gains_at(self.before), slots, len(self.items))
             gains = sparse.csr_array(gains - self.keep * earlier)
         gains.sort_indices()
-        counts = np.diff(gains.indptr)
         factors = np.ones(clients.n_clients) if self.who is None else self.who.factors(clients, times)
-        often = times if self.who is None else np.ones_like(times)  # by coins, factors have it already
-        data = gains.data * np.repeat(factors, counts)
-        how = Coding(self.scale, self.bound, True, self.key).scalars
-        numbers = code_rows(gains.indptr, self.items[gains.indices], np.abs(data), how, ids)
-        numbers *= np.sign(data).astype(np.int64) * np.repeat(often, counts)
+        data = gains.data * np.repeat(factors, np.diff(gains.indptr))
+        codings = [part.coding(self.coins).scalars for part in self.encoding.parts]
+        numbers = code_rows(gains.indptr, self.items[gains.indices], np.abs(data), codings[GAINS], ids)
+        numbers *= np.sign(data).astype(np.int64)
         rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
         values = clients.values_at(self.members[None, :])[:, 0] * factors
-        columns = [
-            code_column(numbers, Coding(unit / self.bound, self.bound, True, self.key).scalars, ids, place) * often
-            for numbers, unit, place in (
-                (values, self.whole, clients.n_items + 1),
-                (factors, self.standing, clients.n_items + 2),
-            )
-        ]
-        return beside(rows, np.stack(columns, axis=1))
-
-    def value(self, total: Ids, count: int) -> float:
-        return float(total[-2] * (self.whole / self.bound)) / self.standing_for(total)
-
-    def standing_for(self, total: Ids) -> float:
-        """How many clients the answers stand for."""
-        return max(float(total[-1] * (self.standing / self.bound)), 1e-300)
-
-    def mean(self, total: Ids, n_items: int) -> Array:
-        """Over all items; 0 where none was asked about."""
-        out = np.zeros(n_items)
-        out[self.items] = total[:-2] * (self.scale / self.standing_for(total))
-        return out
+        value = code_column(values, codings[VALUE], ids, clients.n_items + 1)
+        standing = code_column(factors, codings[STANDING], ids, clients.n_items + 2)
+        return append_columns(rows, np.stack([value, standing], axis=1))

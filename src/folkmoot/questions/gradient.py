@@ -3,26 +3,50 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, code_column, code_rows, coin
+from folkmoot.foundation.coding import Coding, code_column, code_rows
+from folkmoot.foundation.coins import PublicCoins, coin
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Rows, freeze
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.query import FINE_BITS, Query, beside
+from folkmoot.questions.encoding import Encoding, Part, Rounding
+from folkmoot.questions.query import FINE, FINE_BITS, Query, Reply, append_columns, spread_over
+from folkmoot.questions.slots import keep_slots, slots_of
+
+
+class PointReply(Reply):
+    """What the sum tells about F̂ at a point."""
+
+    question: "AtPoint"
+
+    @property
+    def mean(self) -> Array:
+        """∇F̂(x), or what stands for it, over all items; 0 where none was asked about."""
+        return spread_over(len(self.question.x), self.question.items, self.read(0))
+
+    @property
+    def value(self) -> float:
+        """F̂(x)."""
+        digits = zip(self.question._shifts, self.parts[1], strict=True)
+        whole = sum(int(digit) << int(shift) for shift, digit in digits)
+        return float(whole * self.question.encoding.parts[1].unit / self.count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AtPoint(Query):
-    """A question about x. Each answer ends with f̂_i(x), in digits that fit under the answer's own bound."""
+class AtPoint(Query[PointReply]):
+    """A question about x. Each answer ends with f̂_i(x), in digits that fit under the answer's own limit."""
+
+    reply_kind = PointReply
 
     x: Array
     whole: float  # no f̂_i(x) counts for more
-    key: int
+    coins: PublicCoins
     items: Ids | None = None  # the items asked about; None: all
     samples: int | None = None  # sets a gradient, where there is no closed form or none is wanted
 
@@ -37,63 +61,53 @@ class AtPoint(Query):
         return len(self.x) if self.items is None else len(self.items)
 
     @property
-    def digit_bits(self) -> int:
-        return min((self.bound + 1).bit_length() - 1, FINE_BITS)
-
-    @property
-    def digits(self) -> int:
-        return -(-FINE_BITS // self.digit_bits)
-
-    @property
-    def length(self) -> int:
-        return self.width + self.digits
+    @abstractmethod
+    def main(self) -> Part:
+        """How the numbers about the items are written."""
 
     @cached_property
-    def slot(self) -> Ids:
-        """Where each item stands in the answer; -1 for those not asked about."""
-        if self.items is None:
-            return np.arange(len(self.x))
-        slot = np.full(len(self.x), -1)
-        slot[self.items] = np.arange(len(self.items))
-        return slot
+    def encoding(self) -> Encoding:
+        bits = min((self.main.limit + 1).bit_length() - 1, FINE_BITS)
+        return Encoding((self.main, Part(-(-FINE_BITS // bits), self.whole / FINE, 2**bits - 1)))
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    @cached_property
+    def slots(self) -> Ids:
+        """Where each item stands in the answer; -1 for those not asked about."""
+        return slots_of(len(self.x), self.items)
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         gradients, values = self._at_x(clients, ids)
-        numbers = self._numbers(clients, in_slots(gradients, self.slot, self.width), ids)
-        numbers.data *= np.repeat(times, np.diff(numbers.indptr))
-        return beside(numbers, self._digits(values, ids) * times[:, None])
+        numbers = self._numbers(clients, keep_slots(gradients, self.slots, self.width), ids)
+        return append_columns(numbers, self._digits(values, ids))
 
     def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x); where they are sampled, everybody looks at the same sets."""
         if clients.is_exact(self.samples):
             return clients.gradients_and_values_at(self.x)
         return (
-            clients.gradients(self.x, samples=self.samples, seed=self.key),
-            clients.extension(self.x, samples=self.samples, seed=self.key),
+            clients.gradients(self.x, samples=self.samples, seed=self.coins.key),
+            clients.extension(self.x, samples=self.samples, seed=self.coins.key),
         )
 
     @abstractmethod
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        """What is answered from the gradients (columns are slots; `_item` tells the items)."""
+        """What is answered from the gradients (columns are slots; `_items_in` tells the items)."""
 
-    def _item(self, slots: NDArray[Any]) -> Ids:
+    def _items_in(self, slots: NDArray[Any]) -> Ids:
         return np.asarray(slots if self.items is None else self.items[slots], dtype=np.int64)
 
+    @property
+    def _shifts(self) -> Ids:
+        """By how many bits each digit of the value is worth more than the first."""
+        digit = self.encoding.parts[1]
+        return np.arange(digit.length) * digit.limit.bit_length()
+
     def _digits(self, values: Array, ids: Ids) -> Ids:
-        limit = 2**FINE_BITS - 1
-        whole = code_column(values, Coding(self.whole / limit, limit, False, self.key).scalars, ids, len(self.x))
-        digits: Ids = whole[:, None] >> np.arange(self.digits) * self.digit_bits & 2**self.digit_bits - 1
+        """f̂_i(x), in digits that are added up like everything else."""
+        how = Coding(self.whole / FINE, FINE, False, self.coins.key).scalars
+        whole = code_column(values, how, ids, len(self.x))
+        digits: Ids = whole[:, None] >> self._shifts & self.encoding.parts[1].limit
         return digits
-
-    def value(self, total: Ids, count: int) -> float:
-        parts = (int(part) << k * self.digit_bits for k, part in enumerate(total[self.width :]))
-        return float(sum(parts) * (self.whole / (2**FINE_BITS - 1)) / count)
-
-    def mean(self, total: Ids, count: int) -> Array:
-        """∇F̂(x) as the sum tells it, over all items (0 where none was asked about)."""
-        out = np.zeros(len(self.x))
-        out[slice(None) if self.items is None else self.items] = total[: self.width] * (self.scale / count)
-        return out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,30 +119,26 @@ class Gradient(AtPoint):
     single: float  # no entry of a gradient is larger
     bits: int
     stochastic: bool
+    norm: float | None = None  # no gradient is longer than this in L2: longer ones are shortened
 
     @property
-    def bound(self) -> int:
-        return int(2**self.bits - 1)
-
-    @property
-    def scale(self) -> float:
-        return self.single / self.bound
-
-    @property
-    def coding(self) -> Coding:
-        return Coding(self.scale, self.bound, self.stochastic, self.key)
+    def main(self) -> Part:
+        limit = 2**self.bits - 1
+        unit, rounding = self.single / limit, Rounding.COIN if self.stochastic else Rounding.NEAREST
+        return Part(self.width, unit, limit, rounding, norm=inf if self.norm is None else self.norm / unit)
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        items = self._item(gradients.indices)
-        numbers = code_rows(gradients.indptr, items, gradients.data, self.coding.scalars, ids)
+        items = self._items_in(gradients.indices)
+        numbers = code_rows(gradients.indptr, items, gradients.data, self.main.coding(self.coins).scalars, ids)
         return sparse.csr_array((numbers, gradients.indices, gradients.indptr), shape=gradients.shape)
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """The fused way: no row is ever written down."""
-        if not clients.is_exact(self.samples):
+        if self.norm is not None or not clients.is_exact(self.samples):
             return super().total(clients, ids, times)
         total = np.zeros(self.length, dtype=np.int64)
-        values = clients.add_coded_gradient(self.x, self.slot, self.coding, ids, times, total[: self.width])
+        how = self.main.coding(self.coins)
+        values = clients.add_coded_gradient(self.x, self.slots, how, ids, times, total[: self.width])
         total[self.width :] = times @ self._digits(values, ids)
         return total
 
@@ -146,25 +156,17 @@ class Votes(AtPoint):
     bits: int
 
     @property
-    def bound(self) -> int:
-        return int(self.votes * (2**self.bits - 1))
-
-    @property
-    def scale(self) -> float:
-        return self.sum / self.bound
-
-    def hit(self, answers: int) -> int:
-        return min(self.width, self.votes * answers) + self.digits
+    def main(self) -> Part:
+        limit = self.votes * (2**self.bits - 1)
+        return Part(self.width, self.sum / limit, limit, Rounding.COIN, most_nonzero=self.votes, most_together=limit)
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
         gradients.sort_indices()  # votes are dealt along the row
         gradients.data = np.maximum(gradients.data, 0.0)
         sums = np.asarray(gradients.sum(axis=1), dtype=np.float64).reshape(-1)
         limit = 2**self.bits - 1
-        worth = code_column(sums, Coding(self.sum / limit, limit, True, self.key).scalars, ids, len(self.x))
-        counts = draw_votes(
-            gradients.indptr, gradients.data, sums, self.votes, np.uint64(self.key), ids, len(self.x) + 1
-        )
+        worth = code_column(sums, Coding(self.sum / limit, limit, True, self.coins.key).scalars, ids, len(self.x))
+        counts = draw_votes(gradients.indptr, gradients.data, sums, self.votes, self.coins.word, ids, len(self.x) + 1)
         counts *= np.repeat(worth, np.diff(gradients.indptr))
         return sparse.csr_array((counts, gradients.indices, gradients.indptr), shape=gradients.shape)
 
@@ -185,11 +187,3 @@ def draw_votes(
                 out[at] += 1
                 mark += 1.0
     return out
-
-
-def in_slots(rows: Rows, slot: Ids, width: int) -> Rows:
-    """Only the columns that have a slot, in their slots."""
-    at = slot[rows.indices]
-    kept = at >= 0
-    start = np.concatenate(([0], np.cumsum(kept)))[rows.indptr]
-    return sparse.csr_array((rows.data[kept], at[kept], start), shape=(rows.shape[0], width))

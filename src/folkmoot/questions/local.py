@@ -1,20 +1,24 @@
 """Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, code_rows, hash_triple, key_of
+from folkmoot.foundation.coding import Coding, code_rows
+from folkmoot.foundation.coins import PublicCoins, hash_triple
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
-from folkmoot.questions.gradient import AtPoint, in_slots
-from folkmoot.questions.query import FINE_BITS, Query
+from folkmoot.questions.encoding import Encoding, Part
+from folkmoot.questions.gradient import AtPoint
+from folkmoot.questions.query import FINE, Query, Reply
+from folkmoot.questions.slots import keep_slots
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,36 +33,33 @@ class LocalBase(AtPoint):
     single: float
 
     @property
-    def bound(self) -> int:
-        return 1
-
-    def hit(self, answers: int) -> int:
-        return min(self.width, self.bound * self.matroid.rank * answers) + self.digits
+    def main(self) -> Part:
+        rank = self.matroid.rank
+        return Part(self.width, 1.0, 1, most_nonzero=rank, most_together=rank)
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        return self._bases(gradients, ids, self.key)
+        return self._bases(gradients, ids, self.coins)
 
-    def _bases(self, gradients: Rows, ids: Ids, key: int) -> Rows:
+    def _bases(self, gradients: Rows, ids: Ids, coins: PublicCoins) -> Rows:
         """Each row's best base, as ones in its slots."""
-        limit = 2**FINE_BITS - 1
-        items = self._item(gradients.indices)
-        how = Coding(self.single / limit, limit, False, key).scalars
+        items = self._items_in(gradients.indices)
+        how = Coding(self.single / FINE, FINE, False, coins.key).scalars
         gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
         chosen = np.zeros(len(gains), dtype=bool)
         groups = self.matroid.blocks
         if groups is not None:
-            best_in_groups(gradients.indptr, items, gains, groups.group, groups.capacity, np.uint64(key), ids, chosen)
+            best_in_groups(gradients.indptr, items, gains, groups.group, groups.capacity, coins.word, ids, chosen)
         else:
             for row in range(gradients.shape[0]):
                 span = slice(gradients.indptr[row], gradients.indptr[row + 1])
-                chosen[span] = self._base(items[span], gains[span], key, int(ids[row]))
+                chosen[span] = self._base(items[span], gains[span], coins, int(ids[row]))
         kept = np.concatenate(([0], np.cumsum(chosen)))[gradients.indptr]
         ones = np.ones(int(chosen.sum()), dtype=np.int64)
         return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
 
-    def _base(self, items: Ids, gains: Ids, key: int, client: int) -> Mask:
+    def _base(self, items: Ids, gains: Ids, coins: PublicCoins, client: int) -> Mask:
         """The same for one client under any matroid: its own items in their order, then all others."""
-        order = rank(items, gains, np.uint64(key), client)
+        order = rank(items, gains, coins.word, client)
         own = items[order[gains[order] > 0]]
         others = np.setdiff1d(np.arange(self.matroid.n_items), own)
         base = self.matroid.first_base(np.concatenate((own, others)))
@@ -76,20 +77,17 @@ class LocalWalk(LocalBase):
     steps: int
 
     @property
-    def bound(self) -> int:
-        return self.steps
-
-    @property
-    def scale(self) -> float:
-        return 1 / self.steps
+    def main(self) -> Part:
+        most = self.matroid.rank * self.steps
+        return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
     def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """Everybody samples sets of its own."""
         if clients.is_exact(self.samples):
             return super()._at_x(clients, ids)
-        values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.key)
+        values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
         return clients.sample_gradients_each(
-            at_home(self.x, clients), self._samples, key_of(key_of(self.key, 0), 1), ids
+            restrict_to_own(self.x, clients), self._samples, self.coins.branch(0).branch(1).key, ids
         ), values
 
     @property
@@ -97,31 +95,31 @@ class LocalWalk(LocalBase):
         return DEFAULT_SAMPLES if self.samples is None else self.samples
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        counts = self._bases(gradients, ids, key_of(self.key, 0))
-        shared = at_home(self.x, clients)
+        counts = self._bases(gradients, ids, self.coins.branch(0))
+        shared = restrict_to_own(self.x, clients)
         for step in range(1, self.steps):
             moved = sparse.csr_array(
-                (counts.data / self.steps, self._item(counts.indices), counts.indptr), shared.shape
+                (counts.data / self.steps, self._items_in(counts.indices), counts.indptr), shared.shape
             )
             points: Rows = shared + moved
             points.data = np.minimum(points.data, 1.0)
-            key = key_of(self.key, step)
+            coins = self.coins.branch(step)
             if clients.is_exact(self.samples):
                 local = clients.gradients_at_each(points)
             else:
-                local = clients.sample_gradients_each(points, self._samples, key_of(key, 1), ids)
-            counts = counts + self._bases(in_slots(local, self.slot, self.width), ids, key)
+                local = clients.sample_gradients_each(points, self._samples, coins.branch(1).key, ids)
+            counts = counts + self._bases(keep_slots(local, self.slots, self.width), ids, coins)
         return counts
 
 
-def at_home(x: Array, clients: Objective) -> Rows:
+def restrict_to_own(x: Array, clients: Objective) -> Rows:
     """The same point for everybody, on each client's own items: what is worth nothing alone never matters."""
     own = clients.gains_at(np.zeros(clients.n_items, dtype=bool))
     return sparse.csr_array((x[own.indices], own.indices, own.indptr), shape=own.shape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShardBase(Query):
+class ShardBase(Query[Reply]):
     """RandGreeDi: clients are dealt to shards that see all of their members' functions; each answers greedily.
 
     With `deal`, items are dealt too, and a shard looks at its own only. The party here is the shard: the
@@ -133,7 +131,9 @@ class ShardBase(Query):
     shards: int
     deal: bool
     items: Ids | None
-    key: int
+    coins: PublicCoins
+
+    counts_times = True  # a shard weighs its members itself
 
     @property
     def all_speak(self) -> bool:
@@ -146,22 +146,16 @@ class ShardBase(Query):
 
     def shard_of_client(self) -> Ids:
         """As many to each shard, so that none has nobody."""
-        places = np.random.default_rng(key_of(self.key, 1)).permutation(self.clients)
+        places = self.coins.branch(1).generator().permutation(self.clients)
         return np.asarray(places % self.shards)
 
-    @property
-    def length(self) -> int:
-        return self.matroid.n_items
+    @cached_property
+    def encoding(self) -> Encoding:
+        rank = self.matroid.rank
+        return Encoding((Part(self.matroid.n_items, 1.0, 1, most_nonzero=rank, most_together=rank),))
 
-    @property
-    def bound(self) -> int:
-        return 1
-
-    def hit(self, answers: int) -> int:
-        return min(self.length, self.matroid.rank * answers)
-
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        shard_of_item = np.random.default_rng(self.key).integers(0, self.shards, self.length)
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        shard_of_item = self.coins.generator().integers(0, self.shards, self.length)
         hand = self.shard_of_client()[ids]
         out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
         for shard in range(self.shards):

@@ -8,7 +8,8 @@ from scipy import sparse
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.query import Query
+from folkmoot.questions.encoding import Encoding, Part
+from folkmoot.questions.query import Query, Reply
 from folkmoot.theory.confidence import Tail
 
 LEAST, MOST = -64, 63  # exponents; what lies beyond counts as the last
@@ -47,35 +48,13 @@ class Ranges:
         return "present" if self.surveyed else "jury"
 
 
-@dataclass(frozen=True)
-class Magnitude(Query):
-    """Each client marks the numbers that cover its best item, all items together, and their sum."""
+class MagnitudeReply(Reply):
+    """How many clients have marked which numbers."""
 
-    @property
-    def length(self) -> int:
-        return 3 * BINS
-
-    @property
-    def bound(self) -> int:
-        return 1
-
-    def hit(self, answers: int) -> int:
-        return min(self.length, 3 * answers)
-
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        nothing: Mask = np.zeros(clients.n_items, dtype=bool)
-        largest = clients.find_largest_shares(np.ones(clients.n_items))
-        together = np.asarray(clients.gains_at(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
-        marks = np.stack([bins_of(values) for values in (largest, clients.find_ceilings(), together)], axis=1)
-        places = (marks + BINS * np.arange(3)).reshape(-1)
-        start = np.arange(0, len(places) + 1, 3)
-        return sparse.csr_array((np.repeat(times, 3), places, start), shape=(clients.n_clients, self.length))
-
-    @staticmethod
-    def ranges(total: Ids, *, clip: float = 1.0) -> Ranges:
+    def find_ranges(self, *, clip: float = 1.0) -> Ranges:
         """The ranges that hold at least a share `clip` of the clients whole."""
         tops, beyond = [], 0.0
-        counts = total.reshape(3, BINS)
+        counts = self.total.reshape(3, BINS)
         for what in range(3):
             reached = np.cumsum(counts[what, 1:])  # of those who have anything at all
             if not reached[-1]:
@@ -102,6 +81,28 @@ class Magnitude(Query):
         return replace(found, mean_single=single, mean_whole=whole, uneven=uneven)
 
 
-def bins_of(values: Array) -> Ids:
+@dataclass(frozen=True)
+class Magnitude(Query[MagnitudeReply]):
+    """Each client marks the numbers that cover its best item, all items together, and their sum."""
+
+    reply_kind = MagnitudeReply
+
+    @property
+    def encoding(self) -> Encoding:
+        return Encoding((Part(BINS, 1.0, 1, most_nonzero=1),) * 3)
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        nothing: Mask = np.zeros(clients.n_items, dtype=bool)
+        largest = clients.find_largest_shares(np.ones(clients.n_items))
+        together = np.asarray(clients.gains_at(nothing).sum(axis=1), dtype=np.float64).reshape(-1)
+        marks = np.stack([find_bins(values) for values in (largest, clients.find_ceilings(), together)], axis=1)
+        places = (marks + BINS * np.arange(3)).reshape(-1)
+        start = np.arange(0, len(places) + 1, 3)
+        return sparse.csr_array(
+            (np.ones(len(places), dtype=np.int64), places, start), shape=(clients.n_clients, self.length)
+        )
+
+
+def find_bins(values: Array) -> Ids:
     """0 for nothing; else one more than the place of the first top that is not below."""
     return np.where(values > 0, np.minimum(np.searchsorted(TOPS, values), len(TOPS) - 1) + 1, 0)

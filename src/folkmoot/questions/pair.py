@@ -1,46 +1,63 @@
 """Two questions in one, so that one round answers both."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.query import Query
+from folkmoot.questions.encoding import Encoding
+from folkmoot.questions.query import Query, Reply
+
+FirstT = TypeVar("FirstT", bound=Reply)
+SecondT = TypeVar("SecondT", bound=Reply)
+
+
+class PairReply(Reply, Generic[FirstT, SecondT]):
+    """The replies to both, from the same clients."""
+
+    question: "Pair[FirstT, SecondT]"
+
+    @property
+    def first(self) -> FirstT:
+        total = self.total[: self.question.first.length]
+        return self.question.first.make_reply(total, self.count, self.clients, self.asked)
+
+    @property
+    def second(self) -> SecondT:
+        total = self.total[self.question.first.length :]
+        return self.question.second.make_reply(total, self.count, self.clients, self.asked)
+
+    @property
+    def value(self) -> float | None:
+        return self.second.value
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Pair(Query):
-    """The answer to the first, then the answer to the second. Both are put to everybody, and have no sign."""
+class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
+    """The answer to the first, then the answer to the second. Both are put to everyone, and have no sign."""
 
     of_worth = True
+    reply_kind = PairReply
+    counts_times = True  # each of the two does
 
-    first: Query
-    second: Query
+    first: Query[FirstT]
+    second: Query[SecondT]
 
-    @property
-    def length(self) -> int:
-        return self.first.length + self.second.length
+    @cached_property
+    def encoding(self) -> Encoding:
+        return Encoding(self.first.encoding.parts + self.second.encoding.parts)
 
-    @property
-    def bound(self) -> int:
-        return max(self.first.bound, self.second.bound)
+    def count_nonzero(self, answers: int) -> int:
+        return self.first.count_nonzero(answers) + self.second.count_nonzero(answers)
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         parts = [one.answers(clients, ids, times) for one in (self.first, self.second)]
         joined: Rows = sparse.csr_array(sparse.hstack(parts, format="csr"))
         return joined
 
-    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.concatenate([one._total(clients, ids, times) for one in (self.first, self.second)])
-
-    def hit(self, answers: int) -> int:
-        return self.first.hit(answers) + self.second.hit(answers)
-
-    def split(self, total: Ids) -> tuple[Ids, Ids]:
-        """The sums of the answers to each."""
-        return total[: self.first.length], total[self.first.length :]
-
-    def value(self, total: Ids, count: int) -> float | None:
-        return self.second.value(self.split(total)[1], count)
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return np.concatenate([one.total_of_block(clients, ids, times) for one in (self.first, self.second)])

@@ -13,12 +13,14 @@ The price: who answers is seen to answer. With a slope, whoever answers often is
 none, answering says nothing beyond the public weight.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from folkmoot.foundation.coding import coins
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
 
@@ -28,7 +30,7 @@ Own = Literal["nothing", "single", "whole", "share"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Participation:
+class Participation(Registered):
     """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` has 1/O_e for shares max_e
     f_i(e)/O_e.
     """
@@ -42,7 +44,7 @@ class Participation:
         if self.inverse is not None:
             freeze(self.inverse)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
@@ -84,9 +86,9 @@ class Participation:
             return np.asarray(np.minimum(self.even * times, 1.0), dtype=np.float64)
         return np.asarray(np.minimum((self.even + self.slope * self.scales(clients)) * times, 1.0), dtype=np.float64)
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids, key: int) -> Mask:
-        """Who answers, by the coins of this key: the same key gives the same clients."""
-        return np.asarray(coins(np.uint64(key), ids, clients.n_items) < self.chances(clients, times))
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, coins: PublicCoins) -> Mask:
+        """Who answers: the same coins give the same clients."""
+        return np.asarray(coins.toss(ids, clients.n_items) < self.chances(clients, times))
 
     def factors(self, clients: Objective, times: Ids) -> Array:
         """times_i/κ_i: how often an answer counts, so that nobody is missed on average."""

@@ -1,83 +1,135 @@
-"""What every question has: a length, a bound, and the one function that answers it at the client's.
+"""What every question has: an encoding, the function that answers it at the client's, and a reply that reads the sum.
 
-An answer is a vector of whole numbers from `lowest` (0, mostly) to `bound` (times how often the client counts).
 Everything a client does is here and in the files beside; a server only sees sums of what these functions return.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.kernels import kernel, on_threads
-from folkmoot.foundation.sets import Ids, Mask, Rows
+from folkmoot.foundation.registry import Registered
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions.encoding import Encoding
 
 FINE_BITS = 20  # of a number that is to be exact for all purposes
 FINEST_BITS = 24  # of one that is divided by a small probability first
+FINE, FINEST = 2**FINE_BITS - 1, 2**FINEST_BITS - 1
 
 
-class Query(ABC):
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """The sum of the answers to a question. It knows the question, and so what its numbers mean.
+
+    Replies to the same question from different clients add up.
+    """
+
+    question: "Query[Any]"
+    total: Ids
+    count: int  # how often clients count in it, together
+    clients: int
+    asked: int  # what the count would be had everyone asked answered
+
+    def __post_init__(self) -> None:
+        freeze(self.total)
+
+    def __add__(self, other: Self) -> Self:
+        both = {name: getattr(self, name) + getattr(other, name) for name in ("total", "count", "clients", "asked")}
+        return replace(self, **both)
+
+    @property
+    def weight(self) -> int:
+        """How often those count for whom the sum speaks: who volunteers speaks for those who do not."""
+        return self.asked if self.question.voluntary else self.count
+
+    @property
+    def parts(self) -> list[Ids]:
+        """The sums of each part of the answers."""
+        return self.question.encoding.split(self.total)
+
+    def read(self, part: int) -> Array:
+        """The means of one part, in its own unit."""
+        return self.question.encoding.parts[part].read(self.parts[part], self.weight)
+
+    @property
+    def mean(self) -> Array:
+        """The means of the first part: what the question is about."""
+        return self.read(0)
+
+    @property
+    def value(self) -> float | None:
+        """What the sum says the present solution is worth, if it says so."""
+        return None
+
+
+ReplyT = TypeVar("ReplyT", bound=Reply)
+
+
+class Query(Registered, ABC, Generic[ReplyT]):
     """A question. Subclasses are frozen dataclasses whose fields are the question's whole text."""
 
-    kinds: ClassVar[dict[str, type["Query"]]] = {}
     # Whether an answer has what items or sets are worth to its client: then it can be compared with any other such.
     of_worth: ClassVar[bool] = False
+    reply_kind: ClassVar[type[Reply]] = Reply
 
-    def __init_subclass__(cls) -> None:
-        Query.kinds[cls.__name__] = cls
-
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
 
     @property
     @abstractmethod
+    def encoding(self) -> Encoding:
+        """How an answer is written."""
+
+    @property
     def length(self) -> int:
         """How many numbers an answer has."""
+        return self.encoding.length
 
-    @property
-    @abstractmethod
-    def bound(self) -> int:
-        """No number of an answer is larger, for a client that counts once."""
-
-    @property
-    def lowest(self) -> int:
-        """No number of an answer is smaller; below 0 where answers have a sign."""
-        return 0
-
-    @property
-    def scale(self) -> float:
-        """What one unit of an answer is worth."""
-        return 1.0
+    def make_reply(self, total: Ids, count: int, clients: int, asked: int) -> ReplyT:
+        """The sum of answers, to be read."""
+        return cast(ReplyT, self.reply_kind(self, total, count, clients, asked))
 
     @abstractmethod
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        """One row of whole numbers per client, for a client that counts once (see `counts_times`)."""
+
+    @property
+    def counts_times(self) -> bool:
+        """Whether `write_rows` has taken into account how often a client counts; else `answers` does."""
+        return self.voluntary
+
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        """A row of whole numbers a client, already as often as the client counts."""
+        """What clients answer: one row each, as often as the client counts."""
+        rows = self.encoding.shorten(self.write_rows(clients, ids, times))
+        return rows if self.counts_times else repeat_rows(rows, times)
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """The sum of the answers, block by block: no more than a block of rows a thread is ever there."""
+        """The sum of the answers, block by block: no more than one block of rows per thread is ever there."""
         cuts = clients.client_blocks()
 
         def some(first: int, last: int) -> Ids:
             total = np.zeros(self.length, dtype=np.int64)
             for lo, hi in cuts[first:last]:
                 part = clients if hi - lo == clients.n_clients else clients[lo:hi]
-                total += self._total(part, ids[lo:hi], times[lo:hi])
+                total += self.total_of_block(part, ids[lo:hi], times[lo:hi])
             return total
 
         stretches = [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(np.arange(len(cuts)), 8) if len(part)]
         total: Ids = np.sum(on_threads(some, stretches), axis=0)
         return total
 
-    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """The same for a block."""
         rows = self.answers(clients, ids, times)
         return add_up(rows.indices, rows.data, self.length)
 
     def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        """Who answers, where clients decide that themselves; None: everybody who is asked."""
+        """Who answers, where clients decide that themselves; None: everyone who is asked."""
         return None
 
     @property
@@ -86,21 +138,24 @@ class Query(ABC):
         return False
 
     def speakers(self, ids: Ids) -> Mask | None:
-        """Whose answers are hidden in the sum, where some clients speak for others; None: everybody's."""
+        """Whose answers are hidden in the sum, where some clients speak for others; None: everyone's."""
         return None
 
     @property
     def all_speak(self) -> bool:
-        """Whether everybody who is asked gives an answer of its own."""
+        """Whether everyone who is asked gives an answer of its own."""
         return not self.voluntary
 
-    def hit(self, answers: int) -> int:
+    def count_nonzero(self, answers: int) -> int:
         """At most so many numbers of a sum of so many answers are not 0."""
-        return self.length
+        return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
 
-    def value(self, total: Ids, count: int) -> float | None:
-        """What this sum says the present solution is worth, if it says so."""
-        return None
+
+def repeat_rows(rows: Rows, times: Ids) -> Rows:
+    """Each row as often as its client counts. This is the one place where that is applied to answers."""
+    if (times == 1).all():
+        return rows
+    return sparse.csr_array((rows.data * np.repeat(times, np.diff(rows.indptr)), rows.indices, rows.indptr), rows.shape)
 
 
 @kernel
@@ -111,14 +166,21 @@ def add_up(columns: Any, numbers: Ids, length: int) -> Ids:
     return out
 
 
-def dense(numbers: Ids) -> Rows:
+def write_dense(numbers: Ids) -> Rows:
     """Rows in which every number is written down."""
     count, length = numbers.shape
     start = np.arange(0, count * length + 1, length)
     return sparse.csr_array((numbers.reshape(-1), np.tile(np.arange(length), count), start), shape=numbers.shape)
 
 
-def beside(left: Rows, right: Ids) -> Rows:
+def append_columns(left: Rows, right: Ids) -> Rows:
     """Sparse rows with a few dense columns after them."""
-    joined: Rows = sparse.hstack((left, dense(right)), format="csr")
+    joined: Rows = sparse.hstack((left, write_dense(right)), format="csr")
     return joined
+
+
+def spread_over(n_items: int, items: Ids | None, means: Array) -> Array:
+    """Means of some items, as numbers over all items: 0 where none was asked about."""
+    out = np.zeros(n_items)
+    out[slice(None) if items is None else items] = means
+    return out

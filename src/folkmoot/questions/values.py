@@ -2,22 +2,32 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from folkmoot.foundation.coding import Coding, coins, key_of, whole_numbers
+from folkmoot.foundation.coding import whole_numbers
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.query import FINE_BITS, Query, dense
+from folkmoot.questions.encoding import Encoding, Part
+from folkmoot.questions.query import FINE, Query, Reply, ReplyT, repeat_rows, write_dense
 from folkmoot.theory.confidence import Grid
 
-LIMIT: int = 2**FINE_BITS - 1
 SETS_AT_ONCE = 64
 
 
+class ValuesReply(Reply):
+    """F of each set."""
+
+    @property
+    def value(self) -> float:
+        return float(self.mean.max())
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Values(Query):
+class SetValues(Query[ReplyT]):
     """f_i(S) for each of many sets, in one vector."""
 
     of_worth = True
@@ -31,30 +41,22 @@ class Values(Query):
         freeze(self.sets)
 
     @property
-    def length(self) -> int:
-        return len(self.sets)
+    def main(self) -> Part:
+        """How values are written."""
+        return Part(len(self.sets), self.whole / FINE, FINE)
 
     @property
-    def bound(self) -> int:
-        return LIMIT
+    def encoding(self) -> Encoding:
+        return Encoding((self.main,))
 
-    @property
-    def scale(self) -> float:
-        return self.whole / LIMIT
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        """A few sets at a time: many sets of many items are never written out together."""
+        values = np.concatenate([clients.values_at(full) for full in self._some(clients)], axis=1)
+        return write_dense(whole_numbers(values, self.main.coding()))
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        return dense(self._numbers(clients) * times[:, None])
-
-    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.concatenate([clients.add_coded_values(full, self._coding, times) for full in self._some(clients)])
-
-    def _numbers(self, clients: Objective) -> Ids:
-        """Every client's numbers, for a client that counts once."""
-        return whole_numbers(self.values_at(clients), self._coding)
-
-    def values_at(self, clients: Objective) -> Array:
-        """clients × sets, a few sets at a time: many sets of many items are never written out together."""
-        return np.concatenate([clients.values_at(full) for full in self._some(clients)], axis=1)
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        how = self.main.coding()
+        return np.concatenate([clients.add_coded_values(full, how, times) for full in self._some(clients)])
 
     def _some(self, clients: Objective) -> Iterator[Mask]:
         for first in range(0, len(self.sets), SETS_AT_ONCE):
@@ -63,75 +65,88 @@ class Values(Query):
             full[:, self.items] = some
             yield full
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Values(SetValues[ValuesReply]):
+    """f_i(S) for each of many sets, and nothing more."""
+
+    reply_kind = ValuesReply
+
+
+class AppraisalReply(ValuesReply):
+    """F of each set, and how the worth of the first two and of everything is spread over clients."""
+
+    question: "Appraisal"
+
     @property
-    def _coding(self) -> Coding:
-        return Coding(self.scale, LIMIT, False, 0)
+    def cut(self) -> float:
+        """The share of the clients whose values do not fit."""
+        return float(self.parts[1][0] / self.count)
 
-    def mean(self, total: Ids, count: int) -> Array:
-        return np.asarray(total[: len(self.sets)] * (self.scale / count), dtype=np.float64)
-
-    def value(self, total: Ids, count: int) -> float:
-        return float(self.mean(total, count).max())
+    @property
+    def histograms(self) -> tuple[Ids, Ids, Ids]:
+        """How often the first two sets, and everything, are worth each point of the grid."""
+        first, second, everything = self.parts[2:]
+        return first, second, everything
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Appraisal(Values):
+class Appraisal(SetValues[AppraisalReply]):
     """Values; a mark for clients whose values do not fit the range; and histograms, of what the
     first two sets and of what everything together is worth to whom.
 
     A value falls between two points of a grid and counts at one of them by a coin that keeps its mean, so that the
-    histogram's mean is that of the values but for the coins. (Who counts often is dealt out between both.)
+    histogram's mean is that of the values except for the coins. (Who counts often is dealt out between both.)
     """
 
+    reply_kind = AppraisalReply
+    counts_times = True  # in the histograms, in a way of its own
+
     single: float
-    key: int
+    coins: PublicCoins
 
     @property
     def grid(self) -> Grid:
         return Grid(self.whole)
 
-    @property
-    def length(self) -> int:
-        return len(self.sets) + 1 + 3 * len(self.grid.points)
+    @cached_property
+    def encoding(self) -> Encoding:
+        histogram = Part(len(self.grid.points), 1.0, 1, most_nonzero=1)
+        return Encoding((self.main, Part(1, 1.0, 1), histogram, histogram, histogram))
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        values = self._numbers(clients) * times[:, None]
-        cut = (mark_cut(clients, self.single, self.whole) * times)[:, None]
-        counts = [self._counts(told, salt, ids, times) for salt, told in enumerate(self._told(clients))]
-        parts = [dense(np.hstack([values, cut])), *counts]
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        cut = write_dense(mark_cut(clients, self.single, self.whole)[:, None])
+        values = (super().write_rows(clients, ids, times), cut)
+        counts = [self._counts(worth, salt, ids, times) for salt, worth in enumerate(self._worths(clients))]
+        parts = [*(repeat_rows(one, times) for one in values), *counts]
         return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
-    def _total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         cut = times @ mark_cut(clients, self.single, self.whole)
         counts = [
-            np.asarray(self._counts(told, salt, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
-            for salt, told in enumerate(self._told(clients))
+            np.asarray(self._counts(worth, salt, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
+            for salt, worth in enumerate(self._worths(clients))
         ]
-        return np.concatenate([super()._total(clients, ids, times), [cut], *counts])
+        return np.concatenate([super().total_of_block(clients, ids, times), [cut], *counts])
 
-    def _told(self, clients: Objective) -> tuple[Array, Array, Array]:
+    def count_nonzero(self, answers: int) -> int:
+        """All: a sketch may fail, and after the last round there may be nobody left to ask."""
+        return self.length
+
+    def _worths(self, clients: Objective) -> tuple[Array, Array, Array]:
         """What the first two sets, and everything, are worth to each."""
         first, second = clients.values_at(next(self._some(clients))[:2]).T
         return first, second, clients.find_ceilings()
 
     def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
-        """One row a client, with its times at the two points around its value."""
+        """One row per client, with its times at the two points around its value."""
         grid = self.grid
         below, way = grid.neighbours(values)
-        above = np.floor(times * way + coins(np.uint64(key_of(self.key, salt)), ids, 0)).astype(np.int64)
+        above = np.floor(times * way + self.coins.branch(salt).toss(ids)).astype(np.int64)
         data = np.stack([times - above, above], axis=1).reshape(-1)
         places = np.stack([below, below + 1], axis=1).reshape(-1)
         start = np.arange(0, len(places) + 1, 2)
         return sparse.csr_array((data, places, start), shape=(len(values), len(grid.points)))
-
-    def cut(self, total: Ids, count: int) -> float:
-        """The share of the clients whose values do not fit."""
-        return float(total[len(self.sets)] / count)
-
-    def histograms(self, total: Ids) -> tuple[Ids, Ids, Ids]:
-        """How often the first two sets, and everything, are worth each point of the grid."""
-        first, second, everything = total[len(self.sets) + 1 :].reshape(3, -1)
-        return first, second, everything
 
 
 def mark_cut(clients: Objective, single: float, whole: float) -> Ids:

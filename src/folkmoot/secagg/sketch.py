@@ -16,7 +16,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coding import hash_triple
+from folkmoot.foundation.coins import hash_triple
 from folkmoot.foundation.errors import FolkmootError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Ids

@@ -13,14 +13,16 @@ import numpy as np
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
 from folkmoot.algorithms.federated.method import Federated, distinct
 from folkmoot.algorithms.federated.polish import score_sets
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, in_order, layer_bases
+from folkmoot.algorithms.federated.search import Chosen, SearchProblem, layer_bases, order_items
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
-from folkmoot.questions.along import LIMIT, GainsAlong
+from folkmoot.questions.along import GainsAlong
+from folkmoot.questions.query import FINE
 from folkmoot.theory.guarantee import Guarantee, Term
 
 DEPTH = 3  # ranks that a sequence is long: what comes after the answer tells what else could have been taken
@@ -72,11 +74,11 @@ class AdaptiveSequencing(Federated):
             order = draft_order(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
             if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
                 break  # this is what greedy takes: there is nothing left to learn
-            query = plan.question(order, items)
-            answer = yield from problem.talk.ask(query, self.cohort, f"look {turn + 1}")
-            complete = complete and answer.count == problem.talk.population.everyone.weight
-            gains, aside = query.along(answer.total, answer.count), query.aside(answer.total, answer.count)
-            looks.append(DraftLook(order, query.marks, query.items, gains, query.others, query.wide, aside))
+            question = plan.question(order, items)
+            reply = yield from problem.talk.ask(question, self.cohort, Purpose.SEARCH, f"look {turn + 1}")
+            complete = complete and reply.count == problem.talk.population.everyone.weight
+            asked = question.marks, question.items, reply.along, question.others, question.wide, reply.aside
+            looks.append(DraftLook(order, *asked))
         orders = list(self._last(problem, plan, looks, doubt, looks[-1] if complete else None))
         sets = distinct(np.array([indicator(matroid.n_items, order) for order in orders]))
         best = sets[0]
@@ -106,9 +108,9 @@ class AdaptiveSequencing(Federated):
 
     def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "Sequenced":
         matroid, ranges = problem.matroid, problem.ranges
-        off = ranges.single * (0.5 / LIMIT + problem.talk.population.slack)
+        off = ranges.single * (0.5 / FINE + problem.talk.population.slack)
         kept = [shares(matroid, look, problem.singletons, off) for look in looks]
-        lost = (1 + self.polish) * ranges.whole * (1 / LIMIT + 2 * problem.talk.population.slack)
+        lost = (1 + self.polish) * ranges.whole * (1 / FINE + 2 * problem.talk.population.slack)
         found = [Sequenced(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
         return max(found, key=lambda one: one.factor)
 
@@ -130,7 +132,7 @@ class SequencePlan:
         worth = np.where(np.isin(np.arange(n_items), allowed), problem.singletons, -1.0)
         length = min(DEPTH * rank, len(allowed))
         marks = np.append(rank, np.linspace(0, length, min(length, MOST_MARKS) + 1).round().astype(np.int64))
-        return cls(problem, in_order(worth, key_of(problem.talk.seed, -10)), allowed, length, np.unique(marks))
+        return cls(problem, order_items(worth, problem.talk.coins(Stream.SEQUENCE)), allowed, length, np.unique(marks))
 
     def candidates(self, looks: list[DraftLook]) -> Ids:
         """As many as one answer can tell about, by worth: the last sequence, popular items, and those beyond them that

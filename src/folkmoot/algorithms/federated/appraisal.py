@@ -5,15 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import SearchProblem, in_order, layer_bases
+from folkmoot.algorithms.federated.search import SearchProblem, layer_bases, order_items
+from folkmoot.conversation.outcome import Appraised
+from folkmoot.conversation.population import Sample
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Estimate
-from folkmoot.conversation.rounds import Run, Sample
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.rounds import Run
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
-from folkmoot.questions.gradient import Gradient
+from folkmoot.questions.gradient import Gradient, PointReply
 from folkmoot.questions.pair import Pair
-from folkmoot.questions.query import FINE_BITS
-from folkmoot.questions.values import LIMIT, Appraisal, compress_sets
+from folkmoot.questions.query import FINE, FINE_BITS
+from folkmoot.questions.values import Appraisal, compress_sets
 from folkmoot.theory.certificate import bound_from_gains
 from folkmoot.theory.confidence import Tail
 
@@ -33,15 +37,6 @@ class Look(NamedTuple):
     sample: Sample
 
 
-class Appraised(NamedTuple):
-    """The answer, how good it is, and what each of its items adds to those before it."""
-
-    members: Mask
-    estimate: Estimate
-    order: Ids  # as the search would take them
-    gains: Array
-
-
 def appraise(
     problem: SearchProblem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
 ) -> Run[Appraised]:
@@ -56,40 +51,42 @@ def appraise(
     then; that each may be wrong with its own probability holds all the same.
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    n, rng = matroid.n_items, np.random.default_rng(key_of(talk.seed, -5))
+    n, rng = matroid.n_items, talk.coins(Stream.RANDOM_BASES).generator()
     randoms = [indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
-    popular = popular_base(problem)
+    popular = find_popular_base(problem)
     doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]
     firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
     items, masks = compress_sets(np.array([chosen, popular, *randoms, *firsts]))
 
-    def question(key: int) -> Appraisal:
-        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, key=key)
+    def question(coins: PublicCoins) -> Appraisal:
+        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, coins=coins)
 
-    last, key = question(0), key_of(talk.seed, -10)
     if problem.juries is None:
-        answer = yield from talk.ask(question, problem.jury, "appraisal")
-        total = answer.total
+        reply = yield from talk.ask(question, problem.jury, Purpose.APPRAISAL, "appraisal")
     else:
-        bound = gradient_at(problem, y)
-        answer = yield from talk.ask_juries(
-            lambda key: Pair(first=bound, second=question(key)), problem.jury, problem.juries, "bound and appraisal"
+        bound = ask_gradient_at(problem, y)
+        both = yield from talk.ask_juries(
+            lambda coins: Pair(first=bound, second=question(coins)),
+            problem.jury,
+            problem.juries,
+            Purpose.APPRAISAL,
+            "bound and appraisal",
         )
-        gradients, total = Pair(first=bound, second=last).split(answer.total)
-        looks = [*looks, look_of(problem, bound, gradients, answer.count, talk.sample(answer))]
-    sample, means = talk.sample(answer), last.mean(total, answer.count)
-    *worth, everything = last.histograms(total)
+        reply = both.second
+        looks = [*looks, make_look(problem, both.first, talk.sample(both))]
+    sample, means, grid, coins = talk.sample(reply), reply.mean, reply.question.grid, talk.coins(Stream.INTERVAL)
+    *worth, everything = reply.histograms
     best = int(doubt and means[1] > means[0])
     value, alpha = float(means[best]), 1 - confidence
-    low, high = sample.interval(value, last.grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), key)
-    mean = float(last.grid.points @ everything) / answer.count
-    _, most = sample.interval(mean, last.grid, everything, alpha / WAYS, key)
+    low, high = sample.interval(value, grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), coins)
+    mean = float(grid.points @ everything) / reply.count
+    _, most = sample.interval(mean, grid, everything, alpha / WAYS, coins)
     tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
     nothing = tail.top == 0 or (sample.complete and mean == 0)  # nobody gains anything, for certain
-    least = 0.0 if nothing else ranges.whole * (0.5 / LIMIT + talk.population.slack)  # what fixed point may be off
-    bound_high = min(highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
-    clipped = max(ranges.clipped, last.cut(total, answer.count))
+    least = 0.0 if nothing else ranges.whole * (0.5 / FINE + talk.population.slack)  # what fixed point may be off
+    bound_high = min(bound_highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
+    clipped = max(ranges.clipped, reply.cut)
     known = (ranges.public or ranges.surveyed) and not clipped
     estimate = Estimate(
         value=value,
@@ -98,7 +95,7 @@ def appraise(
         bound=max(min([look.bound for look in looks] + [mean + least]), value) if known else inf,
         bound_high=max(bound_high, value) if known else inf,
         confidence=confidence,
-        clients=answer.clients,
+        clients=reply.clients,
         everyone=(ranges.complete or ranges.public)
         and all(look.sample.complete for look in looks)
         and sample.complete
@@ -113,13 +110,13 @@ def appraise(
     return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
 
 
-def popular_base(problem: SearchProblem) -> Mask:
+def find_popular_base(problem: SearchProblem) -> Mask:
     """The base of what is worth most by itself."""
-    order = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+    order = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
     return indicator(problem.matroid.n_items, problem.matroid.first_base(order))
 
 
-def highest(looks: list[Look], tail: Tail, delta: float) -> float:
+def bound_highest(looks: list[Look], tail: Tail, delta: float) -> float:
     """No allowed set is worth more to everyone, except with probability delta for each look and each mean of looks.
 
     The optimum is one set, whoever is asked. To those asked on average it is worth no more than a look says; so only
@@ -135,7 +132,7 @@ def highest(looks: list[Look], tail: Tail, delta: float) -> float:
     return min(found)
 
 
-def near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Array:
+def find_point_near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Array:
     """A point a little above x and the set; the set itself where gradients are sampled or there is no x."""
     at_set = chosen.astype(np.float64)
     if x is None or not problem.talk.population.closed_form:
@@ -143,14 +140,17 @@ def near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Array:
     return np.minimum(BETWEEN * (x + at_set), 1.0)
 
 
-def beside(problem: SearchProblem, chosen: Mask, gains: Array | None) -> Array:
+def find_point_beside(problem: SearchProblem, chosen: Mask, gains: Array | None) -> Array:
     """A point on the way from the set to bases of what gains most beside it: with a little of each, all gain less, and
     the bound is lower than at the set. The set itself where that is not known or gradients are sampled.
     """
     y = chosen.astype(np.float64)
     if gains is None or not problem.talk.population.closed_form:
         return y
-    order, rank = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -11)), problem.matroid.rank
+    order, rank = (
+        order_items(np.where(chosen, -1.0, gains), problem.talk.coins(Stream.BOUND_LAYERS)),
+        problem.matroid.rank,
+    )
     some = layer_bases(problem.matroid, order, LAYERS * rank)
     some = some[~chosen[some]]
     y *= 1 - ASIDE
@@ -158,27 +158,26 @@ def beside(problem: SearchProblem, chosen: Mask, gains: Array | None) -> Array:
     return y
 
 
-def look_from(problem: SearchProblem, y: Array) -> Run[Look]:
+def ask_look(problem: SearchProblem, y: Array) -> Run[Look]:
     """A look from y, as one jury says."""
-    question = gradient_at(problem, y)
-    answer = yield from problem.talk.ask(question, problem.jury, "bound, all items")
-    return look_of(problem, question, answer.total, answer.count, problem.talk.sample(answer))
+    reply = yield from problem.talk.ask(ask_gradient_at(problem, y), problem.jury, Purpose.BOUND, "bound, all items")
+    return make_look(problem, reply, problem.talk.sample(reply))
 
 
-def gradient_at(problem: SearchProblem, y: Array) -> Gradient:
+def ask_gradient_at(problem: SearchProblem, y: Array) -> Gradient:
     """The question of a look."""
     ranges = problem.ranges
-    return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, key=0)
+    return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, coins=NO_COINS)
 
 
-def look_of(problem: SearchProblem, question: Gradient, total: Ids, count: int, sample: Sample) -> Look:
+def make_look(problem: SearchProblem, reply: PointReply, sample: Sample) -> Look:
     """What no allowed set is worth more than, from one sum over the gradients at y of all items.
 
     For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That
     holds for the mean over any clients, and so for those who are asked.
     """
     matroid, ranges = problem.matroid, problem.ranges
-    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / LIMIT + problem.talk.population.slack)
-    gradient = question.mean(total, count)
-    bound = bound_from_gains(question.value(total, count), (1.0 - question.x) * gradient, matroid) + lost
+    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / FINE + problem.talk.population.slack)
+    gradient = reply.mean
+    bound = bound_from_gains(reply.value, (1.0 - reply.question.x) * gradient, matroid) + lost
     return Look(gradient, bound, sample)

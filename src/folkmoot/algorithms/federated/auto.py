@@ -6,14 +6,18 @@ import numpy as np
 
 from folkmoot.algorithms.federated.fedcg import FedCG
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, Found, SearchProblem, in_order
-from folkmoot.conversation.rounds import Population, Run, Talk
-from folkmoot.foundation.coding import key_of
+from folkmoot.algorithms.federated.search import Chosen, Found, SearchProblem, order_items
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Run
+from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
-from folkmoot.questions.drift import Drift
+from folkmoot.questions.drift import Drift, DriftReply
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Discrete
@@ -142,7 +146,7 @@ class Auto(Federated):
             )
             if not known:  # by the jury, which has said what items are worth alone
                 yield from mean.hear(members, visits, f"item {len(taken) + 1}")
-            order = in_order(mean.gains, key_of(talk.seed, -7, talk.rounds), problem.singletons)
+            order = order_items(mean.gains, talk.coins(Stream.PICKS, talk.rounds), problem.singletons)
             left = picks
             for item in order[addable[order]]:
                 if left and matroid.find_addable(members)[item]:
@@ -184,7 +188,7 @@ class Running:
         items: Ids = np.arange(len(members)) if self.problem.items is None else self.problem.items
         before = self.before
 
-        def question(key: int) -> Drift:
+        def question(coins: PublicCoins) -> Drift:
             return Drift(
                 members=members,
                 before=before,
@@ -193,14 +197,14 @@ class Running:
                 most=self.most,
                 whole=self.whole,
                 standing=self.standing,
-                key=key,
+                coins=coins,
                 who=self.who,
             )
 
-        total, clients = np.zeros(len(items) + 2, dtype=np.int64), 0
+        heard: DriftReply | None = None
         for _ in range(visits):
-            answer = yield from talk.ask(question, size if self.who is None else None, label)
-            total, clients = total + answer.total, clients + answer.clients
-        if clients:  # coins may leave nobody to answer
-            self.gains = (1.0 - share) * self.gains + question(0).mean(total, len(members))
+            reply = yield from talk.ask(question, size if self.who is None else None, Purpose.SEARCH, label)
+            heard = reply if heard is None else heard + reply
+        if heard is not None and heard.clients:  # coins may leave nobody to answer
+            self.gains = (1.0 - share) * self.gains + heard.mean
             self.answers, self.before = self.answers + fresh, members

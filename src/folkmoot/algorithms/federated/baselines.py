@@ -5,11 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from folkmoot.algorithms.federated.fedcg import BestBase, in_bits, walk
+from folkmoot.algorithms.federated.fedcg import BestBase, ask_gradient, walk
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.algorithms.federated.search import Point, SearchProblem
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Ids
 from folkmoot.matroids.matroid import Matroid
@@ -41,8 +43,8 @@ class FederatedFrankWolfe(Federated):
         return self.rounds
 
     def search(self, problem: SearchProblem) -> Run[Point]:
-        direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), key_of(problem.talk.seed, -6))
-        way = yield from walk(problem, partial(in_bits, problem, None), self.cohort, self.rounds, direction)
+        direction = BestBase(problem.matroid, lambda t: 4 / (t + 8) ** (2 / 3), problem.talk.coins(Stream.DIRECTION))
+        way = yield from walk(problem, partial(ask_gradient, problem, None), self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         memory = 1 - min(least, 1.0)
         promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single)
@@ -74,12 +76,16 @@ class RandGreeDi(Federated):
         clients = problem.talk.population.n_clients
         shards = min(self.shards, clients)
 
-        def question(key: int, deal: bool, items: Ids | None) -> ShardBase:
-            return ShardBase(matroid=problem.matroid, clients=clients, shards=shards, deal=deal, items=items, key=key)
+        def question(deal: bool, items: Ids | None, coins: PublicCoins) -> ShardBase:
+            return ShardBase(
+                matroid=problem.matroid, clients=clients, shards=shards, deal=deal, items=items, coins=coins
+            )
 
-        first = yield from problem.talk.ask(lambda key: question(key, True, problem.items), None, "shards, own items")
+        first = yield from problem.talk.ask(
+            partial(question, True, problem.items), None, Purpose.SEARCH, "shards, own items"
+        )
         union = np.flatnonzero(first.total)
-        second = yield from problem.talk.ask(lambda key: question(key, False, union), None, "shards, the union")
+        second = yield from problem.talk.ask(partial(question, False, union), None, Purpose.SEARCH, "shards, the union")
         votes = second.total / max(int(second.total.max()), 1, shards)
         x = np.minimum(votes, 1.0)
         return Point(x, first.total / shards + x, None)

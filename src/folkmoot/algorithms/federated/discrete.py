@@ -7,9 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, in_order, layer_bases, singleton_means
+from folkmoot.algorithms.federated.search import Chosen, SearchProblem, ask_singleton_means, layer_bases, order_items
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, Ids, Mask
@@ -88,7 +90,7 @@ class DiscreteGreedy(Federated):
         single, whole = ranges.single, ranges.whole
         if who is not None:
             single, whole = (HEADROOM * who.most(heaviest, one) for one in (single, whole))
-        coin = key_of(talk.seed, -10) if self._is_fixed else None
+        fixed = talk.coins(Stream.FIXED_SAMPLE) if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         while (addable := np.flatnonzero(matroid.find_addable(members))).size:
@@ -98,12 +100,11 @@ class DiscreteGreedy(Federated):
                     break
             at, items = members.copy(), addable
 
-            def question(key: int, at: Mask = at, items: Ids = items) -> Gains:
-                return Gains(members=at, items=items, most=single, key=key, who=who, coin=coin, whole=whole)
+            def question(coins: PublicCoins, at: Mask = at, items: Ids = items) -> Gains:
+                return Gains(members=at, items=items, most=single, coins=coins, who=who, who_coins=fixed, whole=whole)
 
-            answer = yield from talk.ask(question, None, f"item {int(members.sum()) + 1}")
-            gains = question(0).mean(answer.total, answer.asked, matroid.n_items)
-            order = in_order(gains, key_of(talk.seed, -7, talk.rounds), alone)
+            reply = yield from talk.ask(question, None, Purpose.SEARCH, f"item {int(members.sum()) + 1}")
+            order = order_items(reply.mean, talk.coins(Stream.PICKS, talk.rounds), alone)
             order = order[np.isin(order, addable)]
             for item in order[: self.batch]:
                 if matroid.find_addable(members)[item]:
@@ -130,19 +131,20 @@ class DiscreteGreedy(Federated):
             mean = problem.ranges.mean_single if self._importance == "scale" else 0.0
             return alone, Participation.by_scale(answers, everyone.weight, mean)
         if problem.jury is not None:
-            alone = yield from singleton_means(talk, problem.ranges, None)
+            alone = yield from ask_singleton_means(talk, problem.ranges, None)
         sums = alone * everyone.weight  # O: sums on both sides of a share, never a mean on one
         looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
         if self._importance == "shortlist":
             size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank
-            short = layer_bases(problem.matroid, in_order(alone, key_of(talk.seed, -8)), size)
+            short = layer_bases(problem.matroid, order_items(alone, talk.coins(Stream.IMPORTANCE)), size)
             looked_at &= np.isin(np.arange(n_items), short)
         inverse = np.divide(1.0, sums, out=np.zeros(n_items), where=looked_at)
         if answers is None:
             kappa = kappa_in_theory(problem.matroid.rank, n_items, self.epsilon or 0.1)
             return alone, Participation.by_share(kappa, FLOOR * kappa / everyone.weight, inverse)
-        histogram = yield from talk.ask(Importance(inverse=inverse), None, "importance of clients")
-        kappa = Importance.kappa(histogram.total, (1 - FLOOR) * answers)
+        question = Importance(inverse=inverse)
+        histogram = yield from talk.ask(question, None, Purpose.IMPORTANCE, "importance of clients")
+        kappa = histogram.find_kappa((1 - FLOOR) * answers)
         if kappa == inf or answers >= everyone.size:
             return alone, None
         return alone, Participation.by_share(kappa, FLOOR * answers / everyone.weight, inverse)

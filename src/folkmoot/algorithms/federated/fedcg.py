@@ -8,9 +8,11 @@ from typing import Literal
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Point, SearchProblem, in_order
+from folkmoot.algorithms.federated.search import Point, SearchProblem, order_items
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, indicator
@@ -22,19 +24,19 @@ from folkmoot.theory.certificate import bound_from_gains
 
 VOTE_BITS = 12  # what a vote is worth
 Answer = Literal["quantized", "gradient", "base", "votes"]
-Question = Callable[[Array, int], AtPoint]  # from x and the key of the coins
+Question = Callable[[Array, PublicCoins], AtPoint]  # from x and the coins of its round
 
 
 Direction = Callable[[Array, int], Array]  # from what a round said, and its number
 
 
-def in_bits(problem: SearchProblem, bits: int | None, x: Array, key: int) -> Gradient:
+def ask_gradient(problem: SearchProblem, bits: int | None, x: Array, coins: PublicCoins) -> Gradient:
     """The gradient rounded to so many bits by a coin; None: in fixed point."""
     ranges, fine = problem.ranges, bits is None
     return Gradient(
         x=x,
         whole=ranges.whole,
-        key=key,
+        coins=coins,
         items=problem.items,
         single=ranges.single,
         bits=FINE_BITS if bits is None else bits,
@@ -57,17 +59,15 @@ def walk(problem: SearchProblem, question: Question, cohort: int | None, rounds:
     merit = np.zeros_like(x)
     bounds: list[tuple[float, Array]] = []
     for t in range(rounds):
-        answer = yield from problem.talk.ask(partial(question, x), cohort, f"step {t + 1}")
-        asked = question(x, 0)
-        mean = asked.mean(answer.total, answer.count)
-        bounds.append((bound_from_gains(asked.value(answer.total, answer.count), (1 - x) * mean, problem.matroid), x))
-        x = np.minimum(x + direction(mean, t) / rounds, 1.0)
-        merit += mean / rounds
+        reply = yield from problem.talk.ask(partial(question, x), cohort, Purpose.SEARCH, f"step {t + 1}")
+        bounds.append((bound_from_gains(reply.value, (1 - x) * reply.mean, problem.matroid), x))
+        x = np.minimum(x + direction(reply.mean, t) / rounds, 1.0)
+        merit += reply.mean / rounds
     lowest = min(range(rounds), key=lambda t: bounds[t][0])
     return Way(x, merit, bounds[lowest][1])
 
 
-def mean_of_bases(mean: Array, _: int) -> Array:
+def take_mean(mean: Array, _: int) -> Array:
     """The paper's Δ: the mean of the clients' own bases."""
     return mean
 
@@ -82,12 +82,12 @@ class BestBase:
 
     matroid: Matroid
     rho: Callable[[int], float]
-    seed: int
+    coins: PublicCoins
     average: Array | float = 0.0
 
     def __call__(self, mean: Array, t: int) -> Array:
         self.average = (1 - self.rho(t)) * self.average + self.rho(t) * mean
-        order = in_order(self.average, key_of(self.seed, t))
+        order = order_items(self.average, self.coins.branch(t))
         base = indicator(self.matroid.n_items, self.matroid.first_base(order))
         return (base & (self.average > 0)).astype(np.float64)
 
@@ -138,10 +138,12 @@ class FedCG(Federated):
         return self.rounds
 
     def search(self, problem: SearchProblem) -> Run[Point]:
-        direction: Direction = mean_of_bases
+        direction: Direction = take_mean
         if self.answer != "base":
             least = 1 - self.memory
-            direction = BestBase(problem.matroid, lambda t: max(least, 1 / (t + 1)), key_of(problem.talk.seed, -6))
+            direction = BestBase(
+                problem.matroid, lambda t: max(least, 1 / (t + 1)), problem.talk.coins(Stream.DIRECTION)
+            )
         way = yield from walk(problem, self._question(problem), self.cohort, self.rounds, direction)
         ranges, unit = problem.ranges, 1 / (2**self.bits - 1)
         reach, coin = {
@@ -158,15 +160,17 @@ class FedCG(Federated):
     def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
 
-        def question(x: Array, key: int) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> AtPoint:
             if self.answer == "base":
                 return LocalBase(
-                    x=x, whole=ranges.whole, key=key, items=items, matroid=problem.matroid, single=ranges.single
+                    x=x, whole=ranges.whole, coins=coins, items=items, matroid=problem.matroid, single=ranges.single
                 )
             if self.answer == "votes":
                 votes = problem.matroid.rank
-                return Votes(x=x, whole=ranges.whole, key=key, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS)
-            return in_bits(problem, self.bits if self.answer == "quantized" else None, x, key)
+                return Votes(
+                    x=x, whole=ranges.whole, coins=coins, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS
+                )
+            return ask_gradient(problem, self.bits if self.answer == "quantized" else None, x, coins)
 
         return question
 
@@ -212,11 +216,11 @@ class FedCGPlus(Federated):
     def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
 
-        def question(x: Array, key: int) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> AtPoint:
             return LocalWalk(
                 x=x,
                 whole=ranges.whole,
-                key=key,
+                coins=coins,
                 items=problem.items,
                 samples=self.samples,
                 matroid=problem.matroid,
@@ -225,6 +229,6 @@ class FedCGPlus(Federated):
             )
 
         talks = self.rounds // self.local_steps
-        way = yield from walk(problem, question, self.cohort, talks, mean_of_bases)
+        way = yield from walk(problem, question, self.cohort, talks, take_mean)
         promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
         return Point(way.x, way.merit, promise)

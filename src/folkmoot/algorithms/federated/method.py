@@ -4,7 +4,8 @@ A method searches, each in its own way, for a point x or a set. Then all do the 
 The clients who score candidates are the jury.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -13,13 +14,12 @@ import numpy as np
 import folkmoot.theory.rounding as rounding
 from folkmoot.algorithms.federated.appraisal import (
     MOST_LOOKS,
-    Appraised,
     Look,
     appraise,
-    beside,
-    look_from,
-    near,
-    popular_base,
+    ask_look,
+    find_point_beside,
+    find_point_near,
+    find_popular_base,
 )
 from folkmoot.algorithms.federated.polish import polish, score_sets
 from folkmoot.algorithms.federated.search import (
@@ -27,38 +27,28 @@ from folkmoot.algorithms.federated.search import (
     Found,
     Point,
     SearchProblem,
-    in_order,
+    ask_singleton_means,
+    order_items,
     shortlist_items,
-    singleton_means,
 )
-from folkmoot.conversation.rounds import Run, Talk
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.outcome import Conversation, Outcome
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Run
+from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
-from folkmoot.theory.guarantee import Promise
 
 JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
 FEW_DRAWS = 4  # under matroids where a draw takes seconds
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """All that the conversation led to."""
-
-    x: Array | None
-    appraised: Appraised
-    ranges: Ranges
-    promise: Promise | None
-    covered: bool  # whether the theorems speak of runs like this at all
-    why: str | None = None  # what the method decided, and the reason
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Federated(ABC):
+class Federated(Conversation):
     """A method whose server learns sums only. These settings are common to all.
 
     shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
@@ -79,7 +69,7 @@ class Federated(ABC):
     clip: float = 1.0
     confidence: float = 0.95
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
@@ -145,7 +135,7 @@ class Federated(ABC):
         """The whole conversation."""
         jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
         ranges = yield from self._ranges(talk, jury)
-        alone = yield from singleton_means(talk, ranges, jury)
+        alone = yield from ask_singleton_means(talk, ranges, jury)
         problem = SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
         if self.shortlist is not None:
             problem = replace(problem, items=shortlist_items(problem, self.shortlist))
@@ -158,17 +148,17 @@ class Federated(ABC):
             first = candidates[int(scores.argmax())]
         looks, chosen = list[Look](), first
         if self.juries is None or self.polish:
-            looks = [(yield from look_from(problem, near(problem, first, x)))]
-            rivals = [popular_base(problem)]
+            looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
+            rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
-        y = near(problem, chosen, x)
+        y = find_point_near(problem, chosen, x)
         if self.juries is not None and isinstance(found, Chosen):
-            y = beside(problem, chosen, looks[0].gradient if looks else found.merit)
+            y = find_point_beside(problem, chosen, looks[0].gradient if looks else found.merit)
         further = [] if self.juries is not None or (chosen == first).all() else [y]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
             further.append(found.on_the_way)
         for point in further:
-            looks.append((yield from look_from(problem, point)))
+            looks.append((yield from ask_look(problem, point)))
         order, doubt = self._order(problem, found), self.polish > 0
         worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
         covered = self.shortlist is None and talk.population.closed_form
@@ -179,28 +169,29 @@ class Federated(ABC):
         most = talk.population.most
         if most is not None and not self.needs_sums:
             return Ranges(most, most, talk.matroid.n_items * most, public=True)
-        answer = yield from talk.ask(Magnitude(), jury if self.range_from == "jury" else None, "range of values")
-        found = Magnitude.ranges(answer.total, clip=self.clip)
+        size = jury if self.range_from == "jury" else None
+        reply = yield from talk.ask(Magnitude(), size, Purpose.RANGE, "range of values")
+        found = reply.find_ranges(clip=self.clip)
         surveyed = talk.cohort.everyone
         if most is not None:
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
-        return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(answer).complete)
+        return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
     def _order(self, problem: SearchProblem, found: Found) -> Ids:
         """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""
-        rest = in_order(problem.singletons, key_of(problem.talk.seed, -4))
+        rest = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
         if isinstance(found, Point):
-            return in_order(found.x, key_of(problem.talk.seed, -4), found.merit)
+            return order_items(found.x, problem.talk.coins(Stream.ITEM_ORDER), found.merit)
         return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:
         """The top of x, and draws of pipage."""
         fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
-        fill[in_order(found.merit, key_of(problem.talk.seed, -9))] = np.arange(len(fill), 0, -1)
+        fill[order_items(found.merit, problem.talk.coins(Stream.FILLING))] = np.arange(len(fill), 0, -1)
         sets = [rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
         draws = self.roundings if problem.matroid.blocks is not None else min(self.roundings, FEW_DRAWS)
         if draws:
-            key = key_of(problem.talk.seed, -1) >> 1
+            key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
         return distinct(np.vstack(sets))
 

@@ -6,9 +6,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import SearchProblem, in_order
+from folkmoot.algorithms.federated.search import SearchProblem, order_items
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
-from folkmoot.foundation.coding import key_of
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.differences import Differences
@@ -20,12 +22,12 @@ SKEW = 2.0  # of the heaviest client that there can be, by which means of few nu
 FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
 
 
-def score_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Array]:
+def score_sets(problem: SearchProblem, sets: Mask, label: str, purpose: Purpose = Purpose.SCORING) -> Run[Array]:
     """F of many sets, from one question to the jury."""
     items, masks = compress_sets(sets)
-    query = Values(items=items, sets=masks, whole=problem.ranges.whole)
-    answer = yield from problem.talk.ask(query, problem.jury, label)
-    return query.mean(answer.total, answer.count)
+    question = Values(items=items, sets=masks, whole=problem.ranges.whole)
+    reply = yield from problem.talk.ask(question, problem.jury, purpose, label)
+    return reply.mean
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
     talk, ranges, who = problem.talk, problem.ranges, problem.jurors
     population, everyone = talk.population, talk.population.everyone
     if population.asks_everyone(problem.jury):
-        scores = yield from score_sets(problem, sets, label)
+        scores = yield from score_sets(problem, sets, label, Purpose.POLISHING)
         return Evidence(scores[1:] - scores[0], np.zeros(len(sets) - 1))
     items, masks = compress_sets(sets)
     most, single, standing = ranges.whole, ranges.single, 1.0
@@ -74,16 +76,15 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
         most, standing = who.most(heaviest, most), who.most(heaviest, 1.0)
         single = who.largest(heaviest, single)
 
-    def question(key: int) -> Differences:
-        return Differences(items=items, sets=masks, most=most, standing=standing, key=key, who=who)
+    def question(coins: PublicCoins) -> Differences:
+        return Differences(items=items, sets=masks, most=most, standing=standing, coins=coins, who=who)
 
-    answer = yield from talk.ask(question, problem.jury if who is None else None, label)
-    mean, variance = question(0).moments(answer.total, max(answer.count, 1))
+    reply = yield from talk.ask(question, problem.jury if who is None else None, Purpose.POLISHING, label)
     left = 1.0
     if who is None and population.weights is None:  # drawn without repeats
-        left = 1 - answer.clients / population.n_clients
-    reach = left * single / (max(answer.count, 1) if who is None else everyone.weight)
-    return Evidence(mean, left * variance, reach)
+        left = 1 - reply.clients / population.n_clients
+    reach = left * single / (max(reply.count, 1) if who is None else everyone.weight)
+    return Evidence(reply.mean, left * reply.variance, reach)
 
 
 def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
@@ -99,7 +100,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
     good together with the best one are tried at once in the next round. `rivals` are other whole sets in the running.
     """
     matroid = problem.matroid
-    promising = in_order(np.where(chosen, -1.0, gains), key_of(problem.talk.seed, -3))
+    promising = order_items(np.where(chosen, -1.0, gains), problem.talk.coins(Stream.SWAPS))
     if problem.items is not None:
         promising = promising[np.isin(promising, problem.items)]
     shortlist = promising[: max(MOST_SWAPS // matroid.rank, 1)]
@@ -126,12 +127,12 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
         fresh = yield from compare_sets(problem, np.array([chosen, *others]), f"polishing {turn + 1}")
         so_far = fresh if so_far is None else so_far.pool(fresh)
         few = np.arange(len(others)) < whole
-        at_first, now = (np.where(few, FEW_RIVALS, doubt(count)) for count in (tests, len(others)))
+        at_first, now = (np.where(few, FEW_RIVALS, deviations_for(count)) for count in (tests, len(others)))
         sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury had no part in choosing who is left
         best = int(sure.argmax())
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)
-            leaps = leaps_of(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
+            leaps = make_leaps(matroid, chosen, pairs, sure[whole : whole + len(pairs)]) if single else []
             left.append(chosen)
             chosen, so_far = others[best], None
             continue
@@ -145,7 +146,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
     return chosen
 
 
-def doubt(tests: int) -> float:
+def deviations_for(tests: int) -> float:
     """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
     return NormalDist().inv_cdf(1 - 1 / (tests + 2))
 
@@ -167,7 +168,7 @@ def swap_items(members: Mask, out: int, into: int) -> Mask:
     return other
 
 
-def leaps_of(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], better: Array) -> list[Mask]:
+def make_leaps(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], better: Array) -> list[Mask]:
     """The best swap with the next best beside it, and the next, as long as they help and do not meet."""
     now, used = members, set[int]()
     leaps: list[Mask] = []

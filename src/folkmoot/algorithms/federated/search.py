@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.conversation.rounds import Run, Talk
-from folkmoot.foundation.coding import coins, key_of
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Run
+from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gains import singletons
+from folkmoot.questions.gains import ask_singletons
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Continuous, Promise
@@ -62,23 +65,22 @@ class Chosen:
 Found = Point | Chosen
 
 
-def in_order(weights: Array, key: int, then: Array | None = None) -> Ids:
+def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -> Ids:
     """Items by weight, largest first; equal ones by `then`, or by coins, so that ties favour nobody."""
     second = np.zeros_like(weights) if then is None else then
-    return np.lexsort((coins(np.uint64(key), np.arange(len(weights)), 0), -second, -weights))
+    return np.lexsort((coins.toss(np.arange(len(weights))), -second, -weights))
 
 
-def singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
+def ask_singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
     """What each item is worth alone: popularity, and the shortlist, go by it."""
-    n_items = talk.population.n_items
-    query = singletons(n_items, ranges.single, 0)
-    answer = yield from talk.ask(query, size, "each item alone")
-    return query.mean(answer.total, answer.count, n_items)
+    question = ask_singletons(talk.population.n_items, ranges.single)
+    reply = yield from talk.ask(question, size, Purpose.SINGLETONS, "each item alone")
+    return reply.mean
 
 
 def shortlist_items(problem: SearchProblem, size: int) -> Ids:
     """The best items alone, and always a whole base."""
-    return layer_bases(problem.matroid, in_order(problem.singletons, key_of(problem.talk.seed, -2)), size)
+    return layer_bases(problem.matroid, order_items(problem.singletons, problem.talk.coins(Stream.SHORTLIST)), size)
 
 
 def layer_bases(matroid: Matroid, order: Ids, size: int) -> Ids:

@@ -1,0 +1,135 @@
+"""The server's side of a conversation: whom it asks, what it may not ask again, and the coins of it all."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from folkmoot.conversation.population import Cohort, Population, Sample, Tally, ids_of
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask, Run, Sum, join_cohorts, read_reply
+from folkmoot.conversation.streams import Branch, Stream
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.errors import RoundFailed
+from folkmoot.foundation.sets import Ids
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.query import Query, Reply
+
+ATTEMPTS = 3  # a round that loses too many clients is asked again, of others
+ReplyT = TypeVar("ReplyT", bound=Reply)
+Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
+
+
+class Talk:
+    """Asks cohorts, one round after the other."""
+
+    def __init__(self, population: Population, matroid: Matroid, seed: int) -> None:
+        self.population, self.matroid, self.seed = population, matroid, seed
+        self.rounds = 0
+        self.cohort = population.everyone  # who was asked last
+
+    def coins(self, stream: Stream, *parts: int) -> PublicCoins:
+        """The server's coins for one use of them."""
+        return PublicCoins.of(self.seed, stream, *parts)
+
+    def ask(
+        self, question: Query[ReplyT] | Question[ReplyT], size: int | None, purpose: Purpose, label: str
+    ) -> Run[ReplyT]:
+        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with those of its
+        round.
+
+        Whoever sent an answer to a round that was lost is not asked the same again: two sums over nearly the same
+        clients would show the answers of those who are in only one of them.
+        """
+        sent: Ids | None = None
+        for _ in range(ATTEMPTS):
+            number, coins = self._begin_round()
+            query = question if isinstance(question, Query) else question(coins)
+            self.cohort = self.population.draw(size, coins.branch(Branch.COHORT), without=sent)
+            ask = Ask(query, self.cohort, purpose, label, number)
+            said = yield ask
+            if not said.lost:
+                return read_reply(query, said)
+            if said.spent:
+                sent = self._leave_out(size, label, sent)
+        raise self._explain_failure(ask, said)
+
+    def ask_juries(
+        self, question: Question[ReplyT], size: int | None, count: int, purpose: Purpose, label: str
+    ) -> Run[ReplyT]:
+        """Ask `count` juries of `size` clients each, in a round each, and add up their replies.
+
+        They are drawn as one large jury, and stand for everyone as it would: nobody is in two of them. A jury that is
+        lost is asked again if nobody had sent an answer; else others take its place.
+        """
+        if size is None:
+            return (yield from self.ask(question, None, purpose, label))
+        coins = PublicCoins.of(self.seed, self.rounds)
+        whole = self.population.draw(count * size, coins.branch(Branch.COHORT))
+        dealt = whole.deal(size, coins.branch(Branch.JURIES))
+        if len(dealt) == 1:
+            return (yield from self.ask(question, count * size, purpose, label))
+        query = question(coins)
+        drawn = ids_of(whole)  # and whoever takes a place
+        juries, replies = list[Cohort](), list[ReplyT]()
+        for at, jury in enumerate(dealt):
+            self.cohort, part = jury, f"{label}, jury {at + 1} of {len(dealt)}"
+            for _ in range(ATTEMPTS):
+                number, coins = self._begin_round()
+                ask = Ask(query, self.cohort, purpose, part, number)
+                said = yield ask
+                if not said.lost:
+                    break
+                if said.spent:
+                    drawn = self._leave_out(jury.size, part, drawn)
+                    self.cohort = self.population.draw(jury.size, coins.branch(Branch.COHORT), without=drawn)
+            else:
+                raise self._explain_failure(ask, said)
+            juries.append(self.cohort)
+            replies.append(read_reply(query, said))
+            drawn = drawn if self.cohort is jury else np.union1d(drawn, ids_of(self.cohort))
+        self.cohort = replace(join_cohorts(juries), everyone=whole.everyone)
+        joined = replies[0]
+        for reply in replies[1:]:
+            joined = joined + reply
+        return joined
+
+    def sample(self, tally: Tally) -> Sample:
+        """How those who answered last stand for everyone."""
+        return self.population.sample(self.cohort, tally)
+
+    def _begin_round(self) -> tuple[int, PublicCoins]:
+        """The number of the next round, and its coins."""
+        number = self.rounds
+        self.rounds += 1
+        return number, PublicCoins.of(self.seed, number)
+
+    def _explain_failure(self, ask: Ask, said: Sum) -> RoundFailed:
+        return RoundFailed(
+            f"too few clients answered, {ATTEMPTS} times in a row (the last time {said.clients:,} of "
+            f"{ask.cohort.size:,})",
+            remedy=None if said.spent else "a stored run can be resumed when more are there",
+            place=ask.label,
+        )
+
+    def _leave_out(self, size: int | None, label: str, sent: Ids | None) -> Ids:
+        """Everyone who is not to be asked again; refused where nobody else can be asked."""
+        ids, population = self.cohort.ids, self.population
+        if population.asks_everyone(size):
+            nobody_else = "everyone was asked"
+        elif population.weights is not None:
+            nobody_else = "where weights differ, leaving them out would bias the sum"
+        else:
+            assert size is not None
+            assert ids is not None
+            sent = ids if sent is None else np.union1d(sent, ids)
+            if population.n_clients - len(sent) >= size:
+                return sent
+            nobody_else = f"only {population.n_clients - len(sent):,} others are left"
+        raise RoundFailed(
+            f"the round was lost after clients had sent their answers, and {nobody_else}; asking the same clients "
+            "again, over other survivors, could show one client's answer by subtraction",
+            remedy="ask smaller cohorts",
+            place=label,
+        )
