@@ -113,9 +113,7 @@ class SecureRounds:
             clients=len(members),
             length=query.length,
             most=most,
-            room=0
-            if self.written_out or not ask.can_be_repeated
-            else room_for(query.length, most, query.count_nonzero(answers)),
+            room=room,
             largest=ask.largest_answer,
         )
 
