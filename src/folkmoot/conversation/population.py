@@ -54,6 +54,11 @@ class Cohort(Registered):
         hands = (np.sort(hand) for hand in np.array_split(order, -(-self.size // size)))
         return [Cohort.of(ids[hand], None if self.times is None else self.times[hand]) for hand in hands]
 
+    def list_members(self) -> tuple[Ids, Ids]:
+        """The numbers of all its clients, and how often each counts, written out."""
+        ids = ids_of(self)
+        return ids, np.ones(len(ids), dtype=np.int64) if self.times is None else self.times
+
     def mark_present(self, ids: Ids) -> Mask | None:
         """Which of the cohort these are, in its order; None: all of it."""
         if len(ids) == self.size:

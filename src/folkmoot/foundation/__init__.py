@@ -1,1 +1,1 @@
-""""""
+"""What everything stands on: sets, inputs, errors, kernels, coins."""

@@ -1,1 +1,1 @@
-""""""
+"""The mathematics that needs no conversation: bounds, rounding, intervals, promises."""

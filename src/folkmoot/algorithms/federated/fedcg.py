@@ -30,7 +30,9 @@ Question = Callable[[Array, PublicCoins], AtPoint]  # from x and the coins of it
 Direction = Callable[[Array, int], Array]  # from what a round said, and its number
 
 
-def ask_gradient(problem: SearchProblem, bits: int | None, x: Array, coins: PublicCoins) -> Gradient:
+def ask_gradient(
+    problem: SearchProblem, bits: int | None, x: Array, coins: PublicCoins, norm: float | None = None
+) -> Gradient:
     """The gradient rounded to so many bits by a coin; None: in fixed point."""
     ranges, fine = problem.ranges, bits is None
     return Gradient(
@@ -41,6 +43,7 @@ def ask_gradient(problem: SearchProblem, bits: int | None, x: Array, coins: Publ
         single=ranges.single,
         bits=FINE_BITS if bits is None else bits,
         stochastic=not fine,
+        norm=norm,
     )
 
 
@@ -102,6 +105,9 @@ class FedCG(Federated):
     that clients with different tastes do not hurt; `memory` is the share that earlier rounds keep in it. With
     "base" the result can be poor where tastes differ (docs/methods.md): use it to compare.
 
+    norm: no client's gradient counts for more than this in L2, so that nobody can move the sum further; longer ones are
+    shortened at home ("quantized" and "gradient" only). No theorem covers such runs.
+
     Settings common to all federated methods: see `Federated`.
     """
 
@@ -110,6 +116,7 @@ class FedCG(Federated):
     answer: Answer = "quantized"
     bits: int = 4
     memory: float = 0.5
+    norm: float | None = None
 
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
@@ -125,6 +132,10 @@ class FedCG(Federated):
             matroid.parameters()  # clients must be told the matroid
         if not 0 <= as_number(self.memory, "memory") < 1:
             raise InputError(f"needs a share of at least 0 and below 1, got {self.memory}", argument="memory")
+        if self.norm is not None:
+            as_number(self.norm, "norm", above=True)
+            if self.answer not in ("quantized", "gradient"):
+                raise InputError(f"is for gradients, not for the answer {self.answer!r}", argument="norm")
 
     @property
     def asked(self) -> int | None:
@@ -155,7 +166,7 @@ class FedCG(Federated):
         base = self.answer == "base"
         memory = 0.0 if base else self.memory
         promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
-        return Point(way.x, way.merit, promise, None if base else way.lowest)
+        return Point(way.x, way.merit, promise if self.norm is None else None, None if base else way.lowest)
 
     def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
@@ -170,7 +181,7 @@ class FedCG(Federated):
                 return Votes(
                     x=x, whole=ranges.whole, coins=coins, items=items, votes=votes, sum=ranges.sum, bits=VOTE_BITS
                 )
-            return ask_gradient(problem, self.bits if self.answer == "quantized" else None, x, coins)
+            return ask_gradient(problem, self.bits if self.answer == "quantized" else None, x, coins, self.norm)
 
         return question
 
