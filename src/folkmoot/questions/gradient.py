@@ -48,7 +48,7 @@ class AtPoint(Query[PointReply]):
     whole: float  # no f̂_i(x) counts for more
     coins: PublicCoins
     items: Ids | None = None  # the items asked about; None: all
-    samples: int | None = None  # sets a gradient, where there is no closed form or none is wanted
+    samples: int | None = None  # sets per gradient, where there is no closed form or none is wanted
 
     def __post_init__(self) -> None:
         for array in (self.x, self.items):

@@ -103,7 +103,7 @@ def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, 
 
 @dataclass(frozen=True)
 class StochasticGreedy:
-    """Greedy that looks at a random few items a step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum
+    """Greedy that looks at a random few items per step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum
     in expectation under a cardinality (Mirzasoleiman et al. 2015). Under other matroids it is a heuristic.
     """
 
@@ -133,7 +133,7 @@ class ContinuousGreedy:
     """Follow the gradient of the multilinear extension in `steps` steps to a mixture of bases, then round.
 
     At least 1 − 1/e of the optimum under every matroid as steps grow (Calinescu et al. 2011). The set is
-    the best of the top of x and `roundings` draws of randomised pipage. `samples` sets a gradient, where
+    the best of the top of x and `roundings` draws of randomised pipage. `samples` sets per gradient, where
     the objective has no closed form; where it has one, the way of x also yields a tight upper bound.
     """
 

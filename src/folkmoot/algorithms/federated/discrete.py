@@ -21,14 +21,14 @@ from folkmoot.questions.gains import Gains, Importance
 from folkmoot.questions.participation import FLOOR, Participation
 from folkmoot.theory.guarantee import Discrete, kappa_in_theory
 
-SHORT = 10  # items a rank, over which importance is looked at with "shortlist"
+SHORT = 10  # items per rank, over which importance is looked at with "shortlist"
 HEADROOM = 16  # times the range of a sampled jury: answers over a chance have bits to spare
 Kind = Literal["paper", "uniform", "shortlist", "scale"]
 
 
 @dataclass(frozen=True, repr=False)
 class DiscreteGreedy(Federated):
-    """Add the item of the largest summed gain, `batch` items a round (Algorithm 3).
+    """Add the item of the largest summed gain, `batch` items per round (Algorithm 3).
 
     Every client is asked, and answers with a probability κ_i of its own, over κ_i. Either `expected_answers` a round
     do, or `epsilon` gives κ as a proof needs it (`guarantee.kappa_in_theory`), which makes nearly everybody answer.
