@@ -17,6 +17,7 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
 from folkmoot.foundation.kernels import on_threads, thread_count, threads
+from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Aggregate, Announcement, Member, Parameters, Policy, aggregate, choose, serve, shamir
 from folkmoot.secagg.keys import own_mask_key, pair_purpose
@@ -103,7 +104,7 @@ def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> lis
     for stage in STAGES:
         there = {one: said for one, said in outbox.items() if stage != "vector" or one >= gone}
         replies = exchange_in_process(
-            members, states, there, lambda client: lambda _: vector(client, length), os.urandom, work
+            members, states, there, lambda client: lambda _: vector(client, length), SYSTEM, work
         )
         if stage == "shares":
             graph = {one: Boxes.decode(said, clients, threshold).boxes.keys() for one, said in replies.items()}
@@ -188,7 +189,7 @@ def bare(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
     private, identity = os.urandom(32), Ed25519PrivateKey.generate()
     public, verifier = crypto_scalarmult_base(private), identity.public_key()
     seed, points = os.urandom(32), np.arange(1, chosen.threshold + 1)
-    needed = shamir.bytes_needed(32, chosen.threshold)
+    needed = shamir.count_random_bytes(32, chosen.threshold)
     for _ in range(clients):
         crypto_scalarmult_base(private), crypto_scalarmult_base(private)
         verifier.verify(identity.sign(seed), seed)
@@ -208,7 +209,7 @@ def bare(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
 def sharing(shares: int = 100, threshold: int = 51) -> list[Floor]:
     """Splitting and combining 32 bytes, against PyCryptodome as it is and as Flower calls it."""
     secret, places = os.urandom(32), np.random.default_rng(0).permutation(shares)[:threshold]
-    needed = shamir.bytes_needed(32, threshold)
+    needed = shamir.count_random_bytes(32, threshold)
     dealt = shamir.split(secret, shares, threshold, os.urandom(needed))
     assert shamir.combine(places + 1, dealt[places], 32) == secret
     split = fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)

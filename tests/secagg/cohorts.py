@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from folkmoot.foundation.kernels import threads
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.messages import Announcement, Dealt, kind_of
+from folkmoot.secagg.messages import Announcement, Parcel, kind_of
 from folkmoot.secagg.primitives import KEY, keyed_hash
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.together import Drops, aggregate, members_of
@@ -82,7 +83,7 @@ class Federation:
     def aggregate(self, drops: Drops | None = None) -> Aggregate:
         """With coins that follow from a seed, drawn by one client after the other: the same every time."""
         with threads(1):
-            coins = np.random.default_rng(0).bytes
+            coins = PrivateRandomness.for_tests(np.random.default_rng(0).bytes)
             return aggregate(self.announcement, self.members, self.answer, drops, random=coins)
 
     def check(self, result: Aggregate) -> None:
@@ -145,11 +146,11 @@ class Edge(NamedTuple):
     consent: bytes
 
     @classmethod
-    def between(cls, secret: bytes, said: bytes, dealer: int, holder: int) -> "Edge":
-        keys = keyed_hash(secret, edge_purpose(said, dealer, holder), EDGE)
+    def between(cls, secret: bytes, roll_hash: bytes, dealer: int, holder: int) -> "Edge":
+        keys = keyed_hash(secret, edge_purpose(roll_hash, dealer, holder), EDGE)
         return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
 
 
-def body_of(dealt: Dealt) -> bytes:
+def body_of(dealt: Parcel) -> bytes:
     """What `Dealt.read` reads."""
     return dealt.keys + dealt.box + dealt.marks + dealt.values + U64.pack(dealt.challenge)

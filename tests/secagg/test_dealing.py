@@ -19,8 +19,8 @@ from folkmoot.secagg.dealing import (
     are_on_lines,
     case_of,
     challenge_of,
-    coins_needed,
     combine,
+    count_coins,
     deal,
     mark,
     mark_of,
@@ -38,7 +38,7 @@ SEEDS = st.integers(0, 2**32)
 
 def dealt(own: bytes, masking: bytes, sizes: tuple[int, int], seed: int) -> Dealing:
     threshold, holders = sizes
-    return deal(own, masking, holders, threshold, np.random.default_rng(seed).bytes(coins_needed(threshold)))
+    return deal(own, masking, holders, threshold, np.random.default_rng(seed).bytes(count_coins(threshold)))
 
 
 def fits(contents: list[bytes], challenge: int, values: list[bytes]) -> list[list[bool]]:
@@ -136,8 +136,8 @@ def test_the_line_says_nothing(one: bytes, other: bytes, threshold: int, challen
     line of the first: with a uniform blind, the line is as likely for the one as for the other.
     """
     rng = np.random.default_rng(seed)
-    first = polynomials(one, threshold, rng.bytes(coins_needed(threshold) // 2))
-    second = polynomials(other, threshold, rng.bytes(coins_needed(threshold) // 2))
+    first = polynomials(one, threshold, rng.bytes(count_coins(threshold) // 2))
+    second = polynomials(other, threshold, rng.bytes(count_coins(threshold) // 2))
     line = combine(first, challenge)
     second[:, -1] = 0
     limbs = combine(second, challenge)
@@ -155,7 +155,7 @@ def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
     and the same line: limbs move by multiples of (x − 1)…(x − threshold + 1), the blind by what makes up for it.
     """
     rng = np.random.default_rng(seed)
-    mine = polynomials(one, threshold, rng.bytes(coins_needed(threshold) // 2))
+    mine = polynomials(one, threshold, rng.bytes(count_coins(threshold) // 2))
     vanishing = [1]  # coefficients, from the lowest
     for root in range(1, threshold):
         vanishing = [(low - root * high) % PRIME for low, high in zip([0, *vanishing], [*vanishing, 0], strict=True)]

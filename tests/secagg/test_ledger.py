@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.ledger import ENTRY, Ledger
@@ -35,11 +36,11 @@ def is_refused(state: bytes, announcement: Announcement, why: str) -> None:
 
 def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -> None:
     """A round, which breaks off where nobody answers any more."""
-    rng = np.random.default_rng(announcement.round)
+    private = PrivateRandomness.for_tests(np.random.default_rng(announcement.round).bytes)
     drops = (lambda stage, _: stage == until) if until else None
     try:
         now = {one: State.decode(state) for one, state in states.items()}
-        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=rng.bytes, states=now)
+        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=private, states=now)
     except AggregationFailed:
         assert until
     states |= {one: state.encode() for one, state in now.items()}
@@ -123,10 +124,10 @@ def test_a_long_life_earns_its_accidents() -> None:
     ledger = Ledger()
     for _ in range(10):
         ledger = ledger.begin().finish()
-    assert ledger.unfinished == -10
+    assert ledger.excess == -10
     for _ in range(13):
         ledger = ledger.begin()
-    assert (ledger.begun, ledger.finished, ledger.unfinished) == (23, 10, 3)
+    assert (ledger.begun, ledger.finished, ledger.excess) == (23, 10, 3)
 
 
 def test_what_a_server_shows_before_the_roll_costs_nothing() -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg import primitives
 from folkmoot.secagg.client import step
 from folkmoot.secagg.server import serve
@@ -23,7 +24,7 @@ def test_a_step_that_is_run_twice_from_one_state_gives_the_same_bytes_twice(exch
     assert len(set(runs)) == 1
     if exchange != KEYS:
         assert runs[0][1] == reply
-        assert step(member, state, message, answer, no_coins) == runs[0]
+        assert step(member, state, message, answer, PrivateRandomness.for_tests(no_coins)) == runs[0]
 
 
 def no_coins(_: int) -> bytes:
@@ -35,13 +36,13 @@ def test_a_device_verifies_one_signature_a_neighbour(monkeypatch: pytest.MonkeyP
     vouched for under keys that two have agreed on.
     """
     federation, counted = Federation(100, length=4), Counter[int]()
-    doing, verifies = [0], primitives.verifies
+    doing, verify = [0], primitives.verify_signature
 
-    def counting(public: bytes, signature: bytes, said: bytes) -> bool:
+    def counting(public: bytes, signature: bytes, message: bytes) -> bool:
         counted[doing[0]] += 1
-        return verifies(public, signature, said)
+        return verify(public, signature, message)
 
-    monkeypatch.setattr(primitives, "verifies", counting)
+    monkeypatch.setattr(primitives, "verify_signature", counting)
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     states = dict.fromkeys(federation.ids, b"")
     outbox = next(server)

@@ -39,7 +39,7 @@ def demo(
     console = Console()
     with console.status(f"{clients:,} people and a server, every byte of the protocol …"):
         shown = run(clients, gone, seed)
-    for part in shown.told():
+    for part in shown.render():
         console.print(part)
 
 
@@ -65,7 +65,7 @@ def parameters(
 def _table(chosen: "Parameters") -> "Table":
     from rich.table import Table
 
-    from folkmoot.secagg.parameters import part_of
+    from folkmoot.secagg.parameters import count_share
 
     table = Table(show_header=False, title=f"A round of {chosen.clients:,} clients", title_justify="left")
     for what, value in (
@@ -73,7 +73,7 @@ def _table(chosen: "Parameters") -> "Table":
         ("clients that may work for it", f"{chosen.bad:,} ({chosen.corrupt:.0%}, rounded down)"),
         (
             "clients that may drop out",
-            f"{part_of(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
+            f"{count_share(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
         ),
         ("neighbours that a client draws", f"{chosen.degree:,}"),
         ("any so many of whom can reconstruct its secret", f"{chosen.threshold:,}"),

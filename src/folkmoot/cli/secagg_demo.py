@@ -36,7 +36,7 @@ MOST = 2_000  # people; 1,000 take half a minute
 
 
 @dataclass
-class Shown:
+class Demonstration:
     """A round, as one who sees everything would tell it."""
 
     clients: int
@@ -74,7 +74,7 @@ class Shown:
             "bytes_up": {stage: float(np.mean(sizes)) for stage, sizes in self.up.items()},
         }
 
-    def told(self) -> Iterator[Table | str]:
+    def render(self) -> Iterator[Table | str]:
         assert self.result is not None
         total, survivors = self.result.total, self.result.survivors
         person = survivors[len(survivors) // 2]
@@ -105,18 +105,18 @@ class Shown:
         yield f"Protected: {self.result.parameters}."
 
 
-def run(clients: int, gone: float, seed: int) -> Shown:
+def run(clients: int, gone: float, seed: int) -> Demonstration:
     """People with tastes of their own; some of them are gone at one exchange or another."""
     terms = Policy()
-    count = as_count(clients, "clients", least=terms.enough(0), most=MOST)
+    count = as_count(clients, "clients", least=terms.quorum(0), most=MOST)
     share = as_number(gone, "gone")
     if share > terms.dropout:
         raise InputError(
             f"a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}", argument="gone"
         )
-    if count - int(share * count) < terms.enough(count):
+    if count - int(share * count) < terms.quorum(count):
         raise InputError(
-            f"{count} without {share:.0%} are fewer than the {terms.enough(count)} that must be left",
+            f"{count} without {share:.0%} are fewer than the {terms.quorum(count)} that must be left",
             argument="clients",
         )
     rng = np.random.default_rng(as_count(seed, "seed", least=0))
@@ -127,7 +127,7 @@ def run(clients: int, gone: float, seed: int) -> Shown:
     members = members_of({one: Ed25519PrivateKey.generate() for one in range(count)}, terms)
     roster = members[0].roster.digest
     announcement = Announcement(os.urandom(16), 1, bytes(32), roster, count, len(FILMS), STARS * count)
-    shown = Shown(count, answers, announcement, vanished)
+    shown = Demonstration(count, answers, announcement, vanished)
     shown.result = aggregate(
         announcement,
         members,

@@ -15,23 +15,23 @@ twice, if the answer is the same. What a client refuses leaves its state as it w
 refusals depend on what the server knows anyway.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hmac import compare_digest
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.foundation.errors import FolkmootError, InputError
+from folkmoot.foundation.randomness import SYSTEM, PrivateRandomness, as_private
 from folkmoot.secagg.dealing import (
     SHARE,
     Dealing,
     are_on_lines,
     case_of,
     challenge_of,
-    coins_needed,
+    count_coins,
     deal,
     values_of,
 )
@@ -69,10 +69,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -81,13 +81,13 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.neighbours import draw_neighbours
 from folkmoot.secagg.packing import pack_bits
-from folkmoot.secagg.parameters import is_safe, part_of
+from folkmoot.secagg.parameters import count_share, is_safe
 from folkmoot.secagg.primitives import KEY, SEED, TAG, expand, is_signed, public_of, sign, tag
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import U32, Malformed, bitmap, read_bitmap
 from folkmoot.secagg.work import Work
 
-Random = Callable[[int], bytes]
+Random: TypeAlias = PrivateRandomness
 Answer = Callable[[Announcement], NDArray[np.int64]]
 
 
@@ -110,9 +110,12 @@ class Turn:
     random: Random = field(repr=False)
     work: Work = field(repr=False)
 
+    def __post_init__(self) -> None:
+        as_private(self.random)
+
     def edge(self, secret: bytes, dealer: int, holder: int) -> tuple[bytes, bytes]:
         """The keys of a dealer and a holder, from what they agreed on: of the box, and of word and consent."""
-        keys = self.work.keys(secret, edge_purpose(self.now.said, dealer, holder), EDGE)
+        keys = self.work.keys(secret, edge_purpose(self.now.roll_hash, dealer, holder), EDGE)
         return keys[:KEY], keys[KEY:]
 
 
@@ -121,7 +124,7 @@ def step(
     state: bytes,
     message: bytes,
     answer: Answer,
-    random: Random = os.urandom,
+    random: Random = SYSTEM,
     work: Work | None = None,
 ) -> tuple[bytes, bytes]:
     """One message. `answer` gives the client's vector, when it comes to that; `random` that many random bytes.
@@ -152,13 +155,13 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
             refuse("rounds of a session go up, and this one is not beyond the last: its keys are spent")
     if announcement.roster != member.roster.digest:
         refuse("the server goes by another roster")
-    if announcement.clients < member.policy.enough(0):
-        refuse(f"{announcement.clients} clients are asked; this one hides among {member.policy.enough(0)} or more")
+    if announcement.clients < member.policy.quorum(0):
+        refuse(f"{announcement.clients} clients are asked; this one hides among {member.policy.quorum(0)} or more")
     if ledger.has_answered(announcement):
         refuse("this client has answered this question; a second sum could show who is in only one of the two")
-    if ledger.unfinished >= member.policy.unfinished:
+    if ledger.excess >= member.policy.unfinished:
         refuse(f"{ledger.begun - ledger.finished} rounds were broken off, and only {ledger.finished} were finished")
-    seed = turn.random(SEED)
+    seed = turn.random.random(SEED)
     content = (
         U32.pack(member.id),
         public_of(channel_private(seed)),
@@ -174,7 +177,7 @@ def advertise(turn: Turn) -> tuple[State, bytes]:
 def choose(turn: Turn) -> tuple[State, bytes]:
     """Roll → Choice."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    roll = Roll.decode(turn.message).of(announcement)
+    roll = Roll.decode(turn.message).check_round(announcement)
     check_roll(member, announcement, roll)
     now = replace(now, roll=roll.clients, prints=roll.prints)
     if fingerprint(member.id, keys_in(now.advert)) != now.fingerprint(*now.places([member.id])):
@@ -186,8 +189,8 @@ def choose(turn: Turn) -> tuple[State, bytes]:
         now,
         stage=Stage.CHOSE,
         ledger=now.record.begin().encode(),
-        said=state,
-        threshold=U32.pack(roll.threshold),
+        roll_hash=state,
+        packed_threshold=U32.pack(roll.threshold),
         chosen=chosen,
     )
     reply = Choice(announcement.session, announcement.round, chosen, coins, own_digest(own_seed(now.seed)))
@@ -198,13 +201,13 @@ def check_roll(member: Member, announcement: Announcement, roll: Roll) -> None:
     policy, count = member.policy, len(roll.ids)
     if count > announcement.clients:
         refuse("there are more clients than were announced")
-    if count < policy.enough(announcement.clients):
+    if count < policy.quorum(announcement.clients):
         refuse(f"{count} of {announcement.clients} clients are left, too few to hide among")
     if not member.roster.knows(roll.ids):
         refuse("the roll names somebody who is not on the roster")
     if member.id not in roll.ids:
         refuse("the roll lacks this client")
-    bad = part_of(policy.corrupt, announcement.clients)
+    bad = count_share(policy.corrupt, announcement.clients)
     if not is_safe(count, roll.degree, roll.threshold, bad, policy.security):
         refuse("degree and threshold are too small for what this client wants to withstand")
 
@@ -213,7 +216,7 @@ def share(turn: Turn) -> tuple[State, bytes]:
     """Neighbours → Boxes."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
     chosen = sorted(read_bitmap(now.chosen, now.order))
-    shown = Neighbours.decode(turn.message, len(chosen)).of(announcement)
+    shown = Neighbours.decode(turn.message, len(chosen)).check_round(announcement)
     if list(shown.adverts) != chosen:
         refuse("these are not the neighbours that this client chose")
     for (one, body), place in zip(shown.adverts.items(), now.places(chosen), strict=True):
@@ -222,28 +225,28 @@ def share(turn: Turn) -> tuple[State, bytes]:
             refuse("an advertisement is not signed by the client it names, or is of another session or round")
         if found != now.fingerprint(place):
             refuse("an advertisement is not the one on the roll")
-    check_apart([now.advert, *shown.adverts.values()])
+    check_distinct([now.advert, *shown.adverts.values()])
     publics = [body[:KEY] for body in shown.adverts.values()]
     secrets = agree_with_each(turn, channel_private(now.seed), now.channel_key, publics)
     dealing = deal_shares(now, len(chosen))
     boxes, holders = dict[int, bytes](), dict[int, bytes]()
     for one, secret, content in zip(chosen, secrets, dealing.contents, strict=True):
         box_key, checks = turn.edge(secret, member.id, one)
-        boxes[one] = turn.work.mark_box(box_key, content, now.said, member.id, one)
+        boxes[one] = turn.work.mark_box(box_key, content, now.roll_hash, member.id, one)
         holders[one] = checks
     mask_keys = {one: body[KEY : 2 * KEY] for one, body in shown.adverts.items()}
     after = replace(now, stage=Stage.SHARED, sealed=boxes, mask_keys=mask_keys, holders=holders)
-    lines = dealing.lines(challenge_of(now.said, member.id, boxes))
+    lines = dealing.lines(challenge_of(now.roll_hash, member.id, boxes))
     return after, Boxes(announcement.session, announcement.round, lines, boxes).encode()
 
 
 def deal_shares(now: State, holders: int) -> Dealing:
     """The client's own shares; the same every time."""
-    coins = expand(now.seed, coins_needed(now.needed), "shares", now.said)
-    return deal(own_seed(now.seed), mask_seed(now.seed), holders, now.needed, coins)
+    coins = expand(now.seed, count_coins(now.threshold), "shares", now.roll_hash)
+    return deal(own_seed(now.seed), mask_seed(now.seed), holders, now.threshold, coins)
 
 
-def check_apart(bodies: Sequence[bytes]) -> None:
+def check_distinct(bodies: Sequence[bytes]) -> None:
     """Keys are everybody's own, and there is one of each."""
     keys = {key for body in bodies for key in (body[:KEY], body[KEY : 2 * KEY])}
     if len(keys) < 2 * len(bodies):
@@ -268,15 +271,15 @@ def check(turn: Turn) -> tuple[State, bytes]:
     its own keys there, and whoever is not may deal this client what it likes (docs/secagg.md).
     """
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    delivery = Delivery.decode(turn.message, len(now.order)).of(announcement)
+    delivery = Delivery.decode(turn.message, len(now.order)).check_round(announcement)
     dealers = list(delivery.dealt)
     if member.id in delivery.dealt or -1 in (places := now.places(dealers)):
         refuse("a box comes from somebody who is not on the roll, or from this client itself")
-    items = {dealer: Dealt.read(body) for dealer, body in delivery.dealt.items()}
+    items = {dealer: Parcel.read(body) for dealer, body in delivery.dealt.items()}
     for (dealer, item), place in zip(items.items(), places, strict=True):
         if fingerprint(dealer, item.keys) != now.fingerprint(place):
             refuse("a key is not the one on the roll")
-    check_apart([now.advert, *delivery.dealt.values()])
+    check_distinct([now.advert, *delivery.dealt.values()])
     mask_keys = now.mask_keys | {dealer: body[KEY : 2 * KEY] for dealer, body in delivery.dealt.items()}
     if len(set(mask_keys.values())) < len(mask_keys):
         refuse("two neighbours have the same key")
@@ -285,14 +288,14 @@ def check(turn: Turn) -> tuple[State, bytes]:
     held, keyed = dict[int, bytes](), dict[int, bytes]()
     for (dealer, item), secret in zip(items.items(), secrets, strict=True):
         box_key, checks = turn.edge(secret, dealer, member.id)
-        content = turn.work.content(box_key, item.box + item.marks, now.said, dealer, member.id)
+        content = turn.work.content(box_key, item.box + item.marks, now.roll_hash, dealer, member.id)
         if content is not None:
             held[dealer], keyed[dealer] = content, checks
-    for dealer, fits in zip(list(held), on_their_lines([items[one] for one in held], held), strict=True):
+    for dealer, fits in zip(list(held), check_lines([items[one] for one in held], held), strict=True):
         if not fits:
             del held[dealer], keyed[dealer]
     complaints = {
-        dealer: sign(member.identity, *complaint(now.said, dealer, member.id, item.case()))
+        dealer: sign(member.identity, *complaint(now.roll_hash, dealer, member.id, item.case()))
         for dealer, item in items.items()
         if dealer not in held
     }
@@ -307,7 +310,7 @@ def check(turn: Turn) -> tuple[State, bytes]:
     return after, Complaints(announcement.session, announcement.round, complaints).encode()
 
 
-def on_their_lines(items: list[Dealt], held: dict[int, bytes]) -> list[bool]:
+def check_lines(items: list[Parcel], held: dict[int, bytes]) -> list[bool]:
     """Whether both shares of each lie where its dealer's lines say."""
     halves = [half for content in held.values() for half in (content[:SHARE], content[SHARE:])]
     challenges = [item.challenge for item in items for _ in range(2)]
@@ -321,14 +324,14 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
     """
     member, now, announcement = turn.member, turn.now, turn.now.announcement
     boxes = now.sealed
-    shown = Accusations.decode(turn.message, len(boxes)).of(announcement)
-    if not boxes.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.needed:
+    shown = Accusations.decode(turn.message, len(boxes)).check_round(announcement)
+    if not boxes.keys() >= shown.signatures.keys() or len(shown.signatures) >= now.threshold:
         refuse("somebody complains who holds no share, or so many do that they could reconstruct a secret")
-    dealing, challenge = deal_shares(now, len(boxes)), challenge_of(now.said, member.id, boxes)
+    dealing, challenge = deal_shares(now, len(boxes)), challenge_of(now.roll_hash, member.id, boxes)
     values = dict(zip(boxes, values_of(dealing.lines(challenge), len(boxes)) or (), strict=True))
     for one, signature in shown.signatures.items():
         case = case_of(boxes[one], values[one], challenge)
-        if not is_signed(member.roster.keys[one], signature, *complaint(now.said, member.id, one, case)):
+        if not is_signed(member.roster.keys[one], signature, *complaint(now.roll_hash, member.id, one, case)):
             refuse("a complaint is not signed by whom it names, or is about something that this client did not deal")
     contents = dict(zip(boxes, dealing.contents, strict=True))
     answers = {one: contents[one] for one in shown.signatures}
@@ -339,24 +342,24 @@ def answer_complaints(turn: Turn) -> tuple[State, bytes]:
 def mask(turn: Turn) -> tuple[State, bytes]:
     """Sharers → Masked."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    shown = Sharers.decode(turn.message, len(now.order)).of(announcement)
+    shown = Sharers.decode(turn.message, len(now.order)).check_round(announcement)
     sharing = read_bitmap(shown.bits, now.order)
     if member.id not in sharing:
         refuse("the server calls this client gone")
     holders = {one: keys for one, keys in now.holders.items() if one in sharing}
-    if len(holders) < now.needed:
+    if len(holders) < now.threshold:
         refuse("too few of the neighbours that hold this client's shares are left")
     neighbours = {one: key for one, key in now.mask_keys.items() if one in sharing}
     private = mask_private(mask_seed(now.seed))
     secrets = agree_with_each(turn, private, now.mask_key, list(neighbours.values()))
-    state = hash_sharers(now.said, shown.bits)
+    state = hash_sharers(now.roll_hash, shown.bits)
     words = encode_vector(announcement, turn.answer(announcement), state)
     added, taken = [own_mask_key(own_seed(now.seed), state)], list[bytes]()
     for other, secret in zip(neighbours, secrets, strict=True):
         key = turn.work.keys(secret, pair_purpose(state, member.id, other), MASK_KEY)
         (added if member.id < other else taken).append(key)
     add_masks(words, added, taken)
-    reply = Masked(
+    reply = MaskedVector(
         announcement.session,
         announcement.round,
         sign(member.identity, "masked", state),
@@ -396,16 +399,16 @@ def encode_vector(announcement: Announcement, vector: NDArray[np.int64], state: 
 def consent(turn: Turn) -> tuple[State, bytes]:
     """Survivors → Consent."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    shown = Survivors.decode(turn.message, len(now.order)).of(announcement)
+    shown = Survivors.decode(turn.message, len(now.order)).check_round(announcement)
     alive = read_bitmap(shown.bits, now.order)
     if member.id not in alive:
         refuse("the server calls this client gone, though its vector was sent")
     if not alive <= read_bitmap(now.sharing, now.order):
         refuse("somebody is in the sum who was gone before")
-    if len(alive) < member.policy.enough(0):
+    if len(alive) < member.policy.quorum(0):
         refuse(f"{len(alive)} clients are in the sum, too few to hide among")
-    said = hash_consent(hash_sharers(now.said, now.sharing), shown.bits)
-    words = {one: tag(keys[CHECK:], said) for one, keys in now.dealers.items() if one in alive}
+    agreed = hash_consent(hash_sharers(now.roll_hash, now.sharing), shown.bits)
+    words = {one: tag(keys[CHECK:], agreed) for one, keys in now.dealers.items() if one in alive}
     reply = Consent(announcement.session, announcement.round, words)
     return replace(now, stage=Stage.CONSENTED, survivors=shown.bits), reply.encode()
 
@@ -413,13 +416,13 @@ def consent(turn: Turn) -> tuple[State, bytes]:
 def unmask(turn: Turn) -> tuple[State, bytes]:
     """Consents → Unmasking. A share of one secret or of the other, and then nothing is left."""
     member, now, announcement = turn.member, turn.now, turn.now.announcement
-    holders, threshold = now.holders, now.needed
-    shown = Consents.decode(turn.message, len(holders), len(now.order)).of(announcement)
+    holders, threshold = now.holders, now.threshold
+    shown = Consents.decode(turn.message, len(holders), len(now.order)).check_round(announcement)
     if not holders.keys() >= shown.words.keys():
         refuse("a consent is of somebody whom this client did not choose")
-    state = hash_sharers(now.said, now.sharing)
-    said = hash_consent(state, now.survivors)
-    good = sum(compare_digest(tag(holders[one][CHECK:], said), word) for one, word in shown.words.items())
+    state = hash_sharers(now.roll_hash, now.sharing)
+    agreed = hash_consent(state, now.survivors)
+    good = sum(compare_digest(tag(holders[one][CHECK:], agreed), word) for one, word in shown.words.items())
     if good < threshold:
         refuse(f"{good} neighbours vouch for the same roll and survivors; {threshold} must")
     alive, shares = read_bitmap(now.survivors, now.order), {}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from folkmoot.foundation.kernels import kernel
 from folkmoot.secagg import shamir
 from folkmoot.secagg.primitives import SEED, digest
-from folkmoot.secagg.shamir import PRIME, Numbers, evaluate, plus, times
+from folkmoot.secagg.shamir import PRIME, Numbers, add, evaluate, multiply
 from folkmoot.secagg.wire import U32, U64
 
 COLUMNS = shamir.limbs_of(SEED) + 1  # limbs and blind
@@ -40,7 +40,7 @@ class Dealing:
         return b"".join(combine(half, challenge).astype("<u8").tobytes() for half in self.coefficients)
 
 
-def coins_needed(threshold: int) -> int:
+def count_coins(threshold: int) -> int:
     return 2 * 16 * (COLUMNS * threshold - (COLUMNS - 1))
 
 
@@ -56,7 +56,7 @@ def deal(own_seed: bytes, mask_seed: bytes, holders: int, threshold: int, coins:
 def polynomials(secret: bytes, threshold: int, coins: bytes) -> Numbers:
     """A column for each limb, whose value at 0 it is, and one for the blind."""
     limbs = shamir.to_limbs(secret)
-    return np.concatenate([limbs, shamir.random_field(coins)]).reshape(threshold, COLUMNS)
+    return np.concatenate([limbs, shamir.field_elements(coins)]).reshape(threshold, COLUMNS)
 
 
 def mark(state: bytes, dealer: int, holder: int, content: bytes) -> bytes:
@@ -96,11 +96,11 @@ def values_of(lines: bytes, holders: int) -> list[bytes] | None:
 def are_on_lines(shares: Sequence[bytes], challenges: Sequence[int], values: Sequence[bytes]) -> NDArray[np.bool_]:
     """Whether each share has the value that its line says."""
     rows = np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(-1, COLUMNS)
-    said = np.frombuffer(b"".join(values), dtype="<u8").astype(np.uint64)
+    expected = np.frombuffer(b"".join(values), dtype="<u8").astype(np.uint64)
     gammas, out = np.array(challenges, dtype=np.uint64), np.empty(len(rows), dtype=np.uint64)
     combine_rows(rows, gammas, out)
     # A challenge beyond the field overflows where a share is large: to miss the line only then would tell of the share.
-    return np.asarray((out == said) & (rows < PRIME).all(axis=1) & (gammas < PRIME))
+    return np.asarray((out == expected) & (rows < PRIME).all(axis=1) & (gammas < PRIME))
 
 
 def combine(rows: Numbers, challenge: int) -> Numbers:
@@ -115,5 +115,5 @@ def combine_rows(rows: Numbers, challenges: Numbers, out: Numbers) -> None:
     for k in range(len(rows)):
         value = np.uint64(0)
         for column in range(rows.shape[1] - 2, -1, -1):
-            value = times(plus(value, rows[k, column]), challenges[k])
-        out[k] = plus(value, rows[k, -1])
+            value = multiply(add(value, rows[k, column]), challenges[k])
+        out[k] = add(value, rows[k, -1])

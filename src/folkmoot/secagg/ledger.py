@@ -40,7 +40,7 @@ class Ledger:
         return announcement.question in questions
 
     @property
-    def unfinished(self) -> int:
+    def excess(self) -> int:
         """Rounds that came to nothing, less those that did not: a long life has its accidents."""
         return self.begun - 2 * self.finished
 

@@ -18,7 +18,7 @@ from folkmoot.secagg.keys import fingerprint as fingerprint_of
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
-from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
+from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, numbers, write_listing
 
 NAME, VERSION, SESSION = b"FMSA", 2, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
@@ -39,14 +39,14 @@ class Message:
         return NAME + U8.pack(VERSION) + U8.pack(self.kind) + self.session + U32.pack(self.round)
 
     @classmethod
-    def opened(cls, data: bytes) -> tuple[Reader, bytes, int]:
+    def read_head(cls, data: bytes) -> tuple[Reader, bytes, int]:
         """The head, read: what follows, the session and the round."""
         reader = Reader(data)
         if reader.take(len(NAME)) != NAME or reader.number(U8) != VERSION or reader.number(U8) != cls.kind:
             raise Malformed("a message is of another kind, protocol or version than expected")
         return reader, reader.take(SESSION), reader.number(U32)
 
-    def of(self, announcement: "Announcement") -> Self:
+    def check_round(self, announcement: "Announcement") -> Self:
         """This message, if it belongs to that round."""
         if (self.session, self.round) != (announcement.session, announcement.round):
             raise Malformed("a message belongs to another session or round")
@@ -64,25 +64,25 @@ class Bits(Message):
 
     @classmethod
     def decode(cls, data: bytes, clients: int) -> Self:
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         bits = reader.take(bitmap_size(clients))
         reader.end()
         return cls(session, number, bits)
 
 
 @dataclass(frozen=True)
-class Listed(Message):
+class Listing(Message):
     """So many bytes for each of some clients; the field that a subclass adds."""
 
     entry: ClassVar[int]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(getattr(self, fields(self)[-1].name))
+        return self.head() + write_listing(getattr(self, fields(self)[-1].name))
 
     @classmethod
     def decode(cls, data: bytes, most: int) -> Self:
-        reader, session, number = cls.opened(data)
-        entries = reader.by_client(cls.entry, most)
+        reader, session, number = cls.read_head(data)
+        entries = reader.entries(cls.entry, most)
         reader.end()
         made: Self = cast(Any, cls)(session, number, entries)
         return made
@@ -116,7 +116,7 @@ class Announcement(Message):
             if not low <= value <= high:
                 span = f"{low} bytes" if low == high else f"a number between {low:,} and {high:,}"
                 raise InputError(f"{name} needs {span}, got {value:,}", argument="announcement")
-        if self.room and not self.sketch(bytes(DIGEST)).fits:
+        if self.room and not self.sketch(bytes(DIGEST)).is_feasible:
             raise InputError("a sketch has no bits left to check an item by", argument="announcement")
 
     def encode(self) -> bytes:
@@ -126,7 +126,7 @@ class Announcement(Message):
     @classmethod
     @lru_cache(maxsize=16)  # it is looked at in every step
     def decode(cls, data: bytes) -> "Announcement":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         question, roster = reader.take(DIGEST), reader.take(DIGEST)
         clients, length = reader.number(U32), reader.number(U32)
         most, room, largest = reader.number(U64), reader.number(U32), reader.number(U64)
@@ -177,13 +177,13 @@ class Advertisement(Message):
 
     @classmethod
     def decode(cls, data: bytes) -> "Advertisement":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         one, body = reader.number(U32), reader.take(cls.SIZE)
         reader.end()
-        return cls.of_body(session, number, one, body)
+        return cls.read_body(session, number, one, body)
 
     @classmethod
-    def of_body(cls, session: bytes, number: int, one: int, body: bytes) -> "Advertisement":
+    def read_body(cls, session: bytes, number: int, one: int, body: bytes) -> "Advertisement":
         keys, committed = (body[:KEY], body[KEY : 2 * KEY]), body[2 * KEY : -SIGNATURE]
         return cls(session, number, one, *keys, committed, body[-SIGNATURE:])
 
@@ -213,7 +213,7 @@ class Roll(Message):
 
     @classmethod
     def decode(cls, data: bytes) -> "Roll":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         degree, threshold = reader.number(U32), reader.number(U32)
         count = reader.count(U32.size + FINGERPRINT, MOST)
         clients, prints = reader.take(count * U32.size), reader.take(count * FINGERPRINT)
@@ -245,14 +245,14 @@ class Choice(Bits):
 
     @classmethod
     def decode(cls, data: bytes, clients: int) -> "Choice":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         bits, seed, own_digest = reader.take(bitmap_size(clients)), reader.take(SEED), reader.take(DIGEST)
         reader.end()
         return cls(session, number, bits, seed, own_digest)
 
 
 @dataclass(frozen=True)
-class Neighbours(Listed):
+class Neighbours(Listing):
     """5. Server to client: the advertisements of the neighbours that it chose."""
 
     kind = 5
@@ -271,18 +271,18 @@ class Boxes(Message):
     boxes: dict[int, bytes]  # by holder: the box and its marks
 
     def encode(self) -> bytes:
-        return self.head() + self.lines + by_client(self.boxes)
+        return self.head() + self.lines + write_listing(self.boxes)
 
     @classmethod
     def decode(cls, data: bytes, degree: int, threshold: int) -> "Boxes":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         lines = reader.take(2 * U64.size * threshold)
-        boxes = reader.by_client(BOX + MARKS, degree)
+        boxes = reader.entries(BOX + MARKS, degree)
         reader.end()
         return cls(session, number, lines, boxes)
 
 
-class Dealt(NamedTuple):
+class Parcel(NamedTuple):
     """What a holder is given of a dealer."""
 
     keys: bytes  # the part of its advertisement that a fingerprint is made of
@@ -292,7 +292,7 @@ class Dealt(NamedTuple):
     challenge: int
 
     @classmethod
-    def read(cls, body: bytes) -> "Dealt":
+    def read(cls, body: bytes) -> "Parcel":
         box, marks = body[KEYS : KEYS + BOX], body[KEYS + BOX : KEYS + BOX + MARKS]
         values, challenge = body[-CHALLENGE - VALUES : -CHALLENGE], U64.unpack(body[-CHALLENGE:])[0]
         return cls(body[:KEYS], box, marks, values, challenge)
@@ -302,20 +302,20 @@ class Dealt(NamedTuple):
         return case_of(self.box + self.marks, self.values, self.challenge)
 
 
-DEALT = KEYS + BOX + MARKS + VALUES + CHALLENGE
+PARCEL = KEYS + BOX + MARKS + VALUES + CHALLENGE
 
 
 @dataclass(frozen=True)
-class Delivery(Listed):
+class Delivery(Listing):
     """7. Server to client: what others dealt to it."""
 
     kind = 7
-    entry = DEALT
+    entry = PARCEL
     dealt: dict[int, bytes]  # by dealer
 
 
 @dataclass(frozen=True)
-class Signatures(Listed):
+class Signatures(Listing):
     """A signature for each of some clients."""
 
     entry = SIGNATURE
@@ -335,7 +335,7 @@ class Accusations(Signatures):
 
 
 @dataclass(frozen=True)
-class Answers(Listed):
+class Answers(Listing):
     """10. Client to server: what it dealt to those who complained, in the open: they have it, or are corrupt."""
 
     kind = 10
@@ -350,7 +350,7 @@ class Sharers(Bits):
 
 
 @dataclass(frozen=True)
-class Masked(Message):
+class MaskedVector(Message):
     """12. Client to server: its vector, masked, packed into the ring; its word for who shares, to each neighbour that
     holds its shares; and a signature under the same, for whom the word does not reach.
     """
@@ -361,12 +361,12 @@ class Masked(Message):
     vector: bytes | memoryview  # read in place: it may be long
 
     def encode(self) -> bytes:
-        return b"".join([self.head(), self.signature, by_client(self.words), self.vector])
+        return b"".join([self.head(), self.signature, write_listing(self.words), self.vector])
 
     @classmethod
-    def decode(cls, data: bytes, size: int, degree: int) -> "Masked":
-        reader, session, number = cls.opened(data)
-        signature, words = reader.take(SIGNATURE), reader.by_client(TAG, degree)
+    def decode(cls, data: bytes, size: int, degree: int) -> "MaskedVector":
+        reader, session, number = cls.read_head(data)
+        signature, words = reader.take(SIGNATURE), reader.entries(TAG, degree)
         if len(data) != reader.at + size:
             raise Malformed("a masked vector is not as long as announced")
         return cls(session, number, signature, words, memoryview(data)[reader.at :])
@@ -379,7 +379,7 @@ class Survivors(Bits):
 
 
 @dataclass(frozen=True)
-class Consent(Listed):
+class Consent(Listing):
     """14. Client to server: its word for who is in the sum, to each neighbour whose shares it holds."""
 
     kind = 14
@@ -398,18 +398,18 @@ class Consents(Message):
     owners: dict[int, bytes]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(self.words) + by_client(self.owners)
+        return self.head() + write_listing(self.words) + write_listing(self.owners)
 
     @classmethod
     def decode(cls, data: bytes, degree: int, clients: int) -> "Consents":
-        reader, session, number = cls.opened(data)
-        words, owners = reader.by_client(TAG, degree), reader.by_client(TAG + SIGNATURE, clients)
+        reader, session, number = cls.read_head(data)
+        words, owners = reader.entries(TAG, degree), reader.entries(TAG + SIGNATURE, clients)
         reader.end()
         return cls(session, number, words, owners)
 
 
 @dataclass(frozen=True)
-class Unmasking(Listed):
+class Unmasking(Listing):
     """16. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
     arrived, of its mask key's seed if not. Never both.
     """
@@ -421,7 +421,7 @@ class Unmasking(Listed):
 
 def masked_vector(data: bytes, announcement: Announcement) -> bytes | memoryview:
     """What somebody who looks on sees of a client."""
-    return Masked.decode(data, announcement.vector_size, MOST).vector
+    return MaskedVector.decode(data, announcement.vector_size, MOST).vector
 
 
 def kind_of(data: bytes) -> int:

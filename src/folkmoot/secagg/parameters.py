@@ -46,7 +46,7 @@ class Parameters:
     @property
     def honest(self) -> int:
         """Clients in any sum that the server can learn, not counting those that work for it."""
-        return honest_in_any_sum(self.clients, self.bad, self.degree, self.threshold, self.security)
+        return fewest_honest(self.clients, self.bad, self.degree, self.threshold, self.security)
 
     def __str__(self) -> str:
         return (
@@ -75,26 +75,26 @@ def choose(
         raise InputError(f"a round has at most {MOST:,}, got {n:,}", argument="clients")
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
     as_count(security, "security"), as_count(correctness, "correctness")
-    bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
-    return _chosen(n, bad, *shares, security, correctness)
+    bad = count_share(shares[0], n if asked is None else as_count(asked, "asked", least=n))
+    return _search(n, bad, *shares, security, correctness)
 
 
-def part_of(share: float, clients: int) -> int:
+def count_share(share: float, clients: int) -> int:
     """So many clients a share of them is; 29 % of 100 are 29, whatever 0.29 is in binary."""
     return floor(share * clients + 1e-9)
 
 
 @lru_cache(maxsize=1024)
-def _chosen(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
-    gone = part_of(dropout, n)
+def _search(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
+    gone = count_share(dropout, n)
     for degree in chain(range(2, n - 1, 2), [n - 1]):
         least = _least_threshold(n, bad, degree, security)
         # So many neighbours are left, or more, unless more than the others are gone.
-        enough = degree - int(np.argmax(_more_than(n - 1, gone, degree) <= 2.0**-correctness / n))
-        if least > enough or not _one_sum(n, bad, degree, enough, security):
+        enough = degree - int(np.argmax(_upper_tails(n - 1, gone, degree) <= 2.0**-correctness / n))
+        if least > enough or not _has_one_sum(n, bad, degree, enough, security):
             continue
         thresholds = range(least, enough)
-        best = least + bisect_left(thresholds, True, key=lambda t: _one_sum(n, bad, degree, t, security))
+        best = least + bisect_left(thresholds, True, key=lambda t: _has_one_sum(n, bad, degree, t, security))
         return Parameters(n, degree, best, bad, corrupt, dropout, security, correctness)
     raise InputError(
         f"{n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out",
@@ -105,11 +105,11 @@ def _chosen(n: int, bad: int, corrupt: float, dropout: float, security: int, cor
 
 def _least_threshold(n: int, bad: int, degree: int, security: int) -> int:
     """The smallest of which two exceed the degree and anybody's corrupt neighbours together."""
-    most = int(np.argmax(_more_than(n - 1, bad, degree) <= 2.0 ** -(security + 1) / n))
+    most = int(np.argmax(_upper_tails(n - 1, bad, degree) <= 2.0 ** -(security + 1) / n))
     return (degree + most) // 2 + 1
 
 
-def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
+def fewest_honest(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
     """The fewest honest clients that any sum can hold, whatever a malicious server claims about dropouts.
 
     In a sum that can be unmasked every honest client has `threshold` of its chosen neighbours in the sum or in the
@@ -119,7 +119,7 @@ def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: i
     sizes = np.arange(1, n - bad + 1)
     inside = bad + sizes - 1
     if n <= EXACTLY:
-        chance = _log2_at_least(n - 1, inside, degree, threshold)
+        chance = _log2_upper_tail(n - 1, inside, degree, threshold)
     else:
         chance = -degree * _divergence(threshold / degree, inside / (n - 1))
     choices = (gammaln(n - bad + 1) - gammaln(sizes + 1) - gammaln(n - bad - sizes + 1)) / log(2)
@@ -144,13 +144,13 @@ def _log2_mass(n: int, special: NDArray[np.int64], drawn: int, hits: NDArray[np.
     return np.asarray((ways(special, hits) + ways(n - special, drawn - hits) - whole) / log(2))
 
 
-def _more_than(n: int, special: int, drawn: int) -> NDArray[np.float64]:
+def _upper_tails(n: int, special: int, drawn: int) -> NDArray[np.float64]:
     """P[more than h of the special ones among `drawn` of n], for h = 0, 1, …, drawn."""
     mass = np.exp2(_log2_mass(n, np.array(special), drawn, np.arange(drawn + 1)))
     return np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
 
 
-def _log2_at_least(n: int, special: NDArray[np.int64], drawn: int, hits: int) -> NDArray[np.float64]:
+def _log2_upper_tail(n: int, special: NDArray[np.int64], drawn: int, hits: int) -> NDArray[np.float64]:
     """log2 of the chance of so many hits or more, for each number of special ones."""
     masses = _log2_mass(n, special[:, None], drawn, np.arange(hits, drawn + 1))
     return np.asarray(np.logaddexp2.reduce(masses, axis=1))
@@ -162,8 +162,8 @@ def _divergence(share: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(share * np.log2(share / q) + (scipy.special.xlogy(1 - share, (1 - share) / (1 - q)) / log(2)))
 
 
-def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:
-    return 2 * honest_in_any_sum(n, bad, degree, threshold, security) > n - bad
+def _has_one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:
+    return 2 * fewest_honest(n, bad, degree, threshold, security) > n - bad
 
 
 @lru_cache(maxsize=1024)
@@ -173,4 +173,4 @@ def is_safe(clients: int, degree: int, threshold: int, bad: int, security: int =
         return False
     if threshold < _least_threshold(clients, bad, degree, security):
         return False
-    return _one_sum(clients, bad, degree, threshold, security)
+    return _has_one_sum(clients, bad, degree, threshold, security)

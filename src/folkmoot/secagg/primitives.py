@@ -39,12 +39,12 @@ def derive(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> byt
     return keyed_hash(secret, digest(purpose.encode(), *context), size)
 
 
-def keyed_hash(key: bytes, said: bytes, size: int) -> bytes:
+def keyed_hash(key: bytes, message: bytes, size: int) -> bytes:
     """What nobody can tell from chance, or write, who does not have the key: keyed BLAKE2, up to 64 bytes.
 
     A secret that was agreed on is not uniform, but nobody knows it; libsodium derives its session keys the same way.
     """
-    return blake2b(said, key=key, digest_size=size).digest()
+    return blake2b(message, key=key, digest_size=size).digest()
 
 
 def agree(private: bytes, public: bytes) -> bytes | None:
@@ -66,9 +66,9 @@ def expand(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
     return bytes(stream(derive(seed, purpose, *context, size=CIPHER_BLOCK)).update(bytes(size)))
 
 
-def tag(key: bytes, said: bytes) -> bytes:
+def tag(key: bytes, message: bytes) -> bytes:
     """What only the two who have the key can write."""
-    return keyed_hash(key, said, TAG)
+    return keyed_hash(key, message, TAG)
 
 
 def seal(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
@@ -89,16 +89,16 @@ def sign(private: Ed25519PrivateKey, purpose: str, *context: bytes) -> bytes:
 
 
 def is_signed(public: bytes, signature: bytes, purpose: str, *context: bytes) -> bool:
-    return verifies(public, signature, digest(purpose.encode(), *context))
+    return verify_signature(public, signature, digest(purpose.encode(), *context))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def verifies(public: bytes, signature: bytes, said: bytes) -> bool:
+def verify_signature(public: bytes, signature: bytes, message: bytes) -> bool:
     """Remembered: in a simulation every client checks what its neighbours have checked in the same process."""
     if len(signature) != SIGNATURE:
         return False
     try:
-        crypto_sign_open(signature + said, public)
+        crypto_sign_open(signature + message, public)
     except (CryptoError, ValueError):
         return False
     return True

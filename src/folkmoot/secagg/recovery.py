@@ -29,7 +29,7 @@ class Recovery:
 
     def __init__(
         self,
-        said: bytes,
+        roll_hash: bytes,
         threshold: int,
         adverts: dict[int, Advertisement],
         digests: dict[int, bytes],
@@ -38,7 +38,7 @@ class Recovery:
         shown: dict[int, dict[int, bytes]],
         excluded: dict[int, Fault],
     ) -> None:
-        self.said, self.threshold, self.adverts, self.digests = said, threshold, adverts, digests
+        self.roll_hash, self.threshold, self.adverts, self.digests = roll_hash, threshold, adverts, digests
         self.dealers, self.given, self.shown, self.excluded = dealers, given, shown, excluded
 
     def own_seed(self, owner: int) -> bytes:
@@ -71,7 +71,7 @@ class Recovery:
                 share = self.given[holder][owner]
             else:
                 continue
-            if mark_of(which, self.said, owner, holder, share) != sealed[at_mark]:
+            if mark_of(which, self.roll_hash, owner, holder, share) != sealed[at_mark]:
                 self.excluded[holder] = Fault.SHARE
                 continue
             places.append(place)

@@ -43,10 +43,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -92,7 +92,7 @@ def serve(
 
     inbox = yield dict.fromkeys(clients, desk.announced)
     adverts = desk.read_adverts(set(clients), inbox)
-    desk.need(len(adverts), policy.enough(announcement.clients), "gave their keys")
+    desk.require(len(adverts), policy.quorum(announcement.clients), "gave their keys")
     chosen = desk.protection(len(adverts))
     order = np.array(list(adverts), dtype=np.int64)
     prints = b"".join(advert.fingerprint() for advert in adverts.values())
@@ -116,7 +116,7 @@ def serve(
     inbox = (yield {dealer: Accusations(*mark, accused[dealer]).encode() for dealer in asked}) if asked else {}
     shown = desk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
     sharers = {one for one in checked if one not in accused or one in shown}
-    desk.need(len(sharers), policy.enough(0), "shared their secrets")
+    desk.require(len(sharers), policy.quorum(0), "shared their secrets")
     sharing = bitmap(sharers, order)
     agreed_state = hash_sharers(state, sharing)
 
@@ -124,7 +124,7 @@ def serve(
     vectors = desk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
     desk.answered = bool(inbox)
     alive = set(vectors)
-    desk.need(len(alive), policy.enough(0), "sent their vectors")
+    desk.require(len(alive), policy.quorum(0), "sent their vectors")
     total = add_vectors(announcement, [sent.vector for sent in vectors.values()])
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
@@ -146,7 +146,7 @@ def serve(
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
     recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, desk.excluded)
-    add_masks(total, *find_masks_left(recovery, alive, agreed_state))
+    add_masks(total, *find_remaining_masks(recovery, alive, agreed_state))
     excluded = dict(sorted(desk.excluded.items()))
     return Aggregate(decode_total(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
 
@@ -165,7 +165,7 @@ class Desk:
     def announced(self) -> bytes:
         return self.announcement.encode()
 
-    def need(self, count: int, needed: int, what: str) -> None:
+    def require(self, count: int, needed: int, what: str) -> None:
         if count < needed:
             raise AggregationFailed(f"{count} clients {what}; {needed} are needed", self.excluded, self.answered)
 
@@ -181,7 +181,7 @@ class Desk:
             if sender in expected:
                 try:
                     message: Any = decode(data)
-                    yield sender, message.of(self.announcement)
+                    yield sender, message.check_round(self.announcement)
                 except Malformed:
                     self.excluded[sender] = Fault.UNREADABLE
 
@@ -202,7 +202,7 @@ class Desk:
         signed = self.are_signed(
             [(one, (entry.signature, "advertisement", self.announced, *entry.content())) for one, entry in entries]
         )
-        tried = on_threads(lambda at, _: essences(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
+        tried = on_threads(lambda at, _: canonical_keys(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
         good = dict[int, tuple[Advertisement, set[bytes | None]]]()
         for (sender, entry), fine, keys in zip(entries, signed, tried, strict=True):
             if fine and entry.id == sender and None not in keys and len(keys) == 2:
@@ -244,7 +244,7 @@ class Desk:
         """Who has its shares, and by dealer, who complains of it."""
         entries = list(self.read(inbox, delivered, lambda data: Complaints.decode(data, len(delivered))))
         made = [
-            (holder, dealer, signature, Dealt.read(delivered[holder][dealer]).case())
+            (holder, dealer, signature, Parcel.read(delivered[holder][dealer]).case())
             for holder, sent in entries
             for dealer, signature in sent.signatures.items()
             if dealer in delivered[holder]
@@ -275,7 +275,8 @@ class Desk:
         shown = dict[int, dict[int, bytes]]()
         for dealer, sent in self.read(inbox, asked, lambda data: Answers.decode(data, len(data))):
             if sent.contents.keys() == accused[dealer].keys() and all(
-                fits(state, dealer, holder, content, dealers[dealer]) for holder, content in sent.contents.items()
+                matches_dealing(state, dealer, holder, content, dealers[dealer])
+                for holder, content in sent.contents.items()
             ):
                 shown[dealer] = sent.contents
             else:
@@ -284,14 +285,14 @@ class Desk:
         self.excluded |= {dealer: Fault.DEALING for dealer in silent if len(accused[dealer]) >= threshold}
         return shown
 
-    def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, Masked]:
+    def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, MaskedVector]:
         size = self.announcement.vector_size
-        entries = list(self.read(inbox, sharers, lambda data: Masked.decode(data, size, degree)))
+        entries = list(self.read(inbox, sharers, lambda data: MaskedVector.decode(data, size, degree)))
         signed = self.are_signed([(one, (sent.signature, "masked", state)) for one, sent in entries])
         return {one: sent for (one, sent), good in zip(entries, signed, strict=True) if good}
 
 
-def essences(entry: Advertisement) -> set[bytes | None]:
+def canonical_keys(entry: Advertisement) -> set[bytes | None]:
     """What its keys agree on with a key that everybody knows: the same for keys that differ in a part of low order."""
     return {agree(ANY_KEY, entry.channel_key), agree(ANY_KEY, entry.mask_key)}
 
@@ -306,7 +307,7 @@ def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) ->
     return delivered
 
 
-def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
+def matches_dealing(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
     """Whether both shares are those that were dealt, and on the dealer's lines."""
     if mark(state, owner, holder, content) != dealer.sealed[holder][BOX:]:
         return False
@@ -329,7 +330,7 @@ def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -
     return parts[0]
 
 
-def find_masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
+def find_remaining_masks(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
     """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
     dealers = recovery.dealers
     taken = [own_mask_key(recovery.own_seed(owner), state) for owner in sorted(alive)]

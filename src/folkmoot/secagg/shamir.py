@@ -50,7 +50,7 @@ def from_bytes(shares: Sequence[bytes]) -> Numbers:
     return np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(len(shares), -1)
 
 
-def random_field(randomness: bytes) -> Numbers:
+def field_elements(randomness: bytes) -> Numbers:
     """Field elements from 16 random bytes each: a 128-bit number modulo the prime is uniform to 2^-67."""
     words = np.frombuffer(randomness, dtype="<u8").reshape(-1, 2)
     out = np.empty(len(words), dtype=np.uint64)
@@ -63,17 +63,17 @@ def split(secret: bytes, shares: int, threshold: int, randomness: bytes) -> Numb
     if not 1 <= threshold <= shares < MOST_SHARES:
         raise InputError(f"needs a number between 1 and the {shares} shares, got {threshold}", argument="threshold")
     limbs = to_limbs(secret)
-    if len(randomness) != bytes_needed(len(secret), threshold):
+    if len(randomness) != count_random_bytes(len(secret), threshold):
         raise InputError("has a wrong length", argument="randomness")
     coefficients = np.empty((threshold, len(limbs)), dtype=np.uint64)
     coefficients[0] = limbs
-    coefficients[1:] = random_field(randomness).reshape(threshold - 1, len(limbs))
+    coefficients[1:] = field_elements(randomness).reshape(threshold - 1, len(limbs))
     out = np.empty((shares, len(limbs)), dtype=np.uint64)
     evaluate(coefficients, out)
     return out
 
 
-def bytes_needed(size: int, threshold: int) -> int:
+def count_random_bytes(size: int, threshold: int) -> int:
     return 16 * limbs_of(size) * (threshold - 1)
 
 
@@ -82,12 +82,12 @@ def combine(points: NDArray[np.int64], shares: Numbers, size: int) -> bytes | No
     if len(set(points.tolist())) != len(points) or (points < 1).any() or (shares >= P).any():
         return None
     out = np.zeros(shares.shape[1], dtype=np.uint64)
-    at_zero(points.astype(np.uint64), shares, out)
+    interpolate(points.astype(np.uint64), shares, out)
     return from_limbs(out, size)
 
 
 @kernel
-def times(a: np.uint64, b: np.uint64) -> np.uint64:
+def multiply(a: np.uint64, b: np.uint64) -> np.uint64:
     """a·b modulo 2^61 − 1, for a and b below it: 2^61 counts as 1."""
     a1, a0, b1, b0 = a >> S31, a & LOW31, b >> S31, b & LOW31
     middle = a1 * b0 + a0 * b1
@@ -97,7 +97,7 @@ def times(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
-def times_small(a: np.uint64, b: np.uint64) -> np.uint64:
+def multiply_small(a: np.uint64, b: np.uint64) -> np.uint64:
     """The same where b is below 2^30."""
     high = (a >> S31) * b
     total = (high >> S30) + ((high & LOW30) << S31) + (a & LOW31) * b
@@ -106,7 +106,7 @@ def times_small(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
-def plus(a: np.uint64, b: np.uint64) -> np.uint64:
+def add(a: np.uint64, b: np.uint64) -> np.uint64:
     total = a + b
     return total - P if total >= P else total
 
@@ -116,8 +116,8 @@ def power(a: np.uint64, exponent: np.uint64) -> np.uint64:
     out = ONE
     while exponent > ZERO:
         if exponent & ONE:
-            out = times(out, a)
-        a = times(a, a)
+            out = multiply(out, a)
+        a = multiply(a, a)
         exponent >>= ONE
     return out
 
@@ -130,7 +130,7 @@ def reduce_wide(words: NDArray[np.uint64], out: Numbers) -> None:
         high = (words[k, 1] & P) + (words[k, 1] >> S61)
         low = low - P if low >= P else low
         high = high - P if high >= P else high
-        out[k] = plus(low, times(high, np.uint64(8)))
+        out[k] = add(low, multiply(high, np.uint64(8)))
 
 
 @kernel
@@ -142,18 +142,18 @@ def evaluate(coefficients: Numbers, out: Numbers) -> None:
         values[:] = ZERO
         for k in range(len(coefficients) - 1, -1, -1):
             for limb in range(len(values)):
-                values[limb] = plus(times_small(values[limb], x), coefficients[k, limb])
+                values[limb] = add(multiply_small(values[limb], x), coefficients[k, limb])
 
 
 @kernel
-def at_zero(points: Numbers, shares: Numbers, out: Numbers) -> None:
+def interpolate(points: Numbers, shares: Numbers, out: Numbers) -> None:
     """Lagrange's interpolation at 0."""
     for i in range(len(points)):
         above, below = ONE, ONE
         for j in range(len(points)):
             if j != i:
-                above = times(above, points[j])
-                below = times(below, plus(points[j], P - points[i]))
-        weight = times(above, power(below, P - np.uint64(2)))
+                above = multiply(above, points[j])
+                below = multiply(below, add(points[j], P - points[i]))
+        weight = multiply(above, power(below, P - np.uint64(2)))
         for limb in range(len(out)):
-            out[limb] = plus(out[limb], times(weight, shares[i, limb]))
+            out[limb] = add(out[limb], multiply(weight, shares[i, limb]))

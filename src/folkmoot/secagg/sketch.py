@@ -59,7 +59,7 @@ class Sketch:
         return int(self.most).bit_length(), max(int(self.length - 1).bit_length(), 1)
 
     @property
-    def fits(self) -> bool:
+    def is_feasible(self) -> bool:
         """Whether a word holds any number of any item, and bits to check it by. An even number shifts bits out at the
         top, as many as it has zeros at its end.
         """

@@ -15,7 +15,7 @@ from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, write_entries
+from folkmoot.secagg.wire import U32, Malformed, is_bitmap, numbers, read_entries, write_entries
 
 ByClient: TypeAlias = dict[int, bytes]  # in the order of their numbers
 
@@ -44,8 +44,8 @@ class State:
     announced: bytes = b""  # the round it is in, or was in last
     seed: bytes = field(default=b"", repr=False)  # all coins of the round come from it
     advert: bytes = b""  # what its advertisement says after its number
-    said: bytes = b""
-    threshold: bytes = b""
+    roll_hash: bytes = b""  # of the announcement and the roll
+    packed_threshold: bytes = b""
     roll: bytes = b""  # who is on it, four bytes each
     prints: bytes = b""  # of all on the roll
     chosen: bytes = b""  # neighbours, a bit for each of the roll
@@ -76,7 +76,7 @@ class State:
         ):
             raise Malformed("a stored state is not one that a client stores")
         parts: dict[str, Any] = {name: data[lo:hi] for name, (lo, hi) in zip(PARTS, pairwise(ends), strict=True)}
-        state = cls(Stage(stage), **parts | {name: by_number(parts[name], size) for name, size in ENTRIES.items()})
+        state = cls(Stage(stage), **parts | {name: read_entries(parts[name], size) for name, size in ENTRIES.items()})
         if not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
         return state
@@ -93,7 +93,7 @@ class State:
         ledger = self.record  # malformed, if it is
         if self.stage > Stage.ADVERTISED and ledger.finished == ledger.begun:  # this round is begun, and not finished
             return False
-        return not self.threshold or 1 <= self.needed <= int.from_bytes(self.chosen, "little").bit_count()
+        return not self.packed_threshold or 1 <= self.threshold <= int.from_bytes(self.chosen, "little").bit_count()
 
     @cached_property
     def announcement(self) -> Announcement:
@@ -119,9 +119,9 @@ class State:
         return list(np.where(order[found] == clients, found, -1).tolist())
 
     @property
-    def needed(self) -> int:
+    def threshold(self) -> int:
         """The threshold."""
-        return int(U32.unpack(self.threshold)[0])
+        return int(U32.unpack(self.packed_threshold)[0])
 
     @property
     def channel_key(self) -> bytes:
@@ -153,8 +153,8 @@ SHAPE = Struct(f"<B{len(PARTS)}I")  # the stage, and how long each part is
 SIZES = {
     "seed": SEED,
     "advert": Advertisement.SIZE,
-    "said": DIGEST,
-    "threshold": U32.size,
+    "roll_hash": DIGEST,
+    "packed_threshold": U32.size,
 }
 ENTRIES = {
     "sealed": BOX + MARKS,
@@ -165,7 +165,7 @@ ENTRIES = {
 }
 MULTIPLES = {"roll": U32.size, "prints": FINGERPRINT, **{name: U32.size + size for name, size in ENTRIES.items()}}
 BEGUN = ["announced", "seed", "advert"]
-ROLL = ["said", "threshold", "roll", "chosen"]
+ROLL = ["roll_hash", "packed_threshold", "roll", "chosen"]
 NEEDED = {
     Stage.IDLE: [],
     Stage.ADVERTISED: BEGUN,

@@ -12,7 +12,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.dealing import MARKS, SHARE
 from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.member import Policy
-from folkmoot.secagg.messages import BOX, DEALT, HEAD, SESSION, Advertisement, Announcement
+from folkmoot.secagg.messages import BOX, HEAD, PARCEL, SESSION, Advertisement, Announcement
 from folkmoot.secagg.parameters import FEWEST, MOST, Parameters
 from folkmoot.secagg.primitives import DIGEST, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
@@ -40,7 +40,7 @@ def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
             "keys": len(announcement.encode()),
             "choice": listed + 2 * number + (number + FINGERPRINT) * parameters.clients,
             "shares": listed + degree * (number + Advertisement.SIZE),
-            "receipt": listed + degree * (number + DEALT),
+            "receipt": listed + degree * (number + PARCEL),
             "vector": HEAD + bits,
             "consent": HEAD + bits,
             "unmasking": listed + number + degree * (2 * (number + TAG) + SIGNATURE),
@@ -63,7 +63,7 @@ def room_for(length: int, most: int, items: int) -> int:
         return 0
     sketch = Sketch(length, items, most, b"")
     smaller = 8 * sketch.cells < ceil(length * most.bit_length() / 8)
-    return items if smaller and sketch.fits else 0
+    return items if smaller and sketch.is_feasible else 0
 
 
 @lru_cache(maxsize=1024)

@@ -39,17 +39,17 @@ class Reader:
             raise Malformed("a message announces more entries than it may hold")
         return count
 
-    def by_client(self, size: int, most: int) -> dict[int, bytes]:
+    def entries(self, size: int, most: int) -> dict[int, bytes]:
         """So many bytes for each of some clients, in the order of their numbers, nobody twice."""
         count = self.count(U32.size + size, most)
-        return by_number(self.take(count * (U32.size + size)), size)
+        return read_entries(self.take(count * (U32.size + size)), size)
 
     def end(self) -> None:
         if self.at != len(self.data):
             raise Malformed("a message goes on after its end")
 
 
-def by_client(entries: Mapping[int, bytes]) -> bytes:
+def write_listing(entries: Mapping[int, bytes]) -> bytes:
     """What `Reader.by_client` reads."""
     return U32.pack(len(entries)) + write_entries(entries)
 
@@ -66,7 +66,7 @@ def write_entries(entries: Mapping[int, bytes]) -> bytes:
     return out.tobytes()
 
 
-def by_number(data: bytes, size: int) -> dict[int, bytes]:
+def read_entries(data: bytes, size: int) -> dict[int, bytes]:
     """Entries of a size, each after its client's number, in the order of numbers."""
     ids = np.frombuffer(data, dtype=np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": U32.size + size}))["id"]
     if (ids[1:] <= ids[:-1]).any():

@@ -30,14 +30,16 @@ class Work:
         """From a secret that two have agreed on."""
         return keyed_hash(secret, purpose, size)
 
-    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
+    def mark_box(self, key: bytes, content: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes:
         """What a holder is dealt: a box that it opens, and marks."""
-        return seal(key, content, said) + mark(said, dealer, holder, content)
+        return seal(key, content, roll_hash) + mark(roll_hash, dealer, holder, content)
 
-    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
+    def content(self, key: bytes, marked_box: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes | None:
         """What is in it; None where it does not open, or does not fit its marks."""
-        content = unseal(key, marked_box[:-MARKS], said)
-        return content if content is not None and mark(said, dealer, holder, content) == marked_box[-MARKS:] else None
+        content = unseal(key, marked_box[:-MARKS], roll_hash)
+        return (
+            content if content is not None and mark(roll_hash, dealer, holder, content) == marked_box[-MARKS:] else None
+        )
 
 
 class SharedWork(Work):
@@ -78,14 +80,14 @@ class SharedWork(Work):
             self._keys[name] = super().keys(secret, purpose, size)
         return self._keys[name]
 
-    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
-        box = super().mark_box(key, content, said, dealer, holder)
-        self._contents[key, box, said, dealer, holder] = content
+    def mark_box(self, key: bytes, content: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes:
+        box = super().mark_box(key, content, roll_hash, dealer, holder)
+        self._contents[key, box, roll_hash, dealer, holder] = content
         return box
 
-    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
-        known = self._contents.get((key, marked_box, said, dealer, holder))
-        return super().content(key, marked_box, said, dealer, holder) if known is None else known
+    def content(self, key: bytes, marked_box: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes | None:
+        known = self._contents.get((key, marked_box, roll_hash, dealer, holder))
+        return super().content(key, marked_box, roll_hash, dealer, holder) if known is None else known
 
     def forget(self) -> None:
         """What two agreed on."""

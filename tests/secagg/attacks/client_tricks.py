@@ -9,7 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from folkmoot.secagg.client import Answer, Random, Refused, deal_shares, step
+from folkmoot.foundation.randomness import PrivateRandomness
+from folkmoot.secagg.client import Answer, Refused, deal_shares, step
 from folkmoot.secagg.dealing import CONTENT, SHARE, challenge_of, mark
 from folkmoot.secagg.keys import channel_private
 from folkmoot.secagg.messages import Announcement, Boxes, Neighbours, Unmasking
@@ -54,8 +55,8 @@ def honest(moment: Moment) -> bytes:
     return moment.reply
 
 
-def coins(client: int, seed: int = 0) -> Random:
-    return np.random.default_rng([seed, client]).bytes
+def coins(client: int, seed: int = 0) -> PrivateRandomness:
+    return PrivateRandomness.for_tests(np.random.default_rng([seed, client]).bytes)
 
 
 def play(
@@ -180,16 +181,16 @@ class Table:
         shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
         secret = agree(channel_private(self.state.seed), shown[:KEY])
         assert secret is not None
-        return Edge.between(secret, self.state.said, self.moment.client, holder).box
+        return Edge.between(secret, self.state.roll_hash, self.moment.client, holder).box
 
     def sealed(self, holder: int, content: bytes) -> bytes:
         """A box that opens, and marks that fit what is in it."""
-        marks = mark(self.state.said, self.moment.client, holder, content)
-        return seal(self.key(holder), content, self.state.said) + marks
+        marks = mark(self.state.roll_hash, self.moment.client, holder, content)
+        return seal(self.key(holder), content, self.state.roll_hash) + marks
 
     def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
         """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
-        challenge = challenge_of(self.state.said, self.moment.client, boxes)
+        challenge = challenge_of(self.state.roll_hash, self.moment.client, boxes)
         lines = lines or deal_shares(self.state, len(boxes)).lines
         announcement = self.state.announcement
         return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()

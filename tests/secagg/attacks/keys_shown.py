@@ -5,7 +5,7 @@ the roll.
 
 from folkmoot.secagg.dealing import MARKS, VALUES
 from folkmoot.secagg.keys import channel_private, keys_in, mask_private, mask_seed
-from folkmoot.secagg.messages import BOX, Dealt, Delivery, Neighbours
+from folkmoot.secagg.messages import BOX, Delivery, Neighbours, Parcel
 from folkmoot.secagg.primitives import SEED, public_of
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import CHOICE, Federation, body_of
@@ -73,4 +73,4 @@ def delivered(server: EvilServer, bodies: dict[int, bytes]) -> bytes:
 
 
 def with_box(body: bytes) -> bytes:
-    return body_of(Dealt(keys_in(body), bytes(BOX), bytes(MARKS), bytes(VALUES), 0))
+    return body_of(Parcel(keys_in(body), bytes(BOX), bytes(MARKS), bytes(VALUES), 0))

@@ -37,7 +37,7 @@ class Round:
         self.before, self.replies, coins = {KEYS: b""}, dict[int, bytes](), Coins(0, VICTIM)
         for exchange, message in self.messages.items():
             state, self.replies[exchange] = step(
-                MEMBER, self.before[exchange], message, FEDERATION.answer(VICTIM), coins
+                MEMBER, self.before[exchange], message, FEDERATION.answer(VICTIM), coins.private
             )
             self.before[exchange + 1 if exchange != RECEIPT else VECTOR] = state
         self.states = list(self.before.values())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from folkmoot.foundation.errors import FolkmootError
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg import client as client_side
 from folkmoot.secagg.client import Answer, Refused, step
 from folkmoot.secagg.dealing import challenge_of, values_of
@@ -36,10 +37,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -82,6 +83,11 @@ class Coins:
         self.drawn.append(self.generator.bytes(size))
         return self.drawn[-1]
 
+    @property
+    def private(self) -> PrivateRandomness:
+        """The same, as a client takes it."""
+        return PrivateRandomness.for_tests(self)
+
 
 class EvilServer:
     """One round. `states` go on from another; a client's coins follow from `seed` and its number. `terms` are degree
@@ -105,7 +111,7 @@ class EvilServer:
         self.answers, self.terms, self.planted = answers or federation.answer, terms, planted or {}
         self.sent: dict[int, Outbox] = {}
         self.replies: dict[int, Outbox] = {}
-        self.masked: dict[int, Masked] = {}  # all that clients masked, in any exchange
+        self.masked: dict[int, MaskedVector] = {}  # all that clients masked, in any exchange
 
     def up_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
         """Honest until then, but that the silent say nothing in the exchange before: what it would send now."""
@@ -144,12 +150,12 @@ class EvilServer:
         def falling(roll: Roll, who: int, state: bytes, seed: bytes) -> set[int]:
             return self.planted[who] if who in self.planted else draw_neighbours(roll, who, state, seed)
 
-        with patch.object(client_side, "drawn", falling):
-            return step(member, self.states[client], message, answer, self.coins[client])
+        with patch.object(client_side, "draw_neighbours", falling):
+            return step(member, self.states[client], message, answer, self.coins[client].private)
 
     def ask(self, client: int, message: bytes) -> bytes:
         self.states[client], reply = self.trial(client, message)
-        if kind_of(reply) == Masked.kind:
+        if kind_of(reply) == MaskedVector.kind:
             self.masked[client] = self.masked_of(reply)
         return reply
 
@@ -190,15 +196,15 @@ class EvilServer:
     def dealer(self, one: int, boxes: bytes) -> Dealer:
         sent = Boxes.decode(boxes, self.roll.degree, self.roll.threshold)
         values = values_of(sent.lines, self.roll.degree) or ()
-        challenge = challenge_of(self.said, one, sent.boxes)
+        challenge = challenge_of(self.roll_hash, one, sent.boxes)
         return Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
 
     @property
-    def said(self) -> bytes:
+    def roll_hash(self) -> bytes:
         return hash_roll(self.announcement.encode(), self.roll.encode())
 
-    def masked_of(self, reply: bytes) -> Masked:
-        return Masked.decode(reply, self.announcement.vector_size, len(self.federation.ids))
+    def masked_of(self, reply: bytes) -> MaskedVector:
+        return MaskedVector.decode(reply, self.announcement.vector_size, len(self.federation.ids))
 
     def consent_of(self, reply: bytes) -> dict[int, bytes]:
         return Consent.decode(reply, len(self.roll.ids)).words
@@ -223,8 +229,8 @@ class EvilServer:
         signature = sign(identity, "advertisement", announced or self.announcement.encode(), *content)
         return b"".join(content[1:]) + signature
 
-    def of_body(self, one: int, body: bytes) -> Advertisement:
-        return Advertisement.of_body(*self.mark, one, body)
+    def read_body(self, one: int, body: bytes) -> Advertisement:
+        return Advertisement.read_body(*self.mark, one, body)
 
     def rolled(
         self,
@@ -238,19 +244,19 @@ class EvilServer:
         """
         ids = self.roll.ids.tolist() if clients is None else list(clients)
         bodies = {one: advert.body() for one, advert in self.adverts.items()} | (forged or {})
-        prints = b"".join(self.of_body(one, bodies.get(one, b"")).fingerprint() for one in ids)
+        prints = b"".join(self.read_body(one, bodies.get(one, b"")).fingerprint() for one in ids)
         terms = degree or self.roll.degree, threshold or self.roll.threshold
         return Roll(*self.mark, *terms, np.array(ids, dtype="<u4").tobytes(), prints)
 
     def neighbours(self, client: int) -> bytes:
         return Neighbours(*self.mark, {one: self.adverts[one].body() for one in self.graph[client]}).encode()
 
-    def dealt(self, dealer: int, holder: int) -> Dealt:
+    def dealt(self, dealer: int, holder: int) -> Parcel:
         """What an honest server gives the holder."""
         of, sealed = self.dealers[dealer], self.dealers[dealer].sealed[holder]
-        return Dealt(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
+        return Parcel(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
 
-    def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Dealt] | None = None) -> bytes:
+    def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Parcel] | None = None) -> bytes:
         """As if only these had dealt anything; of some, something else than they dealt."""
         of = [one for one in set(dealers) - {holder} if holder in self.dealers[one].sealed]
         dealt = {one: self.dealt(one, holder) for one in of} | dict(instead or {})
@@ -262,7 +268,7 @@ class EvilServer:
     def false_complaint(self, dealer: int, corrupt: int) -> bytes:
         """A corrupt holder was given what was dealt to it, and complains."""
         case = self.dealt(dealer, corrupt).case()
-        return sign(self.federation.identities[corrupt], *complaint(self.said, dealer, corrupt, case))
+        return sign(self.federation.identities[corrupt], *complaint(self.roll_hash, dealer, corrupt, case))
 
     def sharers(self, sharing: Iterable[int]) -> bytes:
         return Sharers(*self.mark, self.bits(sharing)).encode()
@@ -271,7 +277,7 @@ class EvilServer:
         return Survivors(*self.mark, self.bits(alive)).encode()
 
     def agreed(self, sharing: Iterable[int]) -> bytes:
-        return hash_sharers(self.said, self.bits(sharing))
+        return hash_sharers(self.roll_hash, self.bits(sharing))
 
     def seed(self, corrupt: int) -> bytes:
         """Which all secrets of a corrupt client come from."""
@@ -282,7 +288,7 @@ class EvilServer:
         other = holder if corrupt == dealer else dealer
         secret = agree(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
         assert secret is not None
-        return Edge.between(secret, self.said, dealer, holder)
+        return Edge.between(secret, self.roll_hash, dealer, holder)
 
     def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
         """The consents of a corrupt client, who vouches for anything."""
@@ -333,10 +339,10 @@ class EvilServer:
         """Of both kinds of seeds: a mark says which kind a share is of."""
         clients, choices = len(self.roll.ids), self.replies[CHOICE]
         digests = {one: Choice.decode(data, clients).own_digest for one, data in choices.items()}
-        return Recovery(self.said, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
+        return Recovery(self.roll_hash, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
 
     def bare(
-        self, vectors: Mapping[int, Masked], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
+        self, vectors: Mapping[int, MaskedVector], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
     ) -> Vector:
         """The sum of these masked vectors, without the own masks and the pair masks whose seeds are known. Masks
         between two of them cancel.

@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot.secagg.dealing import MARK, SHARE, VALUES
 from folkmoot.secagg.keys import complaint
-from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Dealt
+from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Parcel
 from folkmoot.secagg.primitives import SIGNATURE, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import Stage, State
@@ -45,7 +45,7 @@ def flipped(data: bytes, at: int = 0) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-Tamper = Callable[[Dealt, Dealt], Dealt]  # of what was dealt to this holder, and to another
+Tamper = Callable[[Parcel, Parcel], Parcel]  # of what was dealt to this holder, and to another
 TAMPERED: dict[str, Tamper] = {
     "box": lambda was, _: was._replace(box=flipped(was.box)),
     "end of the box": lambda was, _: was._replace(box=flipped(was.box, len(was.box) - 1)),
@@ -58,7 +58,7 @@ TAMPERED: dict[str, Tamper] = {
     "challenge beyond the field": lambda was, _: was._replace(challenge=was.challenge + PRIME),
     "the box of another holder": lambda was, other: was._replace(box=other.box),
     "all of another holder": lambda _, other: other,
-    "nothing of it": lambda was, _: Dealt(was.keys, bytes(BOX), bytes(2 * MARK), bytes(VALUES), 0),
+    "nothing of it": lambda was, _: Parcel(was.keys, bytes(BOX), bytes(2 * MARK), bytes(VALUES), 0),
 }
 
 
@@ -103,17 +103,17 @@ def test_honest_holders_do_not_complain_of_what_was_dealt(dealt: EvilServer) -> 
 
 
 def test_forged_complaints(server: EvilServer) -> None:
-    case, said = server.dealt(DEALER, HOLDER).case(), server.said
+    case, roll_hash = server.dealt(DEALER, HOLDER).case(), server.roll_hash
     identities = FEDERATION.identities
     other_case = server.dealt(DEALER, OTHERS[2]).case()
     forged = [
         bytes(SIGNATURE),
-        sign(identities[CORRUPT], *complaint(said, DEALER, HOLDER, case)),  # by somebody else
-        sign(identities[HOLDER], *complaint(said, STRANGER, HOLDER, case)),  # of another dealer
-        sign(identities[HOLDER], *complaint(said, DEALER, CORRUPT, case)),  # for another holder
-        sign(identities[HOLDER], *complaint(said, DEALER, HOLDER, other_case)),  # about what another was given
+        sign(identities[CORRUPT], *complaint(roll_hash, DEALER, HOLDER, case)),  # by somebody else
+        sign(identities[HOLDER], *complaint(roll_hash, STRANGER, HOLDER, case)),  # of another dealer
+        sign(identities[HOLDER], *complaint(roll_hash, DEALER, CORRUPT, case)),  # for another holder
+        sign(identities[HOLDER], *complaint(roll_hash, DEALER, HOLDER, other_case)),  # about what another was given
         sign(identities[HOLDER], *complaint(bytes(32), DEALER, HOLDER, case)),  # of another conversation
-        sign(identities[HOLDER], "masked", *complaint(said, DEALER, HOLDER, case)[1:]),
+        sign(identities[HOLDER], "masked", *complaint(roll_hash, DEALER, HOLDER, case)[1:]),
         server.adverts[HOLDER].signature,
     ]
     for signature in forged:
@@ -138,7 +138,7 @@ def test_complaints_of_another_time(server: EvilServer, then: Announcement) -> N
 
 
 def test_somebody_who_holds_nothing(server: EvilServer) -> None:
-    signature = sign(FEDERATION.identities[STRANGER], *complaint(server.said, DEALER, STRANGER, bytes(16)))
+    signature = sign(FEDERATION.identities[STRANGER], *complaint(server.roll_hash, DEALER, STRANGER, bytes(16)))
     why = "somebody complains who holds no share"
     server.is_refused(DEALER, server.accusations({STRANGER: signature}), why)
     both = {STRANGER: signature, CORRUPT: server.false_complaint(DEALER, CORRUPT)}

@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.member import Policy
-from folkmoot.secagg.messages import Complaints, Dealt, Delivery
+from folkmoot.secagg.messages import Complaints, Delivery, Parcel
 from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.client_tricks import MANY, Moment, lost, play
@@ -29,10 +29,10 @@ def shuffled(seed: int, replies: Outbox) -> Outbox:
 
 def complaining(federation: Federation, moment: Moment) -> bytes:
     """About everybody, so that all have something to answer."""
-    said, me = State.decode(moment.before).said, moment.client
+    roll_hash, me = State.decode(moment.before).roll_hash, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
-    made = {one: sign(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
+    cases = {one: Parcel.read(body).case() for one, body in delivery.dealt.items()}
+    made = {one: sign(federation.identities[me], *complaint(roll_hash, one, me, case)) for one, case in cases.items()}
     return Complaints(delivery.session, delivery.round, made).encode()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.faults import Fault
-from folkmoot.secagg.messages import BOX, DEALT, Answers, Complaints, Delivery, Unmasking
+from folkmoot.secagg.messages import BOX, PARCEL, Answers, Complaints, Delivery, Unmasking
 from tests.secagg.attacks.client_tricks import (
     MANY,
     Moment,
@@ -115,7 +115,7 @@ def test_boxes_swapped_on_the_way() -> None:
         if exchange != RECEIPT:
             return outbox
         shown = {one: Delivery.decode(outbox[one], COHORT.clients) for one in (a, b)}
-        assert all(len(body) == DEALT for body in shown[a].dealt.values())
+        assert all(len(body) == PARCEL for body in shown[a].dealt.values())
         both = shown[a].dealt.keys() & shown[b].dealt.keys()
         for one, other in ((a, b), (b, a)):
             dealt = {**shown[one].dealt, **{sender: shown[other].dealt[sender] for sender in both}}

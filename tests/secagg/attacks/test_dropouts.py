@@ -69,7 +69,7 @@ def test_clients_gone_together_with_all_their_neighbours(monkeypatch: pytest.Mon
         return set(sorted(half - {client})[: roll.degree])
 
     for side in ("client", "server"):
-        monkeypatch.setattr(f"folkmoot.secagg.{side}.drawn", drawn)
+        monkeypatch.setattr(f"folkmoot.secagg.{side}.draw_neighbours", drawn)
     result = play(federation, lost({(VECTOR, one) for one in halves[1]}))
     assert result.survivors == tuple(federation.ids[:8])
     federation.check(result)

@@ -44,7 +44,7 @@ def is_silent(played: Round, error: BaseException) -> bool:
 def test_in_what_a_client_raises(played: Round, exchange: int) -> None:
     """A byte changed here or there, or everything from there on left out."""
     message, state, raised = played.messages[exchange], played.before[exchange], list[FolkmootError]()
-    answer, random = FEDERATION.answer(VICTIM), Coins(1)
+    answer, random = FEDERATION.answer(VICTIM), Coins(1).private
     for at in range(0, len(message), max(len(message) // 40, 1)):
         for wrong in (message[:at], message[:at] + bytes([message[at] ^ 129]) + message[at + 1 :]):
             try:
@@ -58,7 +58,7 @@ def test_in_what_a_client_raises(played: Round, exchange: int) -> None:
 @pytest.mark.parametrize("wrong", [MINE[:2], MINE[:, None], MINE * 1.0], ids=["short", "square", "broken"])
 def test_in_what_it_raises_about_its_own_vector(played: Round, wrong: Vector) -> None:
     with pytest.raises(InputError, match="whole numbers") as caught:
-        step(MEMBER, played.before[VECTOR], played.messages[VECTOR], partial(given, wrong), Coins(1))
+        step(MEMBER, played.before[VECTOR], played.messages[VECTOR], partial(given, wrong), Coins(1).private)
     assert is_silent(played, caught.value)
 
 

@@ -13,7 +13,7 @@ import pytest
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.dealing import SHARE, VALUES
 from folkmoot.secagg.keys import complaint
-from folkmoot.secagg.messages import Accusations, Answers, Complaints, Dealt, Delivery, Masked
+from folkmoot.secagg.messages import Accusations, Answers, Complaints, Delivery, MaskedVector, Parcel
 from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.server import Aggregate
 from folkmoot.secagg.state import Stage, State
@@ -25,19 +25,19 @@ COHORT = Federation(20, length=8)
 DEALER = COHORT.ids[6]
 CHOSEN, THRESHOLD, SPARE = holders(COHORT, DEALER), terms(COHORT).threshold, spare(COHORT)
 BEFORE = rehearsal(COHORT)[RECEIPT, DEALER].after  # the dealer, when complaints come
-SAID = State.decode(BEFORE).said
+ROLL_HASH = State.decode(BEFORE).roll_hash
 CONTENTS = Table(rehearsal(COHORT)[SHARES, DEALER]).contents
 
 
-def dealt_to(holder: int) -> Dealt:
+def dealt_to(holder: int) -> Parcel:
     """What an honest server hands on."""
     shown = Delivery.decode(rehearsal(COHORT)[RECEIPT, holder].message, MANY)
-    return Dealt.read(shown.dealt[DEALER])
+    return Parcel.read(shown.dealt[DEALER])
 
 
 def complaint_of(holder: int, case: bytes | None = None, signer: int | None = None, dealer: int = DEALER) -> bytes:
     identity = COHORT.identities[holder if signer is None else signer]
-    return sign(identity, *complaint(SAID, dealer, holder, dealt_to(holder).case() if case is None else case))
+    return sign(identity, *complaint(ROLL_HASH, dealer, holder, dealt_to(holder).case() if case is None else case))
 
 
 def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
@@ -108,7 +108,7 @@ def other(data: bytes) -> bytes:
     return bytes([data[0] ^ 1]) + data[1:]
 
 
-CHANGES: dict[str, Callable[[Dealt], Dealt]] = {
+CHANGES: dict[str, Callable[[Parcel], Parcel]] = {
     "box": lambda dealt: dealt._replace(box=other(dealt.box)),
     "end of the box": lambda dealt: dealt._replace(box=dealt.box[:-1] + other(dealt.box[-1:])),
     "marks": lambda dealt: dealt._replace(marks=other(dealt.marks)),
@@ -138,10 +138,10 @@ def test_a_server_that_changes_what_it_passes_on_gets_a_complaint_and_no_answer(
 
 def test_a_complaint_of_another_round_is_refused() -> None:
     later = rehearsal(COHORT, rounds=1)[RECEIPT, CHOSEN[0]]
-    said = State.decode(later.after).said
-    assert said != SAID
+    roll_hash = State.decode(later.after).roll_hash
+    assert roll_hash != ROLL_HASH
     first = CHOSEN[0]
-    signature = sign(COHORT.identities[first], *complaint(said, DEALER, first, dealt_to(first).case()))
+    signature = sign(COHORT.identities[first], *complaint(roll_hash, DEALER, first, dealt_to(first).case()))
     is_refused({first: signature}, "not signed by whom it names")
 
 
@@ -178,7 +178,7 @@ def test_the_words_of_a_dealer_reach_its_accusers_too() -> None:
         if moment.exchange == RECEIPT and moment.client == CHOSEN[0]:
             return Complaints(SESSION, 1, {DEALER: complaint_of(moment.client)}).encode()
         if (moment.exchange, moment.client) == (VECTOR, DEALER):
-            words.append(set(Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY).words))
+            words.append(set(MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY).words))
         return moment.reply
 
     COHORT.check(play(COHORT, trick))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from folkmoot.secagg.keys import hash_consent
-from folkmoot.secagg.messages import Consents, Masked
+from folkmoot.secagg.messages import Consents, MaskedVector
 from folkmoot.secagg.primitives import SIGNATURE, TAG, sign, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
@@ -170,7 +170,7 @@ def test_a_client_that_spoils_its_words_is_in_the_sum_all_the_same(words: str) -
     def spoiled(exchange: int, replies: Outbox) -> Outbox:
         if exchange != VECTOR:
             return replies
-        sent = Masked.decode(replies[TWO], NOW.vector_size, len(IDS))
+        sent = MaskedVector.decode(replies[TWO], NOW.vector_size, len(IDS))
         turned = dict(zip(sent.words, reversed(sent.words.values()), strict=True))
         told = {"none": {}, "zeros": dict.fromkeys(sent.words, bytes(TAG)), "turned round": turned}[words]
         return replies | {TWO: replace(sent, words=told).encode()}

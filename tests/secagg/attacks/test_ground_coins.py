@@ -62,7 +62,7 @@ class Grinding:
 
 
 def test_a_client_that_does_not_count_is_ground(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ledger, "unfinished", 0)
+    monkeypatch.setattr(Ledger, "excess", 0)
     grinding = Grinding()
     assert grinding.grind(200)
     assert len(grinding.draws) > LIMIT
@@ -73,7 +73,7 @@ def test_one_that_counts_is_not() -> None:
     with pytest.raises(Refused, match=f"{LIMIT} {BROKEN}, and only 0 were finished"):
         grinding.grind(200)
     assert len(grinding.draws) == LIMIT
-    assert grinding.ledger.unfinished == LIMIT
+    assert grinding.ledger.excess == LIMIT
     for number in range(100, 110):  # in no session, however the server calls it
         server = EvilServer(FEDERATION, states=grinding.states)
         server.is_refused(VICTIM, session(number).encode(), BROKEN)
@@ -114,7 +114,7 @@ def test_wherever_a_round_is_broken_off_it_counts_once(exchange: int) -> None:
         server = EvilServer(FEDERATION, session(number), states, seed=number, terms=TERMS)
         server.up_to(exchange)
         states = server.states
-        assert State.decode(states[VICTIM]).record.unfinished == number
+        assert State.decode(states[VICTIM]).record.excess == number
     EvilServer(FEDERATION, states=states).is_refused(VICTIM, session(99).encode(), BROKEN)
 
 
@@ -127,7 +127,7 @@ def test_finished_rounds_earn_back() -> None:
             server.ask(one, message)
         states = server.states
     record = State.decode(states[VICTIM]).record
-    assert (record.begun, record.finished, record.unfinished) == (2, 2, -2)
+    assert (record.begun, record.finished, record.excess) == (2, 2, -2)
     grinding = Grinding(states[VICTIM])
     with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN}, and only 2 were finished"):
         grinding.grind_on()

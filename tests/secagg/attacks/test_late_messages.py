@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot.secagg.dealing import SHARE
 from folkmoot.secagg.faults import AggregationFailed, Fault
-from folkmoot.secagg.messages import Consent, Consents, Masked, Unmasking
+from folkmoot.secagg.messages import Consent, Consents, MaskedVector, Unmasking
 from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.server import Aggregate
 from tests.secagg.attacks.client_tricks import MANY, Moment, holders, lost, play, rehearsal, rubbish, says, spare
@@ -145,8 +145,8 @@ def test_where_nobody_consents_there_is_nobody_to_ask() -> None:
     assert sent[UNMASKING] == {}
 
 
-def masked(moment: Moment) -> Masked:
-    return Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
+def masked(moment: Moment) -> MaskedVector:
+    return MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY)
 
 
 def test_a_vector_that_is_not_signed_counts_as_none() -> None:

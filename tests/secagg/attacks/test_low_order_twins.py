@@ -120,7 +120,7 @@ def test_an_honest_server_leaves_twins_off_the_roll(order: int, forge: str) -> N
     body = evil.advert(corrupt, *FORGED[forge](evil.adverts, other, order))
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     next(server)
-    outbox = server.send(evil.replies[KEYS] | {corrupt: evil.of_body(corrupt, body).encode()})
+    outbox = server.send(evil.replies[KEYS] | {corrupt: evil.read_body(corrupt, body).encode()})
     roll = Roll.decode(outbox[VICTIM])
     alone = forge in ("its own", "one key for both")  # else nobody can tell who copied whom
     assert set(roll.ids.tolist()) == set(federation.ids) - ({corrupt} if alone else {corrupt, other})
@@ -144,7 +144,7 @@ def test_the_secret_is_the_same_but_not_what_follows_from_it(order: int) -> None
     server, _ = place.shown(body)
     _, reply = server.trial(VICTIM, delivered(server, {place.corrupt: body}))
     assert server.complaints(reply).keys() == {place.corrupt}
-    server.adverts = server.adverts | {place.corrupt: server.of_body(place.corrupt, body)}
+    server.adverts = server.adverts | {place.corrupt: server.read_body(place.corrupt, body)}
     pairs = [(one, VICTIM) for one in (place.corrupt, place.other)]
     keys = [key for dealer, holder in pairs for key in server.edge(VICTIM, dealer, holder)]
     keys += [key for holder, dealer in pairs for key in server.edge(VICTIM, dealer, holder)]

@@ -36,7 +36,7 @@ class Spying:
 
     def __init__(self, clients: list[int], state: bytes = b"", advert: bytes = b"", leaves: bool = False) -> None:
         self.seeds = dict[str, bytes]()
-        self.before, self.told, self.said = dict[int, bytes](), dict[int, bytes](), dict[int, bytes]()
+        self.before, self.received, self.sent = dict[int, bytes](), dict[int, bytes](), dict[int, bytes]()
         states = dict.fromkeys(clients, b"") | {VICTIM: state}
         server = serve(NOW, FEDERATION.roster, clients, FEDERATION.policy)
         with (
@@ -56,7 +56,7 @@ class Spying:
                     member, answer = FEDERATION.members[one], FEDERATION.answer(one)
                     states[one], replies[one] = step(member, states[one], message, answer)
                 if VICTIM in outbox:
-                    self.told[exchange], self.said[exchange] = outbox[VICTIM], replies[VICTIM]
+                    self.received[exchange], self.sent[exchange] = outbox[VICTIM], replies[VICTIM]
                 try:
                     outbox = server.send(replies)
                 except StopIteration as end:
@@ -82,9 +82,9 @@ def bare(first: Spying, second: Spying) -> Vector:
     which the server knows, are read from its state.
     """
     state = State.decode(second.before[VECTOR])
-    agreed_state = hash_sharers(state.said, Sharers.decode(second.told[VECTOR], len(state.order)).bits)
+    agreed_state = hash_sharers(state.roll_hash, Sharers.decode(second.received[VECTOR], len(state.order)).bits)
     words = as_words(np.zeros(NOW.words), NOW.ring_bits)
-    add_packed(masked_vector(second.said[VECTOR], NOW), NOW.ring_bits, words)
+    add_packed(masked_vector(second.sent[VECTOR], NOW), NOW.ring_bits, words)
     added, taken = list[bytes](), [own_mask_key(second.seeds["own"], agreed_state)]
     for other, public in state.mask_keys.items():
         secret = agree(mask_private(first.seeds["mask"]), public)
@@ -101,7 +101,7 @@ def first() -> Spying:
 
 
 def test_a_state_that_is_put_back_shows_the_vector(first: Spying) -> None:
-    second = Spying(COHORTS[1], first.after_keys, first.said[KEYS])
+    second = Spying(COHORTS[1], first.after_keys, first.sent[KEYS])
     assert [*first.seeds, *second.seeds] == ["mask", "own"]  # either is as it should be
     np.testing.assert_array_equal(bare(first, second), FEDERATION.vector(VICTIM))
 
@@ -112,6 +112,6 @@ def test_a_state_that_is_lost_does_not(first: Spying) -> None:
 
 
 def test_a_round_does_not_begin_again_by_itself(first: Spying) -> None:
-    message, answer = first.told[KEYS], FEDERATION.answer(VICTIM)
+    message, answer = first.received[KEYS], FEDERATION.answer(VICTIM)
     with pytest.raises(Refused, match="not beyond the last"):
         step(FEDERATION.members[VICTIM], first.after_keys, message, answer)

@@ -13,7 +13,7 @@ import pytest
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.masks import as_words
-from folkmoot.secagg.messages import Masked
+from folkmoot.secagg.messages import MaskedVector
 from folkmoot.secagg.packing import add_packed, pack_bits
 from tests.secagg.attacks.client_tricks import MANY, Moment, answering, play, rehearsal
 from tests.secagg.cohorts import VECTOR, Federation, Vector
@@ -97,7 +97,7 @@ def test_what_a_liar_adds_changes_nothing_else() -> None:
     def trick(moment: Moment) -> bytes:
         if (moment.exchange, moment.client) != (VECTOR, ME):
             return moment.reply
-        told = Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
+        told = MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY)
         words = as_words(shift, bits)
         add_packed(told.vector, bits, words)
         return replace(told, vector=pack_bits(words, bits)).encode()

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
+from folkmoot.secagg.dealing import MARKS, SHARE, count_coins, deal
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import complaint, mask_seed
 from folkmoot.secagg.member import Policy
@@ -25,14 +25,14 @@ from folkmoot.secagg.messages import (
     Choice,
     Complaints,
     Consent,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
+    Parcel,
     Roll,
     Unmasking,
 )
 from folkmoot.secagg.neighbours import draw_neighbours
-from folkmoot.secagg.parameters import part_of
+from folkmoot.secagg.parameters import count_share
 from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import State
@@ -108,7 +108,7 @@ def off_the_line(_: Scene, moment: Moment) -> bytes:
 def rubbish_lines(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
     boxes = {one: table.sealed(one, text) for one, text in table.contents.items()}
-    numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.needed, dtype=np.uint64)
+    numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.threshold, dtype=np.uint64)
     return table.dealing(boxes, lambda _: numbers.tobytes())
 
 
@@ -121,16 +121,16 @@ def off_the_line_for_a_few(scene: Scene, moment: Moment) -> bytes:
 
 
 def too_few_boxes(_: Scene, moment: Moment) -> bytes:
-    sent = Boxes.decode(moment.reply, MANY, State.decode(moment.after).needed)
+    sent = Boxes.decode(moment.reply, MANY, State.decode(moment.after).threshold)
     return replace(sent, boxes=dict(list(sent.boxes.items())[1:])).encode()
 
 
 def false_complaints(scene: Scene, moment: Moment) -> bytes:
-    said, me = State.decode(moment.before).said, moment.client
+    roll_hash, me = State.decode(moment.before).roll_hash, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
+    cases = {one: Parcel.read(body).case() for one, body in delivery.dealt.items()}
     identity = scene.federation.identities[me]
-    made = {one: sign(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
+    made = {one: sign(identity, *complaint(roll_hash, one, me, case)) for one, case in cases.items()}
     return Complaints(SESSION, 1, made).encode()
 
 
@@ -145,8 +145,8 @@ def complaints_of_strangers(scene: Scene, moment: Moment) -> bytes:
     return Complaints(SESSION, 1, {one: rubbish(one, size=SIGNATURE) for one in few}).encode()
 
 
-def masked(scene: Scene, moment: Moment) -> Masked:
-    return Masked.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
+def masked(scene: Scene, moment: Moment) -> MaskedVector:
+    return MaskedVector.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
 
 
 def rubbish_words(scene: Scene, moment: Moment) -> bytes:
@@ -266,7 +266,7 @@ def test_one_kind(kind: str) -> None:
 def test_one_in_ten_of_any_kind(seed: int) -> None:
     rng = np.random.default_rng(seed)
     federation = cohort(int(rng.integers(20, 41)))
-    saboteurs = rng.choice(federation.ids, part_of(0.1, federation.clients), replace=False).tolist()
+    saboteurs = rng.choice(federation.ids, count_share(0.1, federation.clients), replace=False).tolist()
     check_round(federation, {one: str(rng.choice(list(KINDS))) for one in saboteurs}, seed)
 
 
@@ -279,8 +279,8 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
     owner, other = federation.ids[7], federation.ids[11]
 
     def another(table: Table) -> bytes:
-        state, coins = table.state, rubbish(seed, size=coins_needed(table.state.needed))
-        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.needed, coins)
+        state, coins = table.state, rubbish(seed, size=count_coins(table.state.threshold))
+        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.threshold, coins)
         boxes = {one: table.sealed(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
@@ -304,7 +304,7 @@ def test_saboteurs_cannot_choose_each_other(honest_coins: bool) -> None:
     federation = cohort(60)
     chosen = federation.policy.protection(federation.clients)
     owner, *others = federation.ids
-    silent = others[: part_of(federation.policy.dropout, federation.clients) - 1]
+    silent = others[: count_share(federation.policy.dropout, federation.clients) - 1]
 
     def trick(moment: Moment) -> bytes | None:
         if moment.exchange == CHOICE and moment.client == owner:
@@ -327,9 +327,13 @@ def test_other_coins_that_were_not_committed_to() -> None:
     def trick(moment: Moment) -> bytes | None:
         if moment.exchange != CHOICE or moment.client != owner:
             return moment.reply
-        sent, roll, said = Choice.decode(moment.reply, 20), Roll.decode(moment.message), State.decode(moment.after).said
+        sent, roll, roll_hash = (
+            Choice.decode(moment.reply, 20),
+            Roll.decode(moment.message),
+            State.decode(moment.after).roll_hash,
+        )
         seed = rubbish(2, size=SEED)
-        return replace(sent, bits=bitmap(draw_neighbours(roll, owner, said, seed), roll.ids), seed=seed).encode()
+        return replace(sent, bits=bitmap(draw_neighbours(roll, owner, roll_hash, seed), roll.ids), seed=seed).encode()
 
     assert play(federation, trick).excluded == {owner: Fault.CHOICE}
 

@@ -125,9 +125,9 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):
-            assert unseal(string, sealed[:BOX], server.said) is None
+            assert unseal(string, sealed[:BOX], server.roll_hash) is None
     for key, sealed in boxes:  # with the right ones they do open
-        assert unseal(key, sealed[:BOX], server.said) is not None
+        assert unseal(key, sealed[:BOX], server.roll_hash) is not None
 
 
 @pytest.mark.parametrize("exchange", REGULAR[1:])

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Turn
 from folkmoot.secagg.messages import Unmasking
 from folkmoot.secagg.state import Stage, State
@@ -39,7 +40,7 @@ def test_in_what_is_printed(played: Round) -> None:
     for state, message in zip(played.states, played.messages.values(), strict=False):
         now = State.decode(state)
         assert not played.shows(now)
-        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM), Work()))
+        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM).private, Work()))
     assert not played.shows(MEMBER)
     assert not played.shows([MEMBER, FEDERATION.roster, MEMBER.policy])
 
@@ -48,7 +49,8 @@ def test_in_a_turn_whose_answer_prints_its_vector(played: Round) -> None:
     answer, coins = partial(given, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
     assert played.shows(answer)
     assert played.shows(coins)
-    assert not played.shows(Turn(MEMBER, State(), b"", answer, coins, Work()))
+    private = PrivateRandomness.for_tests(coins)
+    assert not played.shows([private, Turn(MEMBER, State(), b"", answer, private, Work())])
 
 
 class Bomb:

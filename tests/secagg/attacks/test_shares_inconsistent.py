@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg import shamir
-from folkmoot.secagg.dealing import COLUMNS, CONTENT, SHARE, Dealing, coins_needed, deal, polynomials
+from folkmoot.secagg.dealing import COLUMNS, CONTENT, SHARE, Dealing, count_coins, deal, polynomials
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import mask_seed, own_seed
 from folkmoot.secagg.messages import Complaints, Unmasking
@@ -45,7 +45,7 @@ def bad(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
     state = table.state
     seeds = [own_seed(state.seed), mask_seed(state.seed)]
     assert seeds[which] == secret
-    coins = rubbish(1, size=coins_needed(THRESHOLD))
+    coins = rubbish(1, size=count_coins(THRESHOLD))
     if fault == "another seed":
         seeds[which] = bytes(SEED)
     fine = deal(seeds[0], seeds[1], DEGREE, THRESHOLD, coins)
@@ -57,7 +57,7 @@ def bad(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
         shares[:, which, 0] = (shares[:, which, 0] + np.uint64(2**60)) % np.uint64(PRIME)
         coefficients[which][0, 0] += np.uint64(2**60)
     elif fault == "too high a degree":
-        higher = polynomials(secret, THRESHOLD + 1, rubbish(2, size=coins_needed(THRESHOLD + 1) // 2))
+        higher = polynomials(secret, THRESHOLD + 1, rubbish(2, size=count_coins(THRESHOLD + 1) // 2))
         out = np.empty((DEGREE, COLUMNS), dtype=np.uint64)
         shamir.evaluate(higher, out)
         shares[:, which] = out

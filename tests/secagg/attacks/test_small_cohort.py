@@ -44,12 +44,12 @@ def test_too_few_are_asked(fewest: int) -> None:
 
 def test_a_roster_of_its_own() -> None:
     """With one client more, whose identity the server made up, or with another key for somebody."""
-    keys, server = FEDERATION.roster.keys, EvilServer(FEDERATION)
+    keys, server = dict(FEDERATION.roster.keys), EvilServer(FEDERATION)
     made_up = Ed25519PrivateKey.from_private_bytes(bytes([1] * 32)).public_key().public_bytes_raw()
     for forged in (Roster(keys | {1: made_up}), Roster(keys | {IDS[1]: made_up})):
         announcement = replace(FEDERATION.announcement, roster=forged.digest)
         server.is_refused(VICTIM, announcement.encode(), "another roster")
-    assert server.trial(VICTIM, replace(FEDERATION.announcement, roster=Roster(dict(keys)).digest).encode())
+    assert server.trial(VICTIM, replace(FEDERATION.announcement, roster=Roster(keys).digest).encode())
 
 
 @pytest.mark.parametrize(("asked", "least"), [(60, 54), (40, 36), (15, 14), (6, 6), (5, 5)])

@@ -44,7 +44,7 @@ def test_it_would_if_clients_refused_what_does_not_fit(monkeypatch: pytest.Monke
     def strict(announcement: Announcement, vector: Vector, state: bytes) -> Words:
         return encode_vector(announcement, vector, state) if vector.max() <= announcement.most else refuse("too large")
 
-    monkeypatch.setattr(client_side, "encoded", strict)
+    monkeypatch.setattr(client_side, "encode_vector", strict)
     some = FEDERATION.ids[:2]
     assert [largest_number(FEDERATION, client) for client in some] == [FEDERATION.vector(one).max() for one in some]
 

@@ -7,7 +7,7 @@ the victim that a corrupt client might have as well. Masks with the honest neigh
 import numpy as np
 import pytest
 
-from folkmoot.secagg.dealing import coins_needed, deal, mark, values_of
+from folkmoot.secagg.dealing import count_coins, deal, mark, values_of
 from folkmoot.secagg.keys import (
     MASK_KEY,
     channel_private,
@@ -23,7 +23,7 @@ from folkmoot.secagg.keys import (
     pair_purpose,
 )
 from folkmoot.secagg.masks import add_masks, as_words
-from folkmoot.secagg.messages import Dealt
+from folkmoot.secagg.messages import Parcel
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.primitives import SIGNATURE, agree, keyed_hash, public_of, seal, tag
 from folkmoot.secagg.state import State
@@ -66,18 +66,18 @@ class Puppets:
         return found
 
     def edge(self, one: int) -> Edge:
-        return Edge.between(self.secret(one), self.server.said, one, VICTIM)
+        return Edge.between(self.secret(one), self.server.roll_hash, one, VICTIM)
 
-    def dealt(self, one: int) -> Dealt:
+    def dealt(self, one: int) -> Parcel:
         """A share of the puppet's secrets, as good as any."""
         server, seed, (degree, threshold) = self.server, seed_of(one), TERMS
-        dealing = deal(own_seed(seed), mask_seed(seed), degree, threshold, Coins(one)(coins_needed(threshold)))
+        dealing = deal(own_seed(seed), mask_seed(seed), degree, threshold, Coins(one)(count_coins(threshold)))
         challenge, content = 5, dealing.contents[3]
         values = values_of(dealing.lines(challenge), degree)
         assert values is not None
-        box = seal(self.edge(one).box, content, server.said)
+        box = seal(self.edge(one).box, content, server.roll_hash)
         keys = keys_in(self.bodies[one])
-        return Dealt(keys, box, mark(server.said, one, VICTIM, content), values[3], challenge)
+        return Parcel(keys, box, mark(server.roll_hash, one, VICTIM, content), values[3], challenge)
 
     def masked(self) -> EvilServer:
         """The victim has masked with ten neighbours and five puppets."""
@@ -95,7 +95,7 @@ class Puppets:
         server, ring = self.server, self.server.announcement.ring_bits
         words = as_words(np.zeros(server.announcement.words), ring)
         add_packed(server.masked[VICTIM].vector, ring, words)
-        state = hash_sharers(server.said, server.bits(FEDERATION.ids))
+        state = hash_sharers(server.roll_hash, server.bits(FEDERATION.ids))
         added, taken = list[bytes](), list[bytes]() if own is None else [own_mask_key(own, state)]
         for one, seed in neighbours.items():
             secret = agree(mask_private(seed), server.adverts[VICTIM].mask_key)
@@ -132,7 +132,7 @@ def test_whoever_chose_a_puppet_stays_away_too() -> None:
         again.planted = {one: {VICTIM, *CHOSEN[1:9], REPLACED[0]}}
         again.roll = again.rolled(forged=puppets.bodies | {REPLACED[0]: body})
         again.replies[CHOICE] = {one: again.ask(one, again.roll.encode())}
-        again.adverts[REPLACED[0]] = again.of_body(REPLACED[0], body)
+        again.adverts[REPLACED[0]] = again.read_body(REPLACED[0], body)
         again.is_refused(one, again.neighbours(one), "not signed by the client it names")
 
 

@@ -12,7 +12,7 @@ from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.ledger import ENTRY, Ledger
 from folkmoot.secagg.messages import (
     BOX,
-    DEALT,
+    PARCEL,
     Accusations,
     Advertisement,
     Announcement,
@@ -23,7 +23,7 @@ from folkmoot.secagg.messages import (
     Consent,
     Consents,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
     Roll,
     Sharers,
@@ -63,12 +63,12 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
     "choice": st.builds(Choice, *HEADS, fixed(2), fixed(32), fixed(32)),
     "neighbours": st.builds(Neighbours, *HEADS, listed(Advertisement.SIZE)),
     "boxes": st.builds(Boxes, *HEADS, fixed(16 * TERMS.threshold), listed(BOX + MARKS)),
-    "delivery": st.builds(Delivery, *HEADS, listed(DEALT)),
+    "delivery": st.builds(Delivery, *HEADS, listed(PARCEL)),
     "complaints": st.builds(Complaints, *HEADS, listed(SIGNATURE)),
     "accusations": st.builds(Accusations, *HEADS, listed(SIGNATURE)),
     "answers": st.builds(Answers, *HEADS, listed(CONTENT)),
     "sharers": st.builds(Sharers, *HEADS, fixed(2)),
-    "masked": st.builds(Masked, *HEADS, fixed(SIGNATURE), listed(TAG), fixed(VECTOR_SIZE)),
+    "maskedvector": st.builds(MaskedVector, *HEADS, fixed(SIGNATURE), listed(TAG), fixed(VECTOR_SIZE)),
     "survivors": st.builds(Survivors, *HEADS, fixed(2)),
     "consent": st.builds(Consent, *HEADS, listed(TAG)),
     "consents": st.builds(Consents, *HEADS, listed(TAG), listed(TAG + SIGNATURE)),
@@ -83,9 +83,9 @@ MADE: dict[str, st.SearchStrategy[Written]] = {
 
 
 def test_who_looks_on_reads_the_vector_that_the_server_reads() -> None:
-    size, honest = honest_inputs()["masked"][0][0], honest_inputs()["masked"][0][1:]
-    read = DECODERS["masked"](honest, size)
-    assert isinstance(read, Masked)
+    size, honest = honest_inputs()["maskedvector"][0][0], honest_inputs()["maskedvector"][0][1:]
+    read = DECODERS["maskedvector"](honest, size)
+    assert isinstance(read, MaskedVector)
     assert masked_vector(honest, COHORT.announcement) == read.vector == honest[-VECTOR_SIZE:]
 
 
