@@ -88,10 +88,10 @@ def test_a_question_is_answered_once() -> None:
     states = dict.fromkeys(COHORT.ids, b"")
     run(states, asking(1, question=7))
     for again in (asking(2, question=7), asking(1, OTHER_SESSION, question=7), asking(9, OTHER_SESSION, question=7)):
-        is_refused(states[CLIENT], again, "has answered this question")
+        is_refused(states[CLIENT], again, "has already answered this question")
     run(states, asking(1, OTHER_SESSION, question=8))
-    is_refused(states[CLIENT], asking(3, question=7), "has answered this question")
-    is_refused(states[CLIENT], asking(3, question=8), "has answered this question")
+    is_refused(states[CLIENT], asking(3, question=7), "has already answered this question")
+    is_refused(states[CLIENT], asking(3, question=8), "has already answered this question")
     assert State.decode(states[CLIENT]).record.finished == 2
 
 
@@ -102,7 +102,7 @@ def test_a_question_counts_as_answered_once_a_vector_was_made(until: str) -> Non
     run(states, asking(1), until)
     again = asking(2, question=1)
     if until in ("consent", "unmasking"):
-        is_refused(states[CLIENT], again, "has answered this question")
+        is_refused(states[CLIENT], again, "has already answered this question")
     else:
         step(COHORT.members[CLIENT], states[CLIENT], again.encode(), COHORT.answer(CLIENT))
 
@@ -116,8 +116,8 @@ def test_rounds_that_are_broken_off_are_counted_and_capped() -> None:
     run(states, asking(6))
     for number in range(7, 11):
         run(states, asking(number), "shares")
-    is_refused(states[CLIENT], asking(11), "4 rounds were broken off, and only 1 were finished")
-    is_refused(states[CLIENT], asking(1, OTHER_SESSION), "4 rounds were broken off, and only 1 were finished")
+    is_refused(states[CLIENT], asking(11), "4 rounds were broken off and only 1 finished")
+    is_refused(states[CLIENT], asking(1, OTHER_SESSION), "4 rounds were broken off and only 1 finished")
 
 
 def test_a_long_life_earns_its_accidents() -> None:

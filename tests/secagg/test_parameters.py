@@ -168,5 +168,5 @@ def test_policies_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_terms_that_so_few_clients_cannot_meet_end_the_round() -> None:
     federation = Federation(10, policy=Policy(fewest=3, dropout=0.9))
-    with pytest.raises(AggregationFailed, match="too few to bear"):
+    with pytest.raises(AggregationFailed, match="too few to withstand"):
         federation.aggregate()

@@ -101,13 +101,13 @@ def refuse_same_key() -> NoReturn:
 
 @dataclass(frozen=True)
 class Policy:
-    """What a client asks of a round before it takes part.
+    """The conditions on which a client takes part in a round.
 
     fewest: clients that must be in the sum. corrupt: the share of those asked that may work for the server.
-    dropout: the share that may fall silent, and that a server may leave out of the roll. Shares are rounded down.
-    security: a round breaks these promises with probability 2^-security at most. unfinished: rounds that may be broken
-    off, beyond those that were finished, before the client takes part in no more: each lets the server see other
-    neighbours of this client.
+    dropout: the share that may drop out, and that a server may leave off the roll. Both shares are rounded down.
+    security: the protection fails with probability 2^-security at most. unfinished: how many more rounds may be broken
+    off than finished; after that the client takes part in none, since each shows the server another draw of its
+    neighbours.
     """
 
     fewest: int = 10
@@ -124,17 +124,17 @@ class Policy:
         as_count(self.unfinished, "unfinished")
 
     def quorum(self, asked: int) -> int:
-        """How many must be there, of so many asked."""
+        """The fewest clients that must be present, out of those asked."""
         return max(self.fewest, FEWEST, asked - count_share(self.dropout, asked))
 
     def protection(self, clients: int, asked: int | None = None) -> Parameters:
-        """Degree and threshold for so many who are there, of so many asked."""
+        """Degree and threshold for the clients that are present, out of those asked (None: all of them are)."""
         return choose(clients, asked=asked, corrupt=self.corrupt, dropout=self.dropout, security=self.security)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A client as it is from round to round."""
+    """What stays the same about a client from round to round."""
 
     id: int
     identity: Ed25519PrivateKey = field(repr=False)

@@ -1,7 +1,7 @@
-"""Secrets in shares: any `threshold` bring the secret back, fewer say nothing about it (Shamir 1979).
+"""Secret sharing: any `threshold` shares reconstruct the secret, fewer reveal nothing about it (Shamir 1979).
 
-Over the field of 2^61 − 1, whose products fit into 64-bit arithmetic; a secret of bytes is cut into limbs of seven
-bytes, each the value at 0 of a random polynomial of its own. A share is the values at one point x ≥ 1.
+The field is GF(2^61 − 1), whose products can be computed in 64-bit arithmetic. A secret is cut into limbs of seven
+bytes; each is the value at 0 of its own random polynomial. A share is the values of all polynomials at one point x ≥ 1.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def to_limbs(secret: bytes) -> Numbers:
 
 
 def from_limbs(limbs: Numbers, size: int) -> bytes | None:
-    """The bytes again; None where the numbers never were bytes."""
+    """The bytes of some limbs; None if these limbs do not come from bytes."""
     if (limbs >= 2 ** (8 * LIMB)).any():
         return None
     whole = b"".join(int(limb).to_bytes(LIMB, "little") for limb in limbs)
@@ -46,12 +46,12 @@ def to_bytes(share: Numbers) -> bytes:
 
 
 def from_bytes(shares: Sequence[bytes]) -> Numbers:
-    """Shares of one secret, a row each."""
+    """Shares as rows of numbers."""
     return np.frombuffer(b"".join(shares), dtype="<u8").astype(np.uint64).reshape(len(shares), -1)
 
 
 def field_elements(randomness: bytes) -> Numbers:
-    """Field elements from 16 random bytes each: a 128-bit number modulo the prime is uniform to 2^-67."""
+    """Field elements from 16 random bytes each: a 128-bit number modulo the prime is uniform up to 2^-67."""
     words = np.frombuffer(randomness, dtype="<u8").reshape(-1, 2)
     out = np.empty(len(words), dtype=np.uint64)
     reduce_wide(words, out)
@@ -59,7 +59,7 @@ def field_elements(randomness: bytes) -> Numbers:
 
 
 def split(secret: bytes, shares: int, threshold: int, randomness: bytes) -> Numbers:
-    """shares × limbs: the share at x = 1, 2, …. `randomness`: as many bytes as `bytes_needed` says."""
+    """A matrix of shares × limbs: the shares at x = 1, 2, …. `count_random_bytes` is the length of `randomness`."""
     if not 1 <= threshold <= shares < MOST_SHARES:
         raise InputError(f"needs a number between 1 and the {shares} shares, got {threshold}", argument="threshold")
     limbs = to_limbs(secret)
@@ -78,7 +78,7 @@ def count_random_bytes(size: int, threshold: int) -> int:
 
 
 def combine(points: NDArray[np.int64], shares: Numbers, size: int) -> bytes | None:
-    """The secret from exactly as many shares as its threshold; None where they cannot be of one secret of bytes."""
+    """The secret, from exactly `threshold` shares; None if they cannot be shares of one secret."""
     if len(set(points.tolist())) != len(points) or (points < 1).any() or (shares >= P).any():
         return None
     out = np.zeros(shares.shape[1], dtype=np.uint64)
@@ -88,7 +88,7 @@ def combine(points: NDArray[np.int64], shares: Numbers, size: int) -> bytes | No
 
 @kernel
 def multiply(a: np.uint64, b: np.uint64) -> np.uint64:
-    """a·b modulo 2^61 − 1, for a and b below it: 2^61 counts as 1."""
+    """a·b modulo the prime, for a and b below it, since 2^61 ≡ 1."""
     a1, a0, b1, b0 = a >> S31, a & LOW31, b >> S31, b & LOW31
     middle = a1 * b0 + a0 * b1
     total = ((a1 * b1) << ONE) + (middle >> S30) + ((middle & LOW30) << S31) + a0 * b0
@@ -98,7 +98,7 @@ def multiply(a: np.uint64, b: np.uint64) -> np.uint64:
 
 @kernel
 def multiply_small(a: np.uint64, b: np.uint64) -> np.uint64:
-    """The same where b is below 2^30."""
+    """The same for b below 2^30."""
     high = (a >> S31) * b
     total = (high >> S30) + ((high & LOW30) << S31) + (a & LOW31) * b
     total = (total & P) + (total >> S61)
@@ -124,7 +124,7 @@ def power(a: np.uint64, exponent: np.uint64) -> np.uint64:
 
 @kernel
 def reduce_wide(words: NDArray[np.uint64], out: Numbers) -> None:
-    """low + 2^64·high modulo the prime, where 2^64 counts as 8."""
+    """low + 2^64·high modulo the prime, since 2^64 ≡ 8."""
     for k in range(len(words)):
         low = (words[k, 0] & P) + (words[k, 0] >> S61)
         high = (words[k, 1] & P) + (words[k, 1] >> S61)
@@ -135,7 +135,7 @@ def reduce_wide(words: NDArray[np.uint64], out: Numbers) -> None:
 
 @kernel
 def evaluate(coefficients: Numbers, out: Numbers) -> None:
-    """Every limb's polynomial at 1, 2, …, by Horner's rule; limbs side by side, for they do not wait for each other."""
+    """All polynomials at 1, 2, …, by Horner's rule. Limbs are the inner loop: they are independent."""
     for point in range(len(out)):
         x = np.uint64(point + 1)
         values = out[point]
@@ -147,7 +147,7 @@ def evaluate(coefficients: Numbers, out: Numbers) -> None:
 
 @kernel
 def interpolate(points: Numbers, shares: Numbers, out: Numbers) -> None:
-    """Lagrange's interpolation at 0."""
+    """The polynomials' values at 0, by Lagrange interpolation."""
     for i in range(len(points)):
         above, below = ONE, ONE
         for j in range(len(points)):

@@ -1,7 +1,7 @@
-"""Bytes that a round costs a client, message by message: computed from the same sizes that the messages are written by.
+"""Bytes that a round costs a client, by exchange, computed from the sizes of the messages' parts.
 
-Exact for a round in which nobody drops out and nobody complains, as a mean over the clients: how many others choose a
-client differs from one to the next, and is `degree` on average.
+The mean over the clients of a round in which nobody drops out or complains, exactly: the number of others that choose
+a client varies, and is `degree` on average.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from folkmoot.secagg.wire import U32, U64, bitmap_size
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes to a client and from it, head and all, by exchange."""
+    """Bytes to a client and from it, by exchange, with heads."""
 
     down: dict[str, int]
     up: dict[str, int]
@@ -32,7 +32,7 @@ class Traffic:
 
 
 def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
-    """Of a round with all who are announced."""
+    """The traffic of a round in which everybody who is announced takes part."""
     bits, degree = bitmap_size(parameters.clients), parameters.degree
     listed, number = HEAD + U32.size, U32.size
     return Traffic(
@@ -58,7 +58,7 @@ def traffic(announcement: Announcement, parameters: Parameters) -> Traffic:
 
 
 def room_for(length: int, most: int, items: int) -> int:
-    """The room that a sketch of so many items needs, if it is smaller than the vector written out; else 0."""
+    """The room of a sketch of so many items, if it is smaller than the dense vector; else 0."""
     if not 0 < items < length:
         return 0
     sketch = Sketch(length, items, most, b"")
@@ -68,15 +68,15 @@ def room_for(length: int, most: int, items: int) -> int:
 
 @lru_cache(maxsize=1024)
 def count_bytes(clients: int, length: int, most: int, items: int, terms: Policy | None) -> tuple[int, int]:
-    """Bytes down and up for a client of a round on these terms; the vector alone without terms, and for fewer or more
-    clients than can be.
+    """Bytes down and up per client, for a round under this policy. Without a policy, or for a number of clients that no
+    round can have, only the bytes of the vector are counted.
     """
     alone = 0, ceil(length * most.bit_length() / 8)
     if terms is None or not FEWEST <= clients <= MOST:
         return alone
     try:
         chosen = terms.protection(clients)
-    except InputError:  # so few do not bear these terms
+    except InputError:  # too few clients for this policy
         return alone
     announcement = Announcement(
         bytes(SESSION), 0, bytes(DIGEST), bytes(DIGEST), clients, length, most, room_for(length, most, items)

@@ -22,7 +22,7 @@ FEDERATION, TERMS = Federation(12), (10, 6)
 DEALER, STRANGER, *OTHERS = FEDERATION.ids  # the dealer chose all but the stranger
 CORRUPT, HOLDER = OTHERS[0], OTHERS[1]
 NOW = FEDERATION.announcement
-NOT_DEALT = "not signed by whom it names, or is about something that this client did not deal"
+NOT_DEALT = "not signed by the client it names, or is about something this client did not deal"
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_what_is_shown_the_corrupt_have_anyway(dealt: EvilServer, server: EvilSe
     evil, liars = server.fork(), OTHERS[:corrupt]
     told = evil.accusations({one: evil.false_complaint(DEALER, one) for one in liars})
     if corrupt >= TERMS[1]:
-        evil.is_refused(DEALER, told, "so many do that they could reconstruct a secret")
+        evil.is_refused(DEALER, told, "enough complain to reconstruct a secret")
         return
     shown = Answers.decode(evil.ask(DEALER, told), len(OTHERS)).contents
     holding = dealt.fork()

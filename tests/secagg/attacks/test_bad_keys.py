@@ -35,7 +35,7 @@ def test_good_keys_are_taken(place: Place) -> None:
 
 @pytest.mark.parametrize("point", LOW_ORDER + OTHER_FORMS, ids=hex)
 def test_of_low_order_or_not_in_its_one_form(place: Place, point: int) -> None:
-    wrong, why = point.to_bytes(KEY, "little"), "low order, or not in its one form"
+    wrong, why = point.to_bytes(KEY, "little"), "low order, or is not in canonical form"
     assert agree(ANY_KEY, wrong) is None
     place.refuses(place.server.advert(place.corrupt, wrong, FRESH[1]), why)
     place.refuses_mask_key(wrong, why)
@@ -44,13 +44,13 @@ def test_of_low_order_or_not_in_its_one_form(place: Place, point: int) -> None:
 def test_the_clients_own_or_repeated(place: Place) -> None:
     advert, mine, other = place.server.advert, place.adverts[VICTIM], place.adverts[place.other]
     for key in (mine.channel_key, mine.mask_key):
-        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or stands there twice")
-        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or stands there twice")
-    place.refuses(advert(place.corrupt, FRESH[0], FRESH[0]), "own, or stands there twice")
+        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or occurs twice")
+        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or occurs twice")
+    place.refuses(advert(place.corrupt, FRESH[0], FRESH[0]), "own, or occurs twice")
     for key in (other.channel_key, other.mask_key):
-        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or stands there twice")
-        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or stands there twice")
-    place.refuses(advert(place.corrupt, mine.mask_key, mine.channel_key), "own, or stands there twice")
+        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or occurs twice")
+        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or occurs twice")
+    place.refuses(advert(place.corrupt, mine.mask_key, mine.channel_key), "own, or occurs twice")
 
 
 def test_the_clients_own_or_repeated_written_in_another_way(place: Place) -> None:
@@ -58,8 +58,8 @@ def test_the_clients_own_or_repeated_written_in_another_way(place: Place) -> Non
     for one in (VICTIM, place.other):
         for key in (place.adverts[one].channel_key, place.adverts[one].mask_key):
             same = key[:-1] + bytes([key[-1] | 128])
-            place.refuses(place.server.advert(place.corrupt, same, FRESH[1]), "not in its one form")
-            place.refuses_mask_key(same, "not in its one form")
+            place.refuses(place.server.advert(place.corrupt, same, FRESH[1]), "not in canonical form")
+            place.refuses_mask_key(same, "not in canonical form")
 
 
 def test_signed_but_not_on_the_roll(place: Place) -> None:
@@ -72,9 +72,9 @@ def test_signed_but_not_on_the_roll(place: Place) -> None:
     ]
     for other in others:
         place.takes(other)
-        place.refuses(other, "not the one on the roll", on_roll=honest.body())
-        place.refuses(honest.body(), "not the one on the roll", on_roll=other)
-    place.refuses(honest.body(), "not the one on the roll", on_roll=place.adverts[place.other].body())
+        place.refuses(other, "does not match the roll", on_roll=honest.body())
+        place.refuses(honest.body(), "does not match the roll", on_roll=other)
+    place.refuses(honest.body(), "does not match the roll", on_roll=place.adverts[place.other].body())
 
 
 def test_a_neighbours_key_does_not_change() -> None:
@@ -82,7 +82,7 @@ def test_a_neighbours_key_does_not_change() -> None:
     place = Place(delivered=True)
     honest, forged = place.adverts[place.other].body(), place.server.advert(place.other, *FRESH)
     server, message = place.shown(forged, on_roll=honest, who=place.other)
-    server.is_refused(VICTIM, message, "not the one on the roll")
+    server.is_refused(VICTIM, message, "does not match the roll")
     server, message = place.shown(honest, on_roll=honest, who=place.other)
     assert server.trial(VICTIM, message)
 
@@ -107,7 +107,7 @@ def test_of_wrong_length(place: Place, cut: int) -> None:
     whole = with_box(body) if place.delivered else body
     assert message.count(whole) == 1
     for wrong in (whole[cut:], whole + bytes(cut)):
-        why = "more entries|goes on after|not in order|ends before"
+        why = "more entries|continues after|not in order|ends before"
         server.is_refused(VICTIM, message.replace(whole, wrong), why)
 
 

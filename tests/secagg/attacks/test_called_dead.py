@@ -26,13 +26,13 @@ def test_before_its_vector_is_sent() -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
     outbox = server.up_to(VECTOR)
     others = EVERYONE - {VICTIM}
-    server.is_refused(VICTIM, server.sharers(others), "calls this client gone")
+    server.is_refused(VICTIM, server.sharers(others), "says that this client has dropped out")
     assert server.sharers(EVERYONE) == outbox[VICTIM]
     assert server.trial(VICTIM, outbox[VICTIM])
 
 
 def test_after_its_vector_is_sent(masked: EvilServer) -> None:
-    masked.is_refused(VICTIM, masked.survivors(EVERYONE - {VICTIM}), "calls this client gone")
+    masked.is_refused(VICTIM, masked.survivors(EVERYONE - {VICTIM}), "says that this client has dropped out")
     assert masked.trial(VICTIM, masked.survivors(EVERYONE))
     someone_else = EVERYONE - {FEDERATION.ids[9]}
     assert masked.trial(VICTIM, masked.survivors(someone_else))

@@ -78,7 +78,7 @@ def test_a_dealer_answers_once() -> None:
 
 @pytest.mark.parametrize("many", [THRESHOLD, len(CHOSEN)])
 def test_as_many_as_could_reconstruct_a_secret_are_refused(many: int) -> None:
-    is_refused({one: complaint_of(one) for one in CHOSEN[:many]}, "could reconstruct a secret")
+    is_refused({one: complaint_of(one) for one in CHOSEN[:many]}, "enough complain to reconstruct a secret")
 
 
 def test_who_holds_no_share_is_refused() -> None:
@@ -100,8 +100,8 @@ def test_a_complaint_that_another_signed_is_refused() -> None:
         complaint_of(second),
         bytes(64),
     ):
-        is_refused({first: wrong}, "not signed by whom it names")
-        is_refused({first: wrong, second: complaint_of(second)}, "not signed by whom it names")
+        is_refused({first: wrong}, "not signed by the client it names")
+        is_refused({first: wrong, second: complaint_of(second)}, "not signed by the client it names")
 
 
 def other(data: bytes) -> bytes:
@@ -133,7 +133,7 @@ def test_a_server_that_changes_what_it_passes_on_gets_a_complaint_and_no_answer(
     assert list(made) == [DEALER]
     assert DEALER not in State.decode(after).shares
     for others in ({}, {CHOSEN[1]: complaint_of(CHOSEN[1])}):
-        is_refused({holder: made[DEALER], **others}, "about something that this client did not deal")
+        is_refused({holder: made[DEALER], **others}, "about something this client did not deal")
 
 
 def test_a_complaint_of_another_round_is_refused() -> None:
@@ -142,7 +142,7 @@ def test_a_complaint_of_another_round_is_refused() -> None:
     assert roll_hash != ROLL_HASH
     first = CHOSEN[0]
     signature = sign(COHORT.identities[first], *complaint(roll_hash, DEALER, first, dealt_to(first).case()))
-    is_refused({first: signature}, "not signed by whom it names")
+    is_refused({first: signature}, "not signed by the client it names")
 
 
 def play_accusing(accusers: list[int], states: dict[int, State], sent: dict[int, Outbox]) -> Aggregate:

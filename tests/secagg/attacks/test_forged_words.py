@@ -84,7 +84,8 @@ def test_a_forged_consent_does_not_count(server: EvilServer, forge: str) -> None
     good, forged = shown(server).words[TWO], CONSENTS[forge](server)
     assert good == server.forged(TWO, EVERYONE, EVERYONE)[ONE]  # whoever has the key can
     assert server.trial(ONE, with_consent(server, good))
-    server.is_refused(ONE, with_consent(server, forged), "6 neighbours vouch for the same roll and survivors; 7 must")
+    why = "6 neighbours vouch for the same roll and survivors; 7 are needed"
+    server.is_refused(ONE, with_consent(server, forged), why)
 
 
 def test_nor_one_of_another_round_session_or_question(server: EvilServer, elsewhere: list[EvilServer]) -> None:

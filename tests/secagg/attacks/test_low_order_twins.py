@@ -20,7 +20,7 @@ Point = tuple[int, int]
 A = 486662  # v² = u³ + A·u² + u
 ROOT = pow(2, (FIELD - 1) // 4, FIELD)  # of −1
 EIGHT = 325606250916557431795983626356110631294008115727848805560023387167927233504
-LOW = "two keys differ in a part of low order only"
+LOW = "two keys differ only by a point of low order"
 
 
 def on_curve(u: int) -> Point:

@@ -113,5 +113,5 @@ def test_a_state_that_is_lost_does_not(first: Spying) -> None:
 
 def test_a_round_does_not_begin_again_by_itself(first: Spying) -> None:
     message, answer = first.received[KEYS], FEDERATION.answer(VICTIM)
-    with pytest.raises(Refused, match="not beyond the last"):
+    with pytest.raises(Refused, match="not later than the last"):
         step(FEDERATION.members[VICTIM], first.after_keys, message, answer)

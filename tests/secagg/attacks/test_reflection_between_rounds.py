@@ -71,8 +71,8 @@ def test_as_it_was(here: dict[int, EvilServer], there: EvilServer, exchange: int
     ("exchange", "why"),
     [
         (CHOICE, "other keys for this client"),
-        (SHARES, "not the one on the roll|another session or round"),
-        (RECEIPT, "not the one on the roll"),
+        (SHARES, "does not match the roll|another session or round"),
+        (RECEIPT, "does not match the roll"),
         (UNMASKING, "0 neighbours vouch"),
     ],
 )
@@ -109,7 +109,7 @@ def test_an_announcement_is_of_its_round(here: dict[int, EvilServer]) -> None:
     """In the middle of a round: an earlier one is not begun, a later one ends this one and brings new keys."""
     later = replace(ELSEWHERE["later round"], question=bytes([1] * 32))
     for server in here.values():
-        server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "its keys are spent")
+        server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "keys are used up")
         state, _ = server.trial(VICTIM, later.encode())
         assert State.decode(state).announcement == later
         assert not State.decode(state).held

@@ -28,8 +28,8 @@ def test_whoever_was_gone_stays_gone(exchange: int) -> None:
         outbox = server.honest(then)
     there = set(FEDERATION.ids) - {GONE}
     assert server.replies[VECTOR].keys() == there
-    server.is_refused(VICTIM, server.survivors(FEDERATION.ids), "gone before")
-    server.is_refused(VICTIM, server.survivors(there - {FEDERATION.ids[0]} | {GONE}), "gone before")
+    server.is_refused(VICTIM, server.survivors(FEDERATION.ids), "had dropped out before")
+    server.is_refused(VICTIM, server.survivors(there - {FEDERATION.ids[0]} | {GONE}), "had dropped out before")
     assert server.trial(VICTIM, server.survivors(there))
     assert server.trial(VICTIM, server.survivors(there - {FEDERATION.ids[0]}))
 
@@ -42,7 +42,7 @@ def test_a_sum_of_the_dead_is_no_larger_for_it() -> None:
     server.ask(VICTIM, server.sharers(sharing))
     few = {VICTIM, *FEDERATION.ids[:2]}
     server.is_refused(VICTIM, server.survivors(few), "too few to hide among")
-    server.is_refused(VICTIM, server.survivors(few | set(FEDERATION.ids[16:])), "gone before")
+    server.is_refused(VICTIM, server.survivors(few | set(FEDERATION.ids[16:])), "had dropped out before")
 
 
 @pytest.mark.parametrize("exchange", [SHARES, VECTOR], ids=["before its shares", "before its vector"])

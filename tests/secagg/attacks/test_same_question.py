@@ -23,7 +23,7 @@ from tests.secagg.cohorts import CONSENT, REGULAR, UNMASKING, VECTOR, Federation
 FEDERATION = Federation(12)
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[5]
 NOW = FEDERATION.announcement
-ANSWERED = "has answered this question"
+ANSWERED = "has already answered this question"
 AGAIN = {
     "a later round": FEDERATION.later(),
     "another session": replace(NOW, session=bytes(16)),

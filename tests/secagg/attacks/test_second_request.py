@@ -77,7 +77,7 @@ def test_no_round_is_begun_twice(played: Played, reached: int) -> None:
     server.states[VICTIM] = stored[reached]
     first = FEDERATION.announcement
     for again in (first, replace(first, question=bytes([1] * 32)), replace(first, round=0)):
-        server.is_refused(VICTIM, again.encode(), "its keys are spent")
+        server.is_refused(VICTIM, again.encode(), "keys are used up")
     after, reply = server.trial(VICTIM, replace(FEDERATION.later(), question=bytes([1] * 32)).encode())
     spent, fresh = server.adverts[VICTIM], Advertisement.decode(reply)
     assert {spent.channel_key, spent.mask_key}.isdisjoint({fresh.channel_key, fresh.mask_key})
@@ -135,5 +135,5 @@ def test_what_is_refused_does_not_change_what_is_said_next(played: Played, excha
     """A client that was shown nonsense goes on as if it had not been, with the honest message."""
     server, stored = played[0].fork(), played[1]
     server.states[VICTIM] = stored[before(exchange)]
-    server.is_refused(VICTIM, server.sent[exchange][VICTIM] + b"\0", "goes on after its end")
+    server.is_refused(VICTIM, server.sent[exchange][VICTIM] + b"\0", "continues after its end")
     assert server.trial(VICTIM, server.sent[exchange][VICTIM])

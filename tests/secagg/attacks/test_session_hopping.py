@@ -131,12 +131,12 @@ def between(request: pytest.FixtureRequest) -> Between:
     ("on_roll", "shown", "why"),
     [
         (nobody, nobody, "0 neighbours vouch"),
-        (nobody, spent_to_the_victim, "not the one on the roll"),
+        (nobody, spent_to_the_victim, "does not match the roll"),
         (spent_to_the_victim, spent_to_the_victim, "0 neighbours vouch"),
         (spent, spent, "0 neighbours vouch"),
-        (spent, nobody, "not the one on the roll"),
+        (spent, nobody, "does not match the roll"),
         (all_others, all_others, "0 neighbours vouch"),
-        (all_others, nobody, "not the one on the roll"),
+        (all_others, nobody, "does not match the roll"),
         (everybody, spent_to_the_victim, "other keys for this client"),
     ],
 )
@@ -144,7 +144,7 @@ def test_no_vector_comes_out_alone(
     between: Between, on_roll: Stale, shown: Stale, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if between is in_another_session:
-        with pytest.raises(Refused, match="has answered this question"):
+        with pytest.raises(Refused, match="has already answered this question"):
             Hopping(between, on_roll, shown).vector_of_one()
     forgetful(monkeypatch)
     with pytest.raises(Refused, match=why):
@@ -181,7 +181,7 @@ def test_the_same_announcement_is_a_new_round(between: Between) -> None:
     server = EvilServer(FEDERATION, terms=ALL)
     server.up_to(VECTOR)  # nobody has masked anything
     if between is in_another_session:
-        server.is_refused(VICTIM, FEDERATION.announcement.encode(), "its keys are spent")
+        server.is_refused(VICTIM, FEDERATION.announcement.encode(), "keys are used up")
     again = EvilServer(FEDERATION, states=between(server.states, 1), seed=1, terms=ALL)
     again.up_to(CHOICE)
     for one in FEDERATION.ids:

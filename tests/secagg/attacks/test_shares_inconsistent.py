@@ -92,7 +92,9 @@ def test_a_secret_that_is_not_the_one_promised(fault: str, which: int, dead: boo
         return lost({(VECTOR, OWNER)} if dead else ())(moment) and dealt(moment)
 
     if fault in ("another seed", "never bytes") and dead is bool(which):
-        with pytest.raises(AggregationFailed, match=f"client {OWNER} dealt shares of another secret") as failed:
+        with pytest.raises(
+            AggregationFailed, match=f"client {OWNER} dealt shares of a secret that is not its own"
+        ) as failed:
             play(COHORT, trick)
         assert failed.value.excluded == {OWNER: Fault.SECRET}
         assert failed.value.answered

@@ -38,7 +38,7 @@ def test_too_few_are_asked(fewest: int) -> None:
     least = max(fewest, 3)  # a sum of two is no secret to either
     for clients in (0, 1, least - 1):
         few = replace(federation.announcement, clients=clients)
-        EvilServer(federation).is_refused(VICTIM, few.encode(), "this one hides among")
+        EvilServer(federation).is_refused(VICTIM, few.encode(), "clients are asked, too few to hide among")
     assert EvilServer(federation).trial(VICTIM, replace(federation.announcement, clients=least).encode())
 
 
@@ -153,5 +153,5 @@ def test_an_honest_server_ends_a_round_that_bears_too_little() -> None:
         EvilServer(federation),
         serve(federation.announcement, federation.roster, federation.ids, federation.policy),
     )
-    with pytest.raises(AggregationFailed, match="too few to bear"):
+    with pytest.raises(AggregationFailed, match="too few to withstand"):
         server.send({one: evil.ask(one, message) for one, message in next(server).items()})

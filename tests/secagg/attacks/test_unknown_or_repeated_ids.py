@@ -40,7 +40,7 @@ def listed(entries: list[tuple[int, bytes]]) -> bytes:
         ([IDS[1], IDS[0], *IDS[2:]], "not in order"),
         (sorted([*IDS[:-1], UNKNOWN]), "not on the roster"),
         ([*IDS[:-1], 2**32 - 1], "not on the roster"),
-        ([one for one in IDS if one != VICTIM], "lacks this client"),
+        ([one for one in IDS if one != VICTIM], "this client is not on the roll"),
     ],
 )
 def test_on_the_roll(at: dict[int, EvilServer], ids: list[int], why: str) -> None:
@@ -56,10 +56,10 @@ def test_bits_beyond_the_roll(at: dict[int, EvilServer], exchange: int, bit: int
     honest, size = server.sent[exchange][VICTIM], HEAD
     forged = bytearray(honest)
     forged[size + bit // 8] |= 1 << bit % 8
-    server.is_refused(VICTIM, bytes(forged), "bitmap does not fit")
+    server.is_refused(VICTIM, bytes(forged), "bitmap does not match")
     server.is_refused(VICTIM, honest[:size] + honest[size + 1 :], "ends before|more entries|not in order")
     server.is_refused(
-        VICTIM, honest[: size + 3] + b"\0" + honest[size + 3 :], "goes on after|more entries|not in order"
+        VICTIM, honest[: size + 3] + b"\0" + honest[size + 3 :], "continues after|more entries|not in order"
     )
     assert server.trial(VICTIM, honest)
 

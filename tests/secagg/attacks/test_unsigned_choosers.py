@@ -144,7 +144,7 @@ def test_the_victim_believes_the_roll_and_no_other_keys() -> None:
     one, other = REPLACED[:2]
     for wrong in (keys_in(server.adverts[one].body()), keys_in(puppets.bodies[other])):
         told = server.delivery(VICTIM, [], {one: puppets.dealt(one)._replace(keys=wrong)})
-        server.is_refused(VICTIM, told, "not the one on the roll")
+        server.is_refused(VICTIM, told, "does not match the roll")
     state, _ = server.trial(VICTIM, server.delivery(VICTIM, [], {one: puppets.dealt(one)}))
     assert State.decode(state).shares.keys() == {one}
 
