@@ -57,7 +57,7 @@ def test_parameters_say_what_they_protect_against() -> None:
         (["parameters", "2"], "clients: needs a whole number of at least 3, got 2"),
         (
             ["parameters", "30", "--corrupt", "0.4", "--dropout", "0.4"],
-            "clients: 30 are too few to withstand 40%",
+            "clients: 30 are too few to withstand 40% corrupt",
         ),
         (["parameters", "9999999"], "clients: a round has at most"),
     ],

@@ -70,7 +70,7 @@ def test_a_client_that_does_not_count_is_ground(monkeypatch: pytest.MonkeyPatch)
 
 def test_one_that_counts_is_not() -> None:
     grinding = Grinding()
-    with pytest.raises(Refused, match=f"{LIMIT} {BROKEN}, and only 0 were finished"):
+    with pytest.raises(Refused, match=f"{LIMIT} {BROKEN} and only 0 finished"):
         grinding.grind(200)
     assert len(grinding.draws) == LIMIT
     assert grinding.ledger.excess == LIMIT
@@ -129,7 +129,7 @@ def test_finished_rounds_earn_back() -> None:
     record = State.decode(states[VICTIM]).record
     assert (record.begun, record.finished, record.excess) == (2, 2, -2)
     grinding = Grinding(states[VICTIM])
-    with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN}, and only 2 were finished"):
+    with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN} and only 2 finished"):
         grinding.grind_on()
     assert len(grinding.draws) == LIMIT + 2
 
