@@ -33,7 +33,7 @@ LARGEST = 1_000
 PEER_PYTHON = HERE / ".secagg-venv" / "bin" / "python"
 
 
-def fastest(work: Callable[[], object], repeats: int) -> float:
+def time_fastest(work: Callable[[], object], repeats: int) -> float:
     return min(seconds(work) for _ in range(repeats))
 
 
@@ -139,10 +139,10 @@ def keystream(size: int) -> float:
         for _ in range(tiles):
             cipher.update_into(zeros, buffer)
 
-    return 10 * fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
+    return 10 * time_fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
 
 
-def whole(clients: int, length: int = 500) -> list[Floor]:
+def whole_round(clients: int, length: int = 500) -> list[Floor]:
     """Everybody in one process, against the bare operations, half of them before and half after it."""
     announcement, members = federation(clients, length, Policy())
     chosen, vectors = choose(clients), {one: vector(one, length) for one in members}
@@ -155,11 +155,11 @@ def whole(clients: int, length: int = 500) -> list[Floor]:
             pairs.update((min(client, other), max(client, other)) for other in holders)
 
     announcement, members = federation(clients, length, Policy())
-    before = cpu_seconds(lambda: bare(clients // 2, clients * chosen.degree // 2, chosen, length))
+    before = cpu_seconds(lambda: bare_operations(clients // 2, clients * chosen.degree // 2, chosen, length))
     start = perf_counter()
     spent = cpu_seconds(lambda: aggregate(announcement, members, lambda client: lambda _: vectors[client], None, watch))
     wall = perf_counter() - start
-    after = cpu_seconds(lambda: bare(clients // 2, clients * chosen.degree // 2, chosen, length))
+    after = cpu_seconds(lambda: bare_operations(clients // 2, clients * chosen.degree // 2, chosen, length))
     floor = (before + after) * len(pairs) / (clients * chosen.degree)
     show(
         f"{clients:,} clients and the server in one process, {length:,} numbers, degree {chosen.degree}, "
@@ -182,7 +182,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def bare(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
+def bare_operations(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
     """Two agreements a pair, each made once; keys, a signature and a check of it, both secrets shared and one of them
     reconstructed a client; and masks, one at either end of a pair, a client's own twice.
     """
@@ -212,8 +212,8 @@ def sharing(shares: int = 100, threshold: int = 51) -> list[Floor]:
     needed = shamir.count_random_bytes(32, threshold)
     dealt = shamir.split(secret, shares, threshold, os.urandom(needed))
     assert shamir.combine(places + 1, dealt[places], 32) == secret
-    split = fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)
-    combine = fastest(lambda: shamir.combine(places + 1, dealt[places], 32), 200)
+    split = time_fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)
+    combine = time_fastest(lambda: shamir.combine(places + 1, dealt[places], 32), 200)
     rows = [["folkmoot, GF(2^61 − 1)", f"{1e3 * split:.3f}", f"{1e3 * combine:.3f}", ""]]
     floors = [
         Floor("Shamir split, ms", 1e3 * split, at_most=0.5),
@@ -247,7 +247,7 @@ def flower(clients: int = 100, length: int = 10_000, gone: int = 1) -> list[Floo
         )
         assert (result.total == sum(vector(one, length) for one in result.survivors)).all()
 
-    spent = fastest(ours, 2)
+    spent = time_fastest(ours, 2)
     everybody = clients * theirs["client_seconds"]["total"]
     rows = [["folkmoot, all of it", f"{spent:.2f}", "against a malicious server; 128-bit keys of masks"]]
     totals = {}
@@ -278,10 +278,10 @@ def peer(*words: object) -> dict[str, Any] | None:
 def main() -> list[Floor]:
     floors = [*masking(), *sharing(), *flower()]
     for clients in (100, 300, 1_000):
-        floors += whole(clients)
+        floors += whole_round(clients)
     return [*floors, *server()]
 
 
 def ten_thousand() -> list[Floor]:
     """Takes many minutes."""
-    return whole(10_000)
+    return whole_round(10_000)

@@ -60,7 +60,7 @@ class Federation:
         most = self.clients * self.largest
         return Announcement(SESSION, 1, bytes(32), self.roster.digest, self.clients, self.length, most, self.room)
 
-    def later(self, rounds: int = 1) -> Announcement:
+    def announce_later(self, rounds: int = 1) -> Announcement:
         return replace(self.announcement, round=self.announcement.round + rounds)
 
     def vector(self, client: int) -> Vector:
@@ -123,7 +123,7 @@ def conversation(
             return end.value, states
 
 
-def up_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outbox]:
+def advance_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outbox]:
     """Honest until an exchange: the clients' states, and what the server would send them now."""
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     states = dict.fromkeys(federation.ids, b"")
@@ -146,11 +146,11 @@ class Edge(NamedTuple):
     consent: bytes
 
     @classmethod
-    def between(cls, secret: bytes, roll_hash: bytes, dealer: int, holder: int) -> "Edge":
+    def derive(cls, secret: bytes, roll_hash: bytes, dealer: int, holder: int) -> "Edge":
         keys = keyed_hash(secret, edge_purpose(roll_hash, dealer, holder), EDGE)
         return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
 
 
-def body_of(dealt: Parcel) -> bytes:
-    """What `Dealt.read` reads."""
-    return dealt.keys + dealt.box + dealt.marks + dealt.values + U64.pack(dealt.challenge)
+def body_of(parcel: Parcel) -> bytes:
+    """What `Parcel.read` reads."""
+    return parcel.keys + parcel.box + parcel.marks + parcel.values + U64.pack(parcel.challenge)

@@ -23,7 +23,7 @@ CLIENT = COHORT.ids[2]
 OTHER_SESSION = bytes(range(16, 32))
 
 
-def asking(number: int, session: bytes = COHORT.announcement.session, question: int | None = None) -> Announcement:
+def announce(number: int, session: bytes = COHORT.announcement.session, question: int | None = None) -> Announcement:
     """A round of a number; with a question of its own, unless told otherwise."""
     asked = (number if question is None else question).to_bytes(32, "big")
     return replace(COHORT.announcement, session=session, round=number, question=asked)
@@ -51,9 +51,9 @@ def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -
 def test_ledgers_are_read_as_they_were_written(begun: int, finished: int, answers: int) -> None:
     ledger = Ledger(begun, min(begun, finished))
     for number in range(answers):
-        ledger = ledger.answer(asking(number))
+        ledger = ledger.answer(announce(number))
     assert Ledger.decode(ledger.encode()) == ledger
-    assert all(ledger.has_answered(asking(number, OTHER_SESSION)) == (number < answers) for number in range(5))
+    assert all(ledger.has_answered(announce(number, OTHER_SESSION)) == (number < answers) for number in range(5))
 
 
 def test_an_empty_ledger_is_no_bytes() -> None:
@@ -86,12 +86,16 @@ def test_what_is_no_ledger_is_refused(data: bytes) -> None:
 def test_a_question_is_answered_once() -> None:
     """Whatever the round and the session; a question never answered is."""
     states = dict.fromkeys(COHORT.ids, b"")
-    run(states, asking(1, question=7))
-    for again in (asking(2, question=7), asking(1, OTHER_SESSION, question=7), asking(9, OTHER_SESSION, question=7)):
+    run(states, announce(1, question=7))
+    for again in (
+        announce(2, question=7),
+        announce(1, OTHER_SESSION, question=7),
+        announce(9, OTHER_SESSION, question=7),
+    ):
         is_refused(states[CLIENT], again, "has already answered this question")
-    run(states, asking(1, OTHER_SESSION, question=8))
-    is_refused(states[CLIENT], asking(3, question=7), "has already answered this question")
-    is_refused(states[CLIENT], asking(3, question=8), "has already answered this question")
+    run(states, announce(1, OTHER_SESSION, question=8))
+    is_refused(states[CLIENT], announce(3, question=7), "has already answered this question")
+    is_refused(states[CLIENT], announce(3, question=8), "has already answered this question")
     assert State.decode(states[CLIENT]).record.finished == 2
 
 
@@ -99,8 +103,8 @@ def test_a_question_is_answered_once() -> None:
 def test_a_question_counts_as_answered_once_a_vector_was_made(until: str) -> None:
     """Before that it may be asked again; after it not, even if no sum came out."""
     states = dict.fromkeys(COHORT.ids, b"")
-    run(states, asking(1), until)
-    again = asking(2, question=1)
+    run(states, announce(1), until)
+    again = announce(2, question=1)
     if until in ("consent", "unmasking"):
         is_refused(states[CLIENT], again, "has already answered this question")
     else:
@@ -111,13 +115,13 @@ def test_rounds_that_are_broken_off_are_counted_and_capped() -> None:
     """A round counts from when the client has drawn its neighbours; one that it finished makes up for one."""
     states = dict.fromkeys(COHORT.ids, b"")
     for number in range(1, 6):
-        run(states, asking(number), "choice")  # nobody has drawn yet
+        run(states, announce(number), "choice")  # nobody has drawn yet
     assert State.decode(states[CLIENT]).record == Ledger()
-    run(states, asking(6))
+    run(states, announce(6))
     for number in range(7, 11):
-        run(states, asking(number), "shares")
-    is_refused(states[CLIENT], asking(11), "4 rounds were broken off and only 1 finished")
-    is_refused(states[CLIENT], asking(1, OTHER_SESSION), "4 rounds were broken off and only 1 finished")
+        run(states, announce(number), "shares")
+    is_refused(states[CLIENT], announce(11), "4 rounds were broken off and only 1 finished")
+    is_refused(states[CLIENT], announce(1, OTHER_SESSION), "4 rounds were broken off and only 1 finished")
 
 
 def test_a_long_life_earns_its_accidents() -> None:
@@ -134,5 +138,5 @@ def test_what_a_server_shows_before_the_roll_costs_nothing() -> None:
     """A client that is announced to and left alone has shown nobody its neighbours."""
     state = b""
     for number in range(1, 20):
-        state, _ = step(COHORT.members[CLIENT], state, asking(number).encode(), COHORT.answer(CLIENT))
+        state, _ = step(COHORT.members[CLIENT], state, announce(number).encode(), COHORT.answer(CLIENT))
     assert State.decode(state).record == Ledger()

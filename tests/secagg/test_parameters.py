@@ -55,7 +55,7 @@ def test_a_share_of_clients_is_what_it_is_on_paper(share: float, clients: int, p
     assert choose(150, corrupt=0.18, dropout=0.05).bad == 27
 
 
-def more_than(clients: int, special: int, drawn: int, hits: int) -> Fraction:
+def upper_tail(clients: int, special: int, drawn: int, hits: int) -> Fraction:
     """P[more than so many of the special ones among those drawn], exactly."""
     ways = sum(comb(special, hit) * comb(clients - special, drawn - hit) for hit in range(hits + 1, drawn + 1))
     return Fraction(ways, comb(clients, drawn))
@@ -65,14 +65,14 @@ def is_fine(n: int, bad: int, gone: int, degree: int, threshold: int, security: 
     """By the definition in parameters.py, in whole numbers. A client draws among the n − 1 others, and all of those who
     are corrupt or gone may be among them.
     """
-    corrupt = next(h for h in range(n) if more_than(n - 1, bad, degree, h) * n <= Fraction(1, 2 ** (security + 1)))
+    corrupt = next(h for h in range(n) if upper_tail(n - 1, bad, degree, h) * n <= Fraction(1, 2 ** (security + 1)))
     if 2 * threshold <= degree + corrupt:
         return False
-    if more_than(n - 1, gone, degree, degree - threshold) * n > Fraction(1, 2**correctness):
+    if upper_tail(n - 1, gone, degree, degree - threshold) * n > Fraction(1, 2**correctness):
         return False
     honest, chance = n - bad, Fraction(0)
     for size in range(1, honest // 2 + 1):  # a sum of no more than half of the honest ones, and so one of two
-        chance += comb(honest, size) * more_than(n - 1, bad + size - 1, degree, threshold - 1) ** size
+        chance += comb(honest, size) * upper_tail(n - 1, bad + size - 1, degree, threshold - 1) ** size
     return chance <= Fraction(1, 2 ** (security + 1))
 
 

@@ -113,21 +113,21 @@ class EvilServer:
         self.replies: dict[int, Outbox] = {}
         self.masked: dict[int, MaskedVector] = {}  # all that clients masked, in any exchange
 
-    def up_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
+    def advance_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
         """Honest until then, but that the silent say nothing in the exchange before: what it would send now."""
         self.sent[KEYS] = dict.fromkeys(self.federation.ids, self.announcement.encode())
         for now, then in pairwise(one for one in REGULAR if one <= exchange):
             there = sorted(self.sent[now].keys() - (set(silent) if then == exchange else set()))
             self.replies[now] = {one: self.ask(one, self.sent[now][one]) for one in there}
-            self.sent[then] = self.honest(then)
+            self.sent[then] = self.compose(then)
         return self.sent[exchange]
 
-    def honest(self, exchange: int) -> Outbox:
+    def compose(self, exchange: int) -> Outbox:
         """What an honest server says after all that it heard, if nobody complained."""
         heard = self.replies[REGULAR[REGULAR.index(exchange) - 1]]
         if exchange == CHOICE:
             degree, threshold = self.terms or self.usual_terms()
-            return dict.fromkeys(heard, self.rolled(sorted(heard), degree, threshold).encode())
+            return dict.fromkeys(heard, self.make_roll(sorted(heard), degree, threshold).encode())
         if exchange == SHARES:
             return {one: self.neighbours(one) for one in heard}
         if exchange == RECEIPT:
@@ -209,7 +209,7 @@ class EvilServer:
     def consent_of(self, reply: bytes) -> dict[int, bytes]:
         return Consent.decode(reply, len(self.roll.ids)).words
 
-    def given(self, reply: bytes) -> dict[int, bytes]:
+    def read_shares(self, reply: bytes) -> dict[int, bytes]:
         return Unmasking.decode(reply, len(self.roll.ids)).shares
 
     def complaints(self, reply: bytes) -> dict[int, bytes]:
@@ -232,7 +232,7 @@ class EvilServer:
     def read_body(self, one: int, body: bytes) -> Advertisement:
         return Advertisement.read_body(*self.mark, one, body)
 
-    def rolled(
+    def make_roll(
         self,
         clients: Iterable[int] | None = None,
         degree: int | None = None,
@@ -251,7 +251,7 @@ class EvilServer:
     def neighbours(self, client: int) -> bytes:
         return Neighbours(*self.mark, {one: self.adverts[one].body() for one in self.graph[client]}).encode()
 
-    def dealt(self, dealer: int, holder: int) -> Parcel:
+    def parcel(self, dealer: int, holder: int) -> Parcel:
         """What an honest server gives the holder."""
         of, sealed = self.dealers[dealer], self.dealers[dealer].sealed[holder]
         return Parcel(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
@@ -259,7 +259,7 @@ class EvilServer:
     def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Parcel] | None = None) -> bytes:
         """As if only these had dealt anything; of some, something else than they dealt."""
         of = [one for one in set(dealers) - {holder} if holder in self.dealers[one].sealed]
-        dealt = {one: self.dealt(one, holder) for one in of} | dict(instead or {})
+        dealt = {one: self.parcel(one, holder) for one in of} | dict(instead or {})
         return Delivery(*self.mark, {one: body_of(item) for one, item in dealt.items()}).encode()
 
     def accusations(self, signatures: dict[int, bytes]) -> bytes:
@@ -267,7 +267,7 @@ class EvilServer:
 
     def false_complaint(self, dealer: int, corrupt: int) -> bytes:
         """A corrupt holder was given what was dealt to it, and complains."""
-        case = self.dealt(dealer, corrupt).case()
+        case = self.parcel(dealer, corrupt).case()
         return sign(self.federation.identities[corrupt], *complaint(self.roll_hash, dealer, corrupt, case))
 
     def sharers(self, sharing: Iterable[int]) -> bytes:
@@ -276,7 +276,7 @@ class EvilServer:
     def survivors(self, alive: Iterable[int]) -> bytes:
         return Survivors(*self.mark, self.bits(alive)).encode()
 
-    def agreed(self, sharing: Iterable[int]) -> bytes:
+    def sharers_hash(self, sharing: Iterable[int]) -> bytes:
         return hash_sharers(self.roll_hash, self.bits(sharing))
 
     def seed(self, corrupt: int) -> bytes:
@@ -288,11 +288,11 @@ class EvilServer:
         other = holder if corrupt == dealer else dealer
         secret = agree(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
         assert secret is not None
-        return Edge.between(secret, self.roll_hash, dealer, holder)
+        return Edge.derive(secret, self.roll_hash, dealer, holder)
 
-    def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
+    def forge_consents(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
         """The consents of a corrupt client, who vouches for anything."""
-        about = hash_consent(self.agreed(sharing), self.bits(alive))
+        about = hash_consent(self.sharers_hash(sharing), self.bits(alive))
         dealers = [one for one, chosen in self.graph.items() if corrupt in chosen]
         return {one: tag(self.edge(corrupt, one, corrupt).consent, about) for one in dealers}
 
@@ -300,9 +300,9 @@ class EvilServer:
         """As many of these as the client wants to see, and all that owners vouched for to it."""
         holders = self.graph[client] & spoken.keys()
         words = {one: spoken[one][client] for one in holders if client in spoken[one]}
-        return Consents(*self.mark, words, self.vouched(client)).encode()
+        return Consents(*self.mark, words, self.vouchers(client)).encode()
 
-    def vouched(self, client: int) -> dict[int, bytes]:
+    def vouchers(self, client: int) -> dict[int, bytes]:
         """What came with the vectors of those who chose this client."""
         return {
             owner: sent.words.get(client, bytes(TAG)) + sent.signature
@@ -319,17 +319,17 @@ class EvilServer:
         given: Shares = {}
         for one, alive in shown.items():
             if (story := frozenset(alive)) not in false:
-                false[story] = {other: self.forged(other, sharing, alive) for other in corrupt}
+                false[story] = {other: self.forge_consents(other, sharing, alive) for other in corrupt}
             same = {other: words[other] for other in shown if shown[other] == alive} | false[story]
             try:
-                given[one] = self.given(self.ask(one, self.consents(one, same)))
+                given[one] = self.read_shares(self.ask(one, self.consents(one, same)))
             except Refused:
                 continue
         return given
 
     # What it makes of it.
 
-    def held(self, clients: Iterable[int], kind: int) -> Shares:
+    def held_shares(self, clients: Iterable[int], kind: int) -> Shares:
         """What corrupt clients hold: of seeds of own masks (0), of mask keys (1)."""
         return {
             one: {who: both[kind] for who, both in State.decode(self.states[one]).shares.items()} for one in clients
@@ -341,7 +341,7 @@ class EvilServer:
         digests = {one: Choice.decode(data, clients).own_digest for one, data in choices.items()}
         return Recovery(self.roll_hash, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
 
-    def bare(
+    def expose(
         self, vectors: Mapping[int, MaskedVector], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
     ) -> Vector:
         """The sum of these masked vectors, without the own masks and the pair masks whose seeds are known. Masks
@@ -366,7 +366,7 @@ class EvilServer:
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)
 
 
-def known_seed(recover: Callable[[int], bytes], owner: int) -> bytes | None:
+def recover_seed(recover: Callable[[int], bytes], owner: int) -> bytes | None:
     """None where the shares do not bring it back."""
     try:
         return recover(owner)

@@ -29,7 +29,7 @@ ROLL_HASH = State.decode(BEFORE).roll_hash
 CONTENTS = Table(rehearsal(COHORT)[SHARES, DEALER]).contents
 
 
-def dealt_to(holder: int) -> Parcel:
+def parcel_of(holder: int) -> Parcel:
     """What an honest server hands on."""
     shown = Delivery.decode(rehearsal(COHORT)[RECEIPT, holder].message, MANY)
     return Parcel.read(shown.dealt[DEALER])
@@ -37,10 +37,10 @@ def dealt_to(holder: int) -> Parcel:
 
 def complaint_of(holder: int, case: bytes | None = None, signer: int | None = None, dealer: int = DEALER) -> bytes:
     identity = COHORT.identities[holder if signer is None else signer]
-    return sign(identity, *complaint(ROLL_HASH, dealer, holder, dealt_to(holder).case() if case is None else case))
+    return sign(identity, *complaint(ROLL_HASH, dealer, holder, parcel_of(holder).case() if case is None else case))
 
 
-def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
+def accuse(signatures: dict[int, bytes]) -> tuple[State, Answers]:
     """What the dealer does about them."""
     message = Accusations(SESSION, 1, signatures).encode()
     after, reply = step(COHORT.members[DEALER], BEFORE, message, COHORT.answer(DEALER))
@@ -49,13 +49,13 @@ def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
 
 def is_refused(signatures: dict[int, bytes], why: str) -> None:
     with pytest.raises(Refused, match=why):
-        accused(signatures)
+        accuse(signatures)
 
 
 @pytest.mark.parametrize("many", [1, 2, THRESHOLD - 1])
 def test_a_dealer_shows_the_shares_of_its_accusers_and_nothing_else(many: int) -> None:
     accusers = CHOSEN[::-1][:many]
-    after, answers = accused({one: complaint_of(one) for one in accusers})
+    after, answers = accuse({one: complaint_of(one) for one in accusers})
     assert answers.contents == {one: CONTENTS[one] for one in accusers}
     reply, others = answers.encode(), [one for one in CHOSEN if one not in accusers]
     for one in others:
@@ -104,19 +104,19 @@ def test_a_complaint_that_another_signed_is_refused() -> None:
         is_refused({first: wrong, second: complaint_of(second)}, "not signed by the client it names")
 
 
-def other(data: bytes) -> bytes:
+def change(data: bytes) -> bytes:
     return bytes([data[0] ^ 1]) + data[1:]
 
 
 CHANGES: dict[str, Callable[[Parcel], Parcel]] = {
-    "box": lambda dealt: dealt._replace(box=other(dealt.box)),
-    "end of the box": lambda dealt: dealt._replace(box=dealt.box[:-1] + other(dealt.box[-1:])),
-    "marks": lambda dealt: dealt._replace(marks=other(dealt.marks)),
-    "values": lambda dealt: dealt._replace(values=other(dealt.values)),
-    "values of the mask key": lambda dealt: dealt._replace(values=dealt.values[:8] + other(dealt.values[8:])),
+    "box": lambda dealt: dealt._replace(box=change(dealt.box)),
+    "end of the box": lambda dealt: dealt._replace(box=dealt.box[:-1] + change(dealt.box[-1:])),
+    "marks": lambda dealt: dealt._replace(marks=change(dealt.marks)),
+    "values": lambda dealt: dealt._replace(values=change(dealt.values)),
+    "values of the mask key": lambda dealt: dealt._replace(values=dealt.values[:8] + change(dealt.values[8:])),
     "challenge": lambda dealt: dealt._replace(challenge=dealt.challenge ^ 1),
     "values of another": lambda dealt: dealt._replace(values=bytes(VALUES)),
-    "box of another": lambda dealt: dealt._replace(box=dealt_to(CHOSEN[1]).box, marks=dealt_to(CHOSEN[1]).marks),
+    "box of another": lambda dealt: dealt._replace(box=parcel_of(CHOSEN[1]).box, marks=parcel_of(CHOSEN[1]).marks),
 }
 
 
@@ -126,7 +126,7 @@ def test_a_server_that_changes_what_it_passes_on_gets_a_complaint_and_no_answer(
     holder = CHOSEN[0]
     moment = rehearsal(COHORT)[RECEIPT, holder]
     shown = Delivery.decode(moment.message, MANY)
-    changed = body_of(CHANGES[change](dealt_to(holder)))
+    changed = body_of(CHANGES[change](parcel_of(holder)))
     message = replace(shown, dealt={**shown.dealt, DEALER: changed}).encode()
     after, reply = step(COHORT.members[holder], moment.before, message, COHORT.answer(holder))
     made = Complaints.decode(reply, MANY).signatures
@@ -141,7 +141,7 @@ def test_a_complaint_of_another_round_is_refused() -> None:
     roll_hash = State.decode(later.after).roll_hash
     assert roll_hash != ROLL_HASH
     first = CHOSEN[0]
-    signature = sign(COHORT.identities[first], *complaint(roll_hash, DEALER, first, dealt_to(first).case()))
+    signature = sign(COHORT.identities[first], *complaint(roll_hash, DEALER, first, parcel_of(first).case()))
     is_refused({first: signature}, "not signed by the client it names")
 
 

@@ -40,8 +40,8 @@ class Spying:
         states = dict.fromkeys(clients, b"") | {VICTIM: state}
         server = serve(NOW, FEDERATION.roster, clients, FEDERATION.policy)
         with (
-            patch.object(Recovery, "own_seed", self.keeping("own", Recovery.own_seed)),
-            patch.object(Recovery, "mask_seed", self.keeping("mask", Recovery.mask_seed)),
+            patch.object(Recovery, "own_seed", self.keep_seeds("own", Recovery.own_seed)),
+            patch.object(Recovery, "mask_seed", self.keep_seeds("mask", Recovery.mask_seed)),
         ):
             outbox = next(server)
             while outbox:
@@ -67,7 +67,7 @@ class Spying:
     def after_keys(self) -> bytes:
         return self.before[CHOICE]
 
-    def keeping(self, name: str, recover: Callable[[Recovery, int], bytes]) -> Callable[[Recovery, int], bytes]:
+    def keep_seeds(self, name: str, recover: Callable[[Recovery, int], bytes]) -> Callable[[Recovery, int], bytes]:
         def kept(recovery: Recovery, owner: int) -> bytes:
             seed = recover(recovery, owner)
             if owner == VICTIM:
@@ -77,7 +77,7 @@ class Spying:
         return kept
 
 
-def bare(first: Spying, second: Spying) -> Vector:
+def expose(first: Spying, second: Spying) -> Vector:
     """The victim's vector of the second round, by what was brought out in both. Its neighbours and their public keys,
     which the server knows, are read from its state.
     """
@@ -103,12 +103,12 @@ def first() -> Spying:
 def test_a_state_that_is_put_back_shows_the_vector(first: Spying) -> None:
     second = Spying(COHORTS[1], first.after_keys, first.sent[KEYS])
     assert [*first.seeds, *second.seeds] == ["mask", "own"]  # either is as it should be
-    np.testing.assert_array_equal(bare(first, second), FEDERATION.vector(VICTIM))
+    np.testing.assert_array_equal(expose(first, second), FEDERATION.vector(VICTIM))
 
 
 def test_a_state_that_is_lost_does_not(first: Spying) -> None:
     second = Spying(COHORTS[1])
-    assert (bare(first, second) == FEDERATION.vector(VICTIM)).mean() < 0.2
+    assert (expose(first, second) == FEDERATION.vector(VICTIM)).mean() < 0.2
 
 
 def test_a_round_does_not_begin_again_by_itself(first: Spying) -> None:

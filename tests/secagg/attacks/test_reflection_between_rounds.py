@@ -28,7 +28,7 @@ FEDERATION, ALL = Federation(11), (10, 6)  # all are neighbours of all
 VICTIM = FEDERATION.ids[4]
 NOW = FEDERATION.announcement
 ELSEWHERE = {
-    "later round": FEDERATION.later(),
+    "later round": FEDERATION.announce_later(),
     "earlier round": replace(NOW, round=0),
     "other session": replace(NOW, session=bytes(16)),
     "other session and round": replace(NOW, session=bytes(16), round=9),
@@ -48,7 +48,7 @@ def here() -> dict[int, EvilServer]:
     """By exchange: this round when it has come to it."""
     found = {exchange: EvilServer(FEDERATION, terms=ALL) for exchange in NAMES}
     for exchange, server in found.items():
-        server.up_to(exchange)
+        server.advance_to(exchange)
     return found
 
 
@@ -56,7 +56,7 @@ def here() -> dict[int, EvilServer]:
 def there(request: pytest.FixtureRequest) -> EvilServer:
     """A whole round somewhere else, with the same clients."""
     server = EvilServer(FEDERATION, ELSEWHERE[request.param], seed=1, terms=ALL)
-    server.up_to(UNMASKING)
+    server.advance_to(UNMASKING)
     return server
 
 
@@ -90,7 +90,7 @@ def test_keys_of_there_on_the_roll_of_here(here: dict[int, EvilServer], there: E
     """The client's own are fresh, so it takes the roll; but those of others are signed for elsewhere."""
     server, some = here[CHOICE].fork(), [one for one in FEDERATION.ids if one != VICTIM][:others]
     stale = {one: there.adverts[one].body() for one in some}
-    server.ask(VICTIM, server.rolled(forged=stale).encode())
+    server.ask(VICTIM, server.make_roll(forged=stale).encode())
     shown = {one: advert.body() for one, advert in server.adverts.items() if one != VICTIM} | stale
     server.is_refused(VICTIM, Neighbours(*server.mark, shown).encode(), "of another session or round")
 

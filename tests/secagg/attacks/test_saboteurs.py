@@ -37,7 +37,7 @@ from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import State
 from folkmoot.secagg.wire import bitmap
-from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, moved, play, rubbish
+from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, play, rubbish, shift
 from tests.secagg.cohorts import (
     ANSWERS,
     CHOICE,
@@ -79,44 +79,46 @@ class Kind:
 
 def shut_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: rubbish(one, size=BOX) + table.sealed(one, text)[BOX:] for one, text in table.contents.items()}
+    boxes = {one: rubbish(one, size=BOX) + table.seal_box(one, text)[BOX:] for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
 def rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    pairs = {one: (table.sealed(one, rubbish(one)), table.sealed(one, text)) for one, text in table.contents.items()}
+    pairs = {
+        one: (table.seal_box(one, rubbish(one)), table.seal_box(one, text)) for one, text in table.contents.items()
+    }
     return table.dealing({one: box[:BOX] + marks[BOX:] for one, (box, marks) in pairs.items()})
 
 
 def marked_rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    return table.dealing({one: table.sealed(one, rubbish(one)) for one in table.contents})
+    return table.dealing({one: table.seal_box(one, rubbish(one)) for one in table.contents})
 
 
 def rubbish_marks(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: table.sealed(one, text)[:BOX] + rubbish(one, size=MARKS) for one, text in table.contents.items()}
+    boxes = {one: table.seal_box(one, text)[:BOX] + rubbish(one, size=MARKS) for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
-def off_the_line(_: Scene, moment: Moment) -> bytes:
+def misplaced_shares(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    return table.dealing({one: table.sealed(one, moved(text, one % 2)) for one, text in table.contents.items()})
+    return table.dealing({one: table.seal_box(one, shift(text, one % 2)) for one, text in table.contents.items()})
 
 
 def rubbish_lines(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: table.sealed(one, text) for one, text in table.contents.items()}
+    boxes = {one: table.seal_box(one, text) for one, text in table.contents.items()}
     numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.threshold, dtype=np.uint64)
     return table.dealing(boxes, lambda _: numbers.tobytes())
 
 
-def off_the_line_for_a_few(scene: Scene, moment: Moment) -> bytes:
+def misplaced_shares_for_a_few(scene: Scene, moment: Moment) -> bytes:
     """Fewer honest ones than would be believed at once."""
     table = Table(moment)
     victims = sorted(scene.honest & table.contents.keys())[: 1 + moment.client % 3]
-    boxes = {one: table.sealed(one, moved(text) if one in victims else text) for one, text in table.contents.items()}
+    boxes = {one: table.seal_box(one, shift(text) if one in victims else text) for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
@@ -145,21 +147,21 @@ def complaints_of_strangers(scene: Scene, moment: Moment) -> bytes:
     return Complaints(SESSION, 1, {one: rubbish(one, size=SIGNATURE) for one in few}).encode()
 
 
-def masked(scene: Scene, moment: Moment) -> MaskedVector:
+def read_masked(scene: Scene, moment: Moment) -> MaskedVector:
     return MaskedVector.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
 
 
 def rubbish_words(scene: Scene, moment: Moment) -> bytes:
-    sent = masked(scene, moment)
+    sent = read_masked(scene, moment)
     return replace(sent, words={one: rubbish(one, size=TAG) for one in sent.words}).encode()
 
 
 def no_words(scene: Scene, moment: Moment) -> bytes:
-    return replace(masked(scene, moment), words={}).encode()
+    return replace(read_masked(scene, moment), words={}).encode()
 
 
 def unsigned_vector(scene: Scene, moment: Moment) -> bytes:
-    return replace(masked(scene, moment), signature=bytes(SIGNATURE)).encode()
+    return replace(read_masked(scene, moment), signature=bytes(SIGNATURE)).encode()
 
 
 def rubbish_consents(_: Scene, moment: Moment) -> bytes:
@@ -174,7 +176,7 @@ def wrong_shares(_: Scene, moment: Moment) -> bytes:
     return replace(sent, shares=sent.shares | wrong).encode()
 
 
-def unreadable(_: Scene, moment: Moment) -> bytes:
+def unreadable_reply(_: Scene, moment: Moment) -> bytes:
     """Nothing, too little, too much, or noise."""
     noise = rubbish(moment.client, size=200)
     return [b"", moment.reply[:-1], moment.reply + b"\0", noise][moment.client % 4]
@@ -196,13 +198,13 @@ KINDS = {
     "rubbish in boxes": Kind(SHARES, rubbish_in_boxes, True, Fault.DEALING),
     "marked rubbish in boxes": Kind(SHARES, marked_rubbish_in_boxes, True, Fault.DEALING),
     "rubbish marks": Kind(SHARES, rubbish_marks, True, Fault.DEALING),
-    "off the line": Kind(SHARES, off_the_line, True, Fault.DEALING),
+    "off the line": Kind(SHARES, misplaced_shares, True, Fault.DEALING),
     "rubbish lines": Kind(SHARES, rubbish_lines, True, Fault.DEALING),
     "too few boxes": Kind(SHARES, too_few_boxes, True, Fault.DEALING),
-    "wrong answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
-    "answers for others": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
-    "unreadable answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.UNREADABLE),
-    "silent": Kind(SHARES, off_the_line_for_a_few, True),  # it may have dropped out, falsely accused
+    "wrong answers": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.DEALING),
+    "answers for others": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.DEALING),
+    "unreadable answers": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.UNREADABLE),
+    "silent": Kind(SHARES, misplaced_shares_for_a_few, True),  # it may have dropped out, falsely accused
     "false complaints": Kind(RECEIPT, false_complaints),  # who is right, it or the dealer, nobody can tell
     "unsigned complaints": Kind(RECEIPT, unsigned_complaints, False, Fault.UNSIGNED),
     "complaints of strangers": Kind(RECEIPT, complaints_of_strangers),
@@ -211,7 +213,7 @@ KINDS = {
     "unsigned vector": Kind(VECTOR, unsigned_vector, True, Fault.UNSIGNED),
     "rubbish consents": Kind(CONSENT, rubbish_consents),  # only dealers can tell
     "wrong shares": Kind(UNMASKING, wrong_shares, False, Fault.SHARE),
-    **{f"unreadable {one}": Kind(one, unreadable, one <= VECTOR, Fault.UNREADABLE) for one in REGULAR},
+    **{f"unreadable {one}": Kind(one, unreadable_reply, one <= VECTOR, Fault.UNREADABLE) for one in REGULAR},
 }
 
 
@@ -281,7 +283,7 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
     def another(table: Table) -> bytes:
         state, coins = table.state, rubbish(seed, size=count_coins(table.state.threshold))
         made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.threshold, coins)
-        boxes = {one: table.sealed(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
+        boxes = {one: table.seal_box(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
     def trick(moment: Moment) -> bytes | None:

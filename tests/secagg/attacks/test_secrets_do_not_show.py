@@ -14,7 +14,7 @@ from folkmoot.secagg.messages import Unmasking
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import Malformed
 from folkmoot.secagg.work import Work
-from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, given
+from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, answer_anything
 from tests.secagg.attacks.server_tricks import Coins
 from tests.secagg.cohorts import UNMASKING
 
@@ -46,7 +46,7 @@ def test_in_what_is_printed(played: Round) -> None:
 
 
 def test_in_a_turn_whose_answer_prints_its_vector(played: Round) -> None:
-    answer, coins = partial(given, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
+    answer, coins = partial(answer_anything, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
     assert played.shows(answer)
     assert played.shows(coins)
     private = PrivateRandomness.for_tests(coins)

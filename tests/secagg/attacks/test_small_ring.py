@@ -26,7 +26,7 @@ def largest_number(federation: Federation, client: int) -> int:
         question = bytes([bit] * 32)  # nobody answers one twice
         announcement = replace(federation.announcement, round=8 - bit, most=most, question=question)
         server = EvilServer(federation, announcement, states, seed=bit)
-        outbox = server.up_to(VECTOR)
+        outbox = server.advance_to(VECTOR)
         try:
             server.ask(client, outbox[client])
         except Refused:

@@ -57,15 +57,15 @@ def test_another_head(name: str) -> None:
     size, honest = HONEST[name]
     for place in range(6):  # protocol, version, kind
         for flip in range(1, 256):
-            check_malformed(DECODERS[name], flipped(honest, place, flip), size)
+            check_malformed(DECODERS[name], flip_byte(honest, place, flip), size)
     for place in range(6, HEAD):  # session and round: well-formed, but of another time or place
-        other = DECODERS[name](flipped(honest, place, 1), size)
+        other = DECODERS[name](flip_byte(honest, place, 1), size)
         assert isinstance(other, Message)
         with pytest.raises(Malformed):
             other.check_round(COHORT.announcement)
 
 
-def flipped(data: bytes, place: int, by: int) -> bytes:
+def flip_byte(data: bytes, place: int, by: int) -> bytes:
     return data[:place] + bytes([data[place] ^ by]) + data[place + 1 :]
 
 

@@ -134,20 +134,20 @@ def check_edited_message(data: bytes) -> None:
     """Bytes as changes of an honest message to a client: lengths and counts stay, so that more of it is looked at."""
     if data:
         state, message, _ = honest_round()[exchange_of(data), CLIENT]
-        check_step(exchange_of(data), state, edited(message, data[1:]))
+        check_step(exchange_of(data), state, edit(message, data[1:]))
 
 
 def check_edited_answer(data: bytes) -> None:
     """Bytes as changes of an honest client's answer."""
     if data:
-        check_round(exchange_of(data), edited(honest_round()[exchange_of(data), CLIENT][2], data[1:]))
+        check_round(exchange_of(data), edit(honest_round()[exchange_of(data), CLIENT][2], data[1:]))
 
 
 def exchange_of(data: bytes) -> int:
     return EXCHANGES[data[0] % len(EXCHANGES)]
 
 
-def edited(honest: bytes, edits: bytes) -> bytes:
+def edit(honest: bytes, edits: bytes) -> bytes:
     """Three bytes an edit: a place, and what is changed there."""
     out = bytearray(honest)
     for at in range(0, len(edits) - 2, 3):
@@ -225,7 +225,7 @@ def play(changed: int = 0, instead: bytes = b"", seen: Seen | None = None) -> Ag
             if said is not None:
                 states[client], replies[client] = said
                 if (exchange, client) == (RECEIPT, GRUMBLER):
-                    replies[client] = complaining(before, message)
+                    replies[client] = complain(before, message)
                 if seen is not None:
                     seen[exchange, client] = (before, message, replies[client])
         if exchange == changed:
@@ -237,7 +237,7 @@ def play(changed: int = 0, instead: bytes = b"", seen: Seen | None = None) -> Ag
             return result
 
 
-def complaining(state: bytes, message: bytes) -> bytes:
+def complain(state: bytes, message: bytes) -> bytes:
     """Of the client, if it dealt anything."""
     dealt = Delivery.decode(message, COHORT.clients).dealt
     roll_hash, identity = State.decode(state).roll_hash, COHORT.identities[GRUMBLER]
