@@ -17,6 +17,7 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
 from folkmoot.foundation.kernels import on_threads, thread_count, threads
+from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Aggregate, Announcement, Member, Parameters, Policy, aggregate, choose, serve, shamir
 from folkmoot.secagg.keys import own_mask_key, pair_purpose
@@ -32,7 +33,7 @@ LARGEST = 1_000
 PEER_PYTHON = HERE / ".secagg-venv" / "bin" / "python"
 
 
-def fastest(work: Callable[[], object], repeats: int) -> float:
+def time_fastest(work: Callable[[], object], repeats: int) -> float:
     return min(seconds(work) for _ in range(repeats))
 
 
@@ -103,7 +104,7 @@ def server(clients: int = 1_000, length: int = 1_000_000, gone: int = 50) -> lis
     for stage in STAGES:
         there = {one: said for one, said in outbox.items() if stage != "vector" or one >= gone}
         replies = exchange_in_process(
-            members, states, there, lambda client: lambda _: vector(client, length), os.urandom, work
+            members, states, there, lambda client: lambda _: vector(client, length), SYSTEM, work
         )
         if stage == "shares":
             graph = {one: Boxes.decode(said, clients, threshold).boxes.keys() for one, said in replies.items()}
@@ -138,10 +139,10 @@ def keystream(size: int) -> float:
         for _ in range(tiles):
             cipher.update_into(zeros, buffer)
 
-    return 10 * fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
+    return 10 * time_fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
 
 
-def whole(clients: int, length: int = 500) -> list[Floor]:
+def whole_round(clients: int, length: int = 500) -> list[Floor]:
     """Everybody in one process, against the bare operations, half of them before and half after it."""
     announcement, members = federation(clients, length, Policy())
     chosen, vectors = choose(clients), {one: vector(one, length) for one in members}
@@ -154,11 +155,11 @@ def whole(clients: int, length: int = 500) -> list[Floor]:
             pairs.update((min(client, other), max(client, other)) for other in holders)
 
     announcement, members = federation(clients, length, Policy())
-    before = cpu_seconds(lambda: bare(clients // 2, clients * chosen.degree // 2, chosen, length))
+    before = cpu_seconds(lambda: bare_operations(clients // 2, clients * chosen.degree // 2, chosen, length))
     start = perf_counter()
     spent = cpu_seconds(lambda: aggregate(announcement, members, lambda client: lambda _: vectors[client], None, watch))
     wall = perf_counter() - start
-    after = cpu_seconds(lambda: bare(clients // 2, clients * chosen.degree // 2, chosen, length))
+    after = cpu_seconds(lambda: bare_operations(clients // 2, clients * chosen.degree // 2, chosen, length))
     floor = (before + after) * len(pairs) / (clients * chosen.degree)
     show(
         f"{clients:,} clients and the server in one process, {length:,} numbers, degree {chosen.degree}, "
@@ -181,14 +182,14 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def bare(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
+def bare_operations(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
     """Two agreements a pair, each made once; keys, a signature and a check of it, both secrets shared and one of them
     reconstructed a client; and masks, one at either end of a pair, a client's own twice.
     """
     private, identity = os.urandom(32), Ed25519PrivateKey.generate()
     public, verifier = crypto_scalarmult_base(private), identity.public_key()
     seed, points = os.urandom(32), np.arange(1, chosen.threshold + 1)
-    needed = shamir.bytes_needed(32, chosen.threshold)
+    needed = shamir.count_random_bytes(32, chosen.threshold)
     for _ in range(clients):
         crypto_scalarmult_base(private), crypto_scalarmult_base(private)
         verifier.verify(identity.sign(seed), seed)
@@ -208,11 +209,11 @@ def bare(clients: int, pairs: int, chosen: Parameters, length: int) -> None:
 def sharing(shares: int = 100, threshold: int = 51) -> list[Floor]:
     """Splitting and combining 32 bytes, against PyCryptodome as it is and as Flower calls it."""
     secret, places = os.urandom(32), np.random.default_rng(0).permutation(shares)[:threshold]
-    needed = shamir.bytes_needed(32, threshold)
+    needed = shamir.count_random_bytes(32, threshold)
     dealt = shamir.split(secret, shares, threshold, os.urandom(needed))
     assert shamir.combine(places + 1, dealt[places], 32) == secret
-    split = fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)
-    combine = fastest(lambda: shamir.combine(places + 1, dealt[places], 32), 200)
+    split = time_fastest(lambda: shamir.split(secret, shares, threshold, os.urandom(needed)), 200)
+    combine = time_fastest(lambda: shamir.combine(places + 1, dealt[places], 32), 200)
     rows = [["folkmoot, GF(2^61 − 1)", f"{1e3 * split:.3f}", f"{1e3 * combine:.3f}", ""]]
     floors = [
         Floor("Shamir split, ms", 1e3 * split, at_most=0.5),
@@ -246,7 +247,7 @@ def flower(clients: int = 100, length: int = 10_000, gone: int = 1) -> list[Floo
         )
         assert (result.total == sum(vector(one, length) for one in result.survivors)).all()
 
-    spent = fastest(ours, 2)
+    spent = time_fastest(ours, 2)
     everybody = clients * theirs["client_seconds"]["total"]
     rows = [["folkmoot, all of it", f"{spent:.2f}", "against a malicious server; 128-bit keys of masks"]]
     totals = {}
@@ -277,10 +278,10 @@ def peer(*words: object) -> dict[str, Any] | None:
 def main() -> list[Floor]:
     floors = [*masking(), *sharing(), *flower()]
     for clients in (100, 300, 1_000):
-        floors += whole(clients)
+        floors += whole_round(clients)
     return [*floors, *server()]
 
 
 def ten_thousand() -> list[Floor]:
     """Takes many minutes."""
-    return whole(10_000)
+    return whole_round(10_000)

@@ -34,17 +34,17 @@ LARGEST = 1  # votes; a dense answer of 4 bits has 15
 MEASURED = ((30, 1_000, 0), (30, 100_000, HITS), (60, 10_000, 0), (60, 20_000, HITS))  # clients, length, hits
 
 
-def announced(clients: int, length: int, hits: int) -> Announcement:
+def announce(clients: int, length: int, hits: int) -> Announcement:
     """Answers of 4 bits written out, or few votes in whatever form is smaller."""
     most = clients * (LARGEST if hits else 15)
     room = room_for(length, most, min(length, clients * hits)) if hits else 0
     return Announcement(bytes(16), 1, bytes(32), bytes(32), clients, length, most, room)
 
 
-def measured(clients: int, length: int, hits: int) -> tuple[float, float]:
+def measure(clients: int, length: int, hits: int) -> tuple[float, float]:
     """Mean bytes down and up of a client, in a round that was run."""
     members = members_of({one: Ed25519PrivateKey.generate() for one in range(clients)}, Policy())
-    plan = announced(clients, length, hits)
+    plan = announce(clients, length, hits)
     asked = Announcement(os.urandom(16), 1, bytes(32), members[0].roster.digest, clients, length, plan.most, plan.room)
     down, up = [], []
 
@@ -85,7 +85,7 @@ def sketches(length: int = 1_000_000, clients: int = 1_000, trials: int = 1_000)
             wrong += not (np.flatnonzero(found) == np.sort(items)).all()
         except SketchFailed:
             noticed += 1
-    size = announced(clients, length, HITS).vector_size
+    size = announce(clients, length, HITS).vector_size
     dense = -(-length * (clients * LARGEST).bit_length() // 8)
     show(
         f"Sketches: {length:,} items, {clients:,} clients, {HITS} each",
@@ -111,15 +111,15 @@ def table() -> list[Floor]:
         for length in LENGTHS:
             cells = []
             for hits in (0, HITS):
-                plan = announced(clients, length, hits)
+                plan = announce(clients, length, hits)
                 down, up = traffic(plan, choose(clients)).total
                 cells += [f"{plan.vector_size:,}{' (sketch)' if plan.room else ''}", f"{up:,}"]
             rows.append([f"{clients:,} clients, {length:,} items", *cells, f"{down:,}"])
     show("Bytes a client", ["", "4-bit vector", "all up", f"{HITS} votes", "all up", "down, either way"], rows)
     checks = []
     for case in MEASURED:
-        expected = traffic(announced(*case), choose(case[0])).total
-        checks.append((case, expected, measured(*case)))
+        expected = traffic(announce(*case), choose(case[0])).total
+        checks.append((case, expected, measure(*case)))
     show(
         "Computed and measured, mean of all clients",
         ["clients, items, votes", "down, computed", "measured", "up, computed", "measured", ""],
@@ -136,7 +136,7 @@ def degrees() -> None:
         cells = [f"{clients:,}", f"{100 * corrupt:.0f} / {100 * dropout:.0f} %"]
         for security in (40, 64):
             found = choose(clients, corrupt=corrupt, dropout=dropout, security=security)
-            plan = announced(clients, 1_000, 0)
+            plan = announce(clients, 1_000, 0)
             down, up = traffic(plan, found).total
             cells += [f"{found.degree} / {found.threshold}", f"{up - plan.vector_size:,} / {down:,}"]
         rows.append(cells)
@@ -156,7 +156,7 @@ def draw_security() -> None:
     for colour, security in (("#c8553d", 40), ("#1b6ca8", 64)):
         found = [choose(int(n), security=security) for n in cohorts]
         left.plot(cohorts, [one.degree for one in found], color=colour, label=f"{security} bits")
-        plans = [(one, announced(one.clients, 1_000, 0)) for one in found]
+        plans = [(one, announce(one.clients, 1_000, 0)) for one in found]
         up = [traffic(plan, one).total[1] - plan.vector_size for one, plan in plans]
         right.plot(cohorts, up, color=colour, label=f"{security} bits")
     left.set(xscale="log", xlabel="clients", ylabel="neighbours that a client chooses")
@@ -178,7 +178,7 @@ def draw() -> None:
     axes = figure.subplots()
     for colour, clients in zip(("#1b6ca8", "#c8553d", "#588157"), COHORTS, strict=True):
         for hits, style in ((0, "-"), (HITS, "--")):
-            up = [traffic(announced(clients, int(n), hits), choose(clients)).total[1] for n in lengths]
+            up = [traffic(announce(clients, int(n), hits), choose(clients)).total[1] for n in lengths]
             label = f"{clients:,} clients, " + (f"{HITS} votes each" if hits else "4-bit vectors")
             axes.plot(lengths, up, style, color=colour, label=label)
     axes.set(xscale="log", yscale="log", xlabel="items", ylabel="bytes a client sends in a round")

@@ -62,7 +62,7 @@ def agree(private: bytes, public: bytes) -> Any:
     return generate_shared_key(asymmetric.bytes_to_private_key(private), asymmetric.bytes_to_public_key(public))
 
 
-def pairwise(total: Any, key: bytes, own: int, other: int) -> Any:
+def add_pair_mask(total: Any, key: bytes, own: int, other: int) -> Any:
     """Adds the mask of a pair to the client of the larger number, subtracts it from the other."""
     mask = messages.pseudo_rand_gen(key, MODULUS, arithmetic.get_parameters_shape(total))
     change = arithmetic.parameters_addition if own > other else arithmetic.parameters_subtraction
@@ -116,7 +116,7 @@ class Client:
             with self.clock("agreement"):
                 key = agree(self.private[0], other.public[0])
             with self.clock("masks"):
-                total = pairwise(total, key, self.number, other.number)
+                total = add_pair_mask(total, key, self.number, other.number)
         with self.clock("masks"):
             return arithmetic.parameters_mod(total, MODULUS)
 
@@ -163,7 +163,7 @@ def whole_round(n: int, length: int, neighbours: int, threshold: int, drops: int
         with clock("removing_masks"):
             if i in lost:
                 for j in ring[i]:
-                    total = total if j == i else pairwise(total, agree(secret, clients[j].public[0]), i, j)
+                    total = total if j == i else add_pair_mask(total, agree(secret, clients[j].public[0]), i, j)
             else:
                 own = messages.pseudo_rand_gen(secret, MODULUS, arithmetic.get_parameters_shape(total))
                 total = arithmetic.parameters_subtraction(total, own)
@@ -187,7 +187,7 @@ def whole_round(n: int, length: int, neighbours: int, threshold: int, drops: int
     }
 
 
-def fastest(repeats: int, run: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+def time_fastest(repeats: int, run: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     """Seconds of the fastest run, and the last result."""
     seconds = []
     for _ in range(repeats):
@@ -213,9 +213,9 @@ def shamir(shares: int, threshold: int, repeats: int) -> dict[str, Any]:
         ("flower_key", key, create_shares, combine_shares),
         ("bare_seed", seed, bare_split, bare_combine),
     ):
-        splitting, parts = fastest(repeats, split, secret, threshold, shares)
-        combining, once = fastest(repeats, combine, parts[:threshold])
-        combining_all, again = fastest(repeats, combine, parts)
+        splitting, parts = time_fastest(repeats, split, secret, threshold, shares)
+        combining, once = time_fastest(repeats, combine, parts[:threshold])
+        combining_all, again = time_fastest(repeats, combine, parts)
         assert once == again == secret
         report[name] = {"bytes": len(secret), "split": splitting, "combine": combining, "combine_all": combining_all}
     return report

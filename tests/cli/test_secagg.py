@@ -49,13 +49,16 @@ def test_parameters_say_what_they_protect_against() -> None:
         ),
         (
             ["demo", "--clients", "10", "--gone", "0.1"],
-            "clients: 10 without 10% are fewer than the 10 that must be left",
+            "clients: 10 minus 10% leaves fewer than the 10 that are needed",
         ),
-        (["demo", "--gone", "0.5"], "gone: a round bears 10% of its clients dropping out, got 50%"),
+        (["demo", "--gone", "0.5"], "gone: a round tolerates 10% of its clients dropping out, got 50%"),
         (["demo", "--gone", "nan"], "gone: needs a finite number, got nan"),
         (["demo", "--gone", "inf"], "gone: needs a finite number, got inf"),
         (["parameters", "2"], "clients: needs a whole number of at least 3, got 2"),
-        (["parameters", "30", "--corrupt", "0.4", "--dropout", "0.4"], "clients: 30 are too few to bear 40% corrupt"),
+        (
+            ["parameters", "30", "--corrupt", "0.4", "--dropout", "0.4"],
+            "clients: 30 are too few to withstand 40% corrupt",
+        ),
         (["parameters", "9999999"], "clients: a round has at most"),
     ],
 )

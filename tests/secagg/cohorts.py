@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from folkmoot.foundation.kernels import threads
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Answer, step
 from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.messages import Announcement, Dealt, kind_of
+from folkmoot.secagg.messages import Announcement, Parcel, kind_of
 from folkmoot.secagg.primitives import KEY, keyed_hash
 from folkmoot.secagg.server import Aggregate, serve
 from folkmoot.secagg.together import Drops, aggregate, members_of
@@ -59,7 +60,7 @@ class Federation:
         most = self.clients * self.largest
         return Announcement(SESSION, 1, bytes(32), self.roster.digest, self.clients, self.length, most, self.room)
 
-    def later(self, rounds: int = 1) -> Announcement:
+    def announce_later(self, rounds: int = 1) -> Announcement:
         return replace(self.announcement, round=self.announcement.round + rounds)
 
     def vector(self, client: int) -> Vector:
@@ -82,7 +83,7 @@ class Federation:
     def aggregate(self, drops: Drops | None = None) -> Aggregate:
         """With coins that follow from a seed, drawn by one client after the other: the same every time."""
         with threads(1):
-            coins = np.random.default_rng(0).bytes
+            coins = PrivateRandomness.for_tests(np.random.default_rng(0).bytes)
             return aggregate(self.announcement, self.members, self.answer, drops, random=coins)
 
     def check(self, result: Aggregate) -> None:
@@ -122,7 +123,7 @@ def conversation(
             return end.value, states
 
 
-def up_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outbox]:
+def advance_to(federation: Federation, exchange: int) -> tuple[dict[int, bytes], Outbox]:
     """Honest until an exchange: the clients' states, and what the server would send them now."""
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     states = dict.fromkeys(federation.ids, b"")
@@ -145,11 +146,11 @@ class Edge(NamedTuple):
     consent: bytes
 
     @classmethod
-    def between(cls, secret: bytes, said: bytes, dealer: int, holder: int) -> "Edge":
-        keys = keyed_hash(secret, edge_purpose(said, dealer, holder), EDGE)
+    def derive(cls, secret: bytes, roll_hash: bytes, dealer: int, holder: int) -> "Edge":
+        keys = keyed_hash(secret, edge_purpose(roll_hash, dealer, holder), EDGE)
         return cls(keys[:KEY], keys[KEY:-CHECK], keys[-CHECK:])
 
 
-def body_of(dealt: Dealt) -> bytes:
-    """What `Dealt.read` reads."""
-    return dealt.keys + dealt.box + dealt.marks + dealt.values + U64.pack(dealt.challenge)
+def body_of(parcel: Parcel) -> bytes:
+    """What `Parcel.read` reads."""
+    return parcel.keys + parcel.box + parcel.marks + parcel.values + U64.pack(parcel.challenge)

@@ -19,8 +19,8 @@ from folkmoot.secagg.dealing import (
     are_on_lines,
     case_of,
     challenge_of,
-    coins_needed,
     combine,
+    count_coins,
     deal,
     mark,
     mark_of,
@@ -36,12 +36,12 @@ NUMBER = st.integers(0, PRIME - 1)
 SEEDS = st.integers(0, 2**32)
 
 
-def dealt(own: bytes, masking: bytes, sizes: tuple[int, int], seed: int) -> Dealing:
+def deal_secrets(own: bytes, masking: bytes, sizes: tuple[int, int], seed: int) -> Dealing:
     threshold, holders = sizes
-    return deal(own, masking, holders, threshold, np.random.default_rng(seed).bytes(coins_needed(threshold)))
+    return deal(own, masking, holders, threshold, np.random.default_rng(seed).bytes(count_coins(threshold)))
 
 
-def fits(contents: list[bytes], challenge: int, values: list[bytes]) -> list[list[bool]]:
+def compare_with_lines(contents: list[bytes], challenge: int, values: list[bytes]) -> list[list[bool]]:
     """Of each holder, whether both shares are on their lines."""
     halves = [half for content in contents for half in (content[:SHARE], content[SHARE:])]
     found = are_on_lines(halves, [challenge] * len(halves), values)
@@ -54,14 +54,14 @@ def test_an_honest_dealing_fits_and_brings_both_secrets_back(
     own: bytes, masking: bytes, sizes: tuple[int, int], seed: int, challenge: int
 ) -> None:
     threshold, holders = sizes
-    dealing = dealt(own, masking, sizes, seed)
+    dealing = deal_secrets(own, masking, sizes, seed)
     lines = dealing.lines(challenge)
     values = values_of(lines, holders)
     assert len(lines) == 16 * threshold
     assert values is not None
     assert {len(value) for value in values} == {VALUES}
     assert {len(content) for content in dealing.contents} == {CONTENT}
-    assert fits(dealing.contents, challenge, values) == [[True, True]] * holders
+    assert compare_with_lines(dealing.contents, challenge, values) == [[True, True]] * holders
     points = np.random.default_rng(seed).permutation(holders)[:threshold] + 1
     for secret, half in ((own, slice(SHARE)), (masking, slice(SHARE, None))):
         rows = shamir.from_bytes([dealing.contents[point - 1][half] for point in points])
@@ -79,7 +79,7 @@ def test_any_number_that_is_changed_misses_its_line_and_no_other(
     """For every challenge but 0, by any number: the line has each limb times a power of the challenge."""
     holders = sizes[1]
     place %= holders
-    dealing = dealt(bytes(SEED), bytes(SEED), sizes, seed)
+    dealing = deal_secrets(bytes(SEED), bytes(SEED), sizes, seed)
     values = values_of(dealing.lines(challenge), holders)
     assert values is not None
     numbers = [int(number) for number in np.frombuffer(dealing.contents[place], dtype="<u8")]
@@ -88,7 +88,7 @@ def test_any_number_that_is_changed_misses_its_line_and_no_other(
     contents[place] = np.array(numbers, dtype="<u8").tobytes()
     expected = [[True, True] for _ in range(holders)]
     expected[place][column // COLUMNS] = False
-    assert fits(contents, challenge, values) == expected
+    assert compare_with_lines(contents, challenge, values) == expected
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -98,27 +98,27 @@ def test_any_number_of_a_line_that_is_changed_misses_all_holders(
 ) -> None:
     """One coefficient moves the line everywhere but at 0."""
     threshold, holders = sizes
-    dealing = dealt(bytes(SEED), bytes(SEED), sizes, seed)
+    dealing = deal_secrets(bytes(SEED), bytes(SEED), sizes, seed)
     numbers = [int(number) for number in np.frombuffer(dealing.lines(challenge), dtype="<u8")]
     changed = data.draw(st.integers(0, len(numbers) - 1))
     numbers[changed] = (numbers[changed] + by) % PRIME
     values = values_of(np.array(numbers, dtype="<u8").tobytes(), holders)
     assert values is not None
     half = changed // threshold
-    assert fits(dealing.contents, challenge, values) == [[half == 1, half == 0]] * holders
+    assert compare_with_lines(dealing.contents, challenge, values) == [[half == 1, half == 0]] * holders
 
 
 @pytest.mark.parametrize("column", range(2 * COLUMNS))
 def test_a_number_written_another_way_does_not_fit(column: int) -> None:
     """One more of the prime is the same number of the field; a share has one form."""
-    dealing = dealt(bytes(SEED), bytes(SEED), (2, 3), 0)
+    dealing = deal_secrets(bytes(SEED), bytes(SEED), (2, 3), 0)
     values = values_of(dealing.lines(5), 3)
     assert values is not None
     numbers = np.frombuffer(dealing.contents[0], dtype="<u8").copy()
     numbers[column] += PRIME
     expected = [True, True]
     expected[column // COLUMNS] = False
-    assert fits([numbers.tobytes()], 5, values[:1]) == [expected]
+    assert compare_with_lines([numbers.tobytes()], 5, values[:1]) == [expected]
 
 
 @pytest.mark.parametrize("number", [PRIME, PRIME + 1, 2**64 - 1])
@@ -136,8 +136,8 @@ def test_the_line_says_nothing(one: bytes, other: bytes, threshold: int, challen
     line of the first: with a uniform blind, the line is as likely for the one as for the other.
     """
     rng = np.random.default_rng(seed)
-    first = polynomials(one, threshold, rng.bytes(coins_needed(threshold) // 2))
-    second = polynomials(other, threshold, rng.bytes(coins_needed(threshold) // 2))
+    first = polynomials(one, threshold, rng.bytes(count_coins(threshold) // 2))
+    second = polynomials(other, threshold, rng.bytes(count_coins(threshold) // 2))
     line = combine(first, challenge)
     second[:, -1] = 0
     limbs = combine(second, challenge)
@@ -155,7 +155,7 @@ def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
     and the same line: limbs move by multiples of (x − 1)…(x − threshold + 1), the blind by what makes up for it.
     """
     rng = np.random.default_rng(seed)
-    mine = polynomials(one, threshold, rng.bytes(coins_needed(threshold) // 2))
+    mine = polynomials(one, threshold, rng.bytes(count_coins(threshold) // 2))
     vanishing = [1]  # coefficients, from the lowest
     for root in range(1, threshold):
         vanishing = [(low - root * high) % PRIME for low, high in zip([0, *vanishing], [*vanishing, 0], strict=True)]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.ledger import ENTRY, Ledger
@@ -22,7 +23,7 @@ CLIENT = COHORT.ids[2]
 OTHER_SESSION = bytes(range(16, 32))
 
 
-def asking(number: int, session: bytes = COHORT.announcement.session, question: int | None = None) -> Announcement:
+def announce(number: int, session: bytes = COHORT.announcement.session, question: int | None = None) -> Announcement:
     """A round of a number; with a question of its own, unless told otherwise."""
     asked = (number if question is None else question).to_bytes(32, "big")
     return replace(COHORT.announcement, session=session, round=number, question=asked)
@@ -35,11 +36,11 @@ def is_refused(state: bytes, announcement: Announcement, why: str) -> None:
 
 def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -> None:
     """A round, which breaks off where nobody answers any more."""
-    rng = np.random.default_rng(announcement.round)
+    private = PrivateRandomness.for_tests(np.random.default_rng(announcement.round).bytes)
     drops = (lambda stage, _: stage == until) if until else None
     try:
         now = {one: State.decode(state) for one, state in states.items()}
-        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=rng.bytes, states=now)
+        aggregate(announcement, COHORT.members, COHORT.answer, drops, random=private, states=now)
     except AggregationFailed:
         assert until
     states |= {one: state.encode() for one, state in now.items()}
@@ -50,9 +51,9 @@ def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -
 def test_ledgers_are_read_as_they_were_written(begun: int, finished: int, answers: int) -> None:
     ledger = Ledger(begun, min(begun, finished))
     for number in range(answers):
-        ledger = ledger.answer(asking(number))
+        ledger = ledger.answer(announce(number))
     assert Ledger.decode(ledger.encode()) == ledger
-    assert all(ledger.has_answered(asking(number, OTHER_SESSION)) == (number < answers) for number in range(5))
+    assert all(ledger.has_answered(announce(number, OTHER_SESSION)) == (number < answers) for number in range(5))
 
 
 def test_an_empty_ledger_is_no_bytes() -> None:
@@ -85,12 +86,16 @@ def test_what_is_no_ledger_is_refused(data: bytes) -> None:
 def test_a_question_is_answered_once() -> None:
     """Whatever the round and the session; a question never answered is."""
     states = dict.fromkeys(COHORT.ids, b"")
-    run(states, asking(1, question=7))
-    for again in (asking(2, question=7), asking(1, OTHER_SESSION, question=7), asking(9, OTHER_SESSION, question=7)):
-        is_refused(states[CLIENT], again, "has answered this question")
-    run(states, asking(1, OTHER_SESSION, question=8))
-    is_refused(states[CLIENT], asking(3, question=7), "has answered this question")
-    is_refused(states[CLIENT], asking(3, question=8), "has answered this question")
+    run(states, announce(1, question=7))
+    for again in (
+        announce(2, question=7),
+        announce(1, OTHER_SESSION, question=7),
+        announce(9, OTHER_SESSION, question=7),
+    ):
+        is_refused(states[CLIENT], again, "has already answered this question")
+    run(states, announce(1, OTHER_SESSION, question=8))
+    is_refused(states[CLIENT], announce(3, question=7), "has already answered this question")
+    is_refused(states[CLIENT], announce(3, question=8), "has already answered this question")
     assert State.decode(states[CLIENT]).record.finished == 2
 
 
@@ -98,10 +103,10 @@ def test_a_question_is_answered_once() -> None:
 def test_a_question_counts_as_answered_once_a_vector_was_made(until: str) -> None:
     """Before that it may be asked again; after it not, even if no sum came out."""
     states = dict.fromkeys(COHORT.ids, b"")
-    run(states, asking(1), until)
-    again = asking(2, question=1)
+    run(states, announce(1), until)
+    again = announce(2, question=1)
     if until in ("consent", "unmasking"):
-        is_refused(states[CLIENT], again, "has answered this question")
+        is_refused(states[CLIENT], again, "has already answered this question")
     else:
         step(COHORT.members[CLIENT], states[CLIENT], again.encode(), COHORT.answer(CLIENT))
 
@@ -110,28 +115,28 @@ def test_rounds_that_are_broken_off_are_counted_and_capped() -> None:
     """A round counts from when the client has drawn its neighbours; one that it finished makes up for one."""
     states = dict.fromkeys(COHORT.ids, b"")
     for number in range(1, 6):
-        run(states, asking(number), "choice")  # nobody has drawn yet
+        run(states, announce(number), "choice")  # nobody has drawn yet
     assert State.decode(states[CLIENT]).record == Ledger()
-    run(states, asking(6))
+    run(states, announce(6))
     for number in range(7, 11):
-        run(states, asking(number), "shares")
-    is_refused(states[CLIENT], asking(11), "4 rounds were broken off, and only 1 were finished")
-    is_refused(states[CLIENT], asking(1, OTHER_SESSION), "4 rounds were broken off, and only 1 were finished")
+        run(states, announce(number), "shares")
+    is_refused(states[CLIENT], announce(11), "4 rounds were broken off and only 1 finished")
+    is_refused(states[CLIENT], announce(1, OTHER_SESSION), "4 rounds were broken off and only 1 finished")
 
 
 def test_a_long_life_earns_its_accidents() -> None:
     ledger = Ledger()
     for _ in range(10):
         ledger = ledger.begin().finish()
-    assert ledger.unfinished == -10
+    assert ledger.excess == -10
     for _ in range(13):
         ledger = ledger.begin()
-    assert (ledger.begun, ledger.finished, ledger.unfinished) == (23, 10, 3)
+    assert (ledger.begun, ledger.finished, ledger.excess) == (23, 10, 3)
 
 
 def test_what_a_server_shows_before_the_roll_costs_nothing() -> None:
     """A client that is announced to and left alone has shown nobody its neighbours."""
     state = b""
     for number in range(1, 20):
-        state, _ = step(COHORT.members[CLIENT], state, asking(number).encode(), COHORT.answer(CLIENT))
+        state, _ = step(COHORT.members[CLIENT], state, announce(number).encode(), COHORT.answer(CLIENT))
     assert State.decode(state).record == Ledger()

@@ -10,7 +10,7 @@ import pytest
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.parameters import CORRECTNESS, MOST, SECURITY, choose, is_safe, part_of
+from folkmoot.secagg.parameters import CORRECTNESS, MOST, SECURITY, choose, count_share, is_safe
 from folkmoot.secagg.server import serve
 from tests.secagg.cohorts import Federation
 
@@ -36,7 +36,7 @@ def test_known_degrees_and_thresholds(asked: tuple[int, float, float, int], know
     clients, corrupt, dropout, security = asked
     found = choose(clients, corrupt=corrupt, dropout=dropout, security=security)
     assert (found.degree, found.threshold) == known
-    bad = part_of(corrupt, clients)
+    bad = count_share(corrupt, clients)
     assert is_safe(clients, *known, bad, security)
     assert not is_safe(clients, known[0], known[1] - 1, bad, security)
 
@@ -51,11 +51,11 @@ def test_64_bits_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(("share", "clients", "part"), [(0.18, 150, 27), (0.29, 100, 29), (0.1, 9, 0), (0.07, 100, 7)])
 def test_a_share_of_clients_is_what_it_is_on_paper(share: float, clients: int, part: int) -> None:
     """150 times 0.18 is a little less than 27 in binary: one corrupt client fewer would be withstood than was said."""
-    assert part_of(share, clients) == part
+    assert count_share(share, clients) == part
     assert choose(150, corrupt=0.18, dropout=0.05).bad == 27
 
 
-def more_than(clients: int, special: int, drawn: int, hits: int) -> Fraction:
+def upper_tail(clients: int, special: int, drawn: int, hits: int) -> Fraction:
     """P[more than so many of the special ones among those drawn], exactly."""
     ways = sum(comb(special, hit) * comb(clients - special, drawn - hit) for hit in range(hits + 1, drawn + 1))
     return Fraction(ways, comb(clients, drawn))
@@ -65,14 +65,14 @@ def is_fine(n: int, bad: int, gone: int, degree: int, threshold: int, security: 
     """By the definition in parameters.py, in whole numbers. A client draws among the n − 1 others, and all of those who
     are corrupt or gone may be among them.
     """
-    corrupt = next(h for h in range(n) if more_than(n - 1, bad, degree, h) * n <= Fraction(1, 2 ** (security + 1)))
+    corrupt = next(h for h in range(n) if upper_tail(n - 1, bad, degree, h) * n <= Fraction(1, 2 ** (security + 1)))
     if 2 * threshold <= degree + corrupt:
         return False
-    if more_than(n - 1, gone, degree, degree - threshold) * n > Fraction(1, 2**correctness):
+    if upper_tail(n - 1, gone, degree, degree - threshold) * n > Fraction(1, 2**correctness):
         return False
     honest, chance = n - bad, Fraction(0)
     for size in range(1, honest // 2 + 1):  # a sum of no more than half of the honest ones, and so one of two
-        chance += comb(honest, size) * more_than(n - 1, bad + size - 1, degree, threshold - 1) ** size
+        chance += comb(honest, size) * upper_tail(n - 1, bad + size - 1, degree, threshold - 1) ** size
     return chance <= Fraction(1, 2 ** (security + 1))
 
 
@@ -81,7 +81,7 @@ def test_the_choice_is_the_smallest_that_is_fine(n: int) -> None:
     """Every even degree before it, and all others as neighbours, with every threshold."""
     shares = [0.0, 0.1, 0.2, 0.34]
     for corrupt, dropout, security, correctness in product(shares, shares, (2, 10, 64), (3, 20)):
-        bad, gone = part_of(corrupt, n), part_of(dropout, n)
+        bad, gone = count_share(corrupt, n), count_share(dropout, n)
         possible = (
             (degree, threshold)
             for degree in chain(range(2, n - 1, 2), [n - 1])
@@ -168,5 +168,5 @@ def test_policies_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_terms_that_so_few_clients_cannot_meet_end_the_round() -> None:
     federation = Federation(10, policy=Policy(fewest=3, dropout=0.9))
-    with pytest.raises(AggregationFailed, match="too few to bear"):
+    with pytest.raises(AggregationFailed, match="too few to withstand"):
         federation.aggregate()

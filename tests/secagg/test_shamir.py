@@ -13,7 +13,7 @@ def test_a_threshold_that_cannot_be(shares: int, threshold: int) -> None:
         shamir.split(bytes(32), shares, threshold, b"")
 
 
-@pytest.mark.parametrize("size", [0, 1, shamir.bytes_needed(32, 3) - 1, shamir.bytes_needed(32, 3) + 16])
+@pytest.mark.parametrize("size", [0, 1, shamir.count_random_bytes(32, 3) - 1, shamir.count_random_bytes(32, 3) + 16])
 def test_randomness_of_a_wrong_length(size: int) -> None:
     with pytest.raises(InputError, match="randomness"):
         shamir.split(bytes(32), 5, 3, bytes(size))
@@ -31,13 +31,13 @@ def test_numbers_that_never_were_bytes(limbs: list[int]) -> None:
 
 @pytest.mark.parametrize("point", [0, -1])
 def test_no_share_stands_at_the_secret_itself(point: int) -> None:
-    shares = shamir.split(bytes(7), 3, 2, bytes(shamir.bytes_needed(7, 2)))
+    shares = shamir.split(bytes(7), 3, 2, bytes(shamir.count_random_bytes(7, 2)))
     assert shamir.combine(np.array([1, point]), shares[:2], 7) is None
 
 
 @pytest.mark.parametrize("number", [shamir.PRIME, shamir.PRIME + 1, 2**64 - 1])
 def test_numbers_outside_the_field_are_no_shares(number: int) -> None:
-    shares = shamir.split(bytes(7), 3, 2, bytes(shamir.bytes_needed(7, 2)))
+    shares = shamir.split(bytes(7), 3, 2, bytes(shamir.count_random_bytes(7, 2)))
     shares[1, 0] = number
     assert shamir.combine(np.array([1, 2]), shares[:2], 7) is None
 
@@ -46,7 +46,7 @@ def test_any_threshold_of_the_shares_brings_the_secret_back() -> None:
     rng = np.random.default_rng(0)
     for size in (1, 7, 8, 32, 33):
         secret = rng.bytes(size)
-        shares = shamir.split(secret, 9, 4, rng.bytes(shamir.bytes_needed(size, 4)))
+        shares = shamir.split(secret, 9, 4, rng.bytes(shamir.count_random_bytes(size, 4)))
         for _ in range(20):
             some = rng.permutation(9)[:4]
             assert shamir.combine(some + 1, shares[some], size) == secret
@@ -63,9 +63,9 @@ def test_the_field_is_that_of_2_to_the_61_minus_1() -> None:
     numbers = np.concatenate((edge, rng.integers(0, shamir.PRIME, 200, dtype=np.uint64)))
     for a in numbers[:40]:
         for b in numbers:
-            assert int(shamir.times(a, b)) == int(a) * int(b) % shamir.PRIME
-            assert int(shamir.times_small(a, b >> np.uint64(31))) == int(a) * int(b >> np.uint64(31)) % shamir.PRIME
-            assert int(shamir.plus(a, b)) == (int(a) + int(b)) % shamir.PRIME
+            assert int(shamir.multiply(a, b)) == int(a) * int(b) % shamir.PRIME
+            assert int(shamir.multiply_small(a, b >> np.uint64(31))) == int(a) * int(b >> np.uint64(31)) % shamir.PRIME
+            assert int(shamir.add(a, b)) == (int(a) + int(b)) % shamir.PRIME
     words = rng.integers(0, 2**64, (50, 2), dtype=np.uint64)
     wide = [(int(low) + (int(high) << 64)) % shamir.PRIME for low, high in words]
-    assert shamir.random_field(words.astype("<u8").tobytes()).tolist() == wide
+    assert shamir.field_elements(words.astype("<u8").tobytes()).tolist() == wide

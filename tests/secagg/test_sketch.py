@@ -9,17 +9,17 @@ from folkmoot.secagg.sketch import Sketch, SketchFailed
 @pytest.mark.parametrize("number", [1, 2**13, 2**14, 3 * 2**20, 2**26, 2**27 - 1, 2**27])
 def test_one_item_with_any_number_that_fits(number: int) -> None:
     sketch = Sketch(512, 10, 2**27, bytes(32))
-    assert sketch.fits
+    assert sketch.is_feasible
     expected = np.zeros(512, dtype=np.int64)
     expected[5] = number
     np.testing.assert_array_equal(sketch.decode(sketch.encode(np.array([5]), np.array([number]))), expected)
 
 
 def test_a_sketch_without_bits_to_check_by_does_not_fit() -> None:
-    assert Sketch(2**20, 10, 2**22 - 1, bytes(32)).fits  # 22 bits, 20, and 21 that an even number may shift out
-    assert not Sketch(2**20, 10, 2**22, bytes(32)).fits
-    assert Sketch(2**40, 10, 2**12 - 1, bytes(32)).fits  # 12 bits, 40, and 12 to check by
-    assert not Sketch(2**40 + 1, 10, 2**12 - 1, bytes(32)).fits
+    assert Sketch(2**20, 10, 2**22 - 1, bytes(32)).is_feasible  # 22 bits, 20, and 21 that an even number may shift out
+    assert not Sketch(2**20, 10, 2**22, bytes(32)).is_feasible
+    assert Sketch(2**40, 10, 2**12 - 1, bytes(32)).is_feasible  # 12 bits, 40, and 12 to check by
+    assert not Sketch(2**40 + 1, 10, 2**12 - 1, bytes(32)).is_feasible
 
 
 @pytest.mark.parametrize(("items", "cells"), [(1, 33), (46, 221), (400, 641), (2_000, 2_797), (20_000, 27_997)])

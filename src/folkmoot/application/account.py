@@ -117,7 +117,7 @@ def _baselines(job: Job) -> list[Baseline]:
 def _protection(job: Job, result: Result) -> str:
     """The terms of the round with the fewest clients; nothing where no terms protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
-    if job.problem.privacy.secure == "plain" or fewest < job.policy.enough(0):
+    if job.problem.privacy.secure == "plain" or fewest < job.policy.quorum(0):
         return ""
     try:
         return str(job.policy.protection(fewest))

@@ -1,4 +1,4 @@
-"""`folkmoot secagg`: secure aggregation, to look at."""
+"""`folkmoot secagg`: a look at secure aggregation."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from folkmoot.secagg import Parameters
 
 app = typer.Typer(
-    no_args_is_help=True, help="Secure aggregation: what a server sees of one client, and what it learns."
+    no_args_is_help=True, help="Secure aggregation: what the server sees of one client, and what it learns."
 )
 
 Corrupt = Annotated[float, typer.Option(help="Share of the clients that may work for the server.")]
-Dropout = Annotated[float, typer.Option(help="Share of the clients that may fall silent.")]
-Security = Annotated[int, typer.Option(help="Bits: the promises fail with probability 2^-security at most.")]
+Dropout = Annotated[float, typer.Option(help="Share of the clients that may drop out.")]
+Security = Annotated[int, typer.Option(help="Bits: the protection fails with probability 2^-security at most.")]
 
 
 @app.command(epilog="Example: folkmoot secagg demo --clients 200 --gone 0.05")
 def demo(
     clients: Annotated[int, typer.Option(help="How many people are asked.")] = 100,
-    gone: Annotated[float, typer.Option(help="Share of them that drops out on the way.")] = 0.05,
+    gone: Annotated[float, typer.Option(help="Share of them that drop out during the round.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Draws the people's answers and who drops out.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Sum up what people would watch: what the server saw of one of them, beside the sum that it learned."""
+    """Sum up what people would watch: what the server saw of one person, next to the sum that it learned."""
     from rich.console import Console
 
     from folkmoot.cli.secagg_demo import run
@@ -37,9 +37,9 @@ def demo(
         print_json(run(clients, gone, seed).document())
         return
     console = Console()
-    with console.status(f"{clients:,} people and a server, every byte of the protocol …"):
+    with console.status(f"{clients:,} people and a server run the whole protocol …"):
         shown = run(clients, gone, seed)
-    for part in shown.told():
+    for part in shown.render():
         console.print(part)
 
 
@@ -65,21 +65,21 @@ def parameters(
 def _table(chosen: "Parameters") -> "Table":
     from rich.table import Table
 
-    from folkmoot.secagg.parameters import part_of
+    from folkmoot.secagg.parameters import count_share
 
     table = Table(show_header=False, title=f"A round of {chosen.clients:,} clients", title_justify="left")
     for what, value in (
-        ("the server is", "malicious: may say anything to anyone"),
+        ("the server is", "malicious: it may say anything to anyone"),
         ("clients that may work for it", f"{chosen.bad:,} ({chosen.corrupt:.0%}, rounded down)"),
         (
             "clients that may drop out",
-            f"{part_of(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
+            f"{count_share(chosen.dropout, chosen.clients):,} ({chosen.dropout:.0%}, rounded down)",
         ),
         ("neighbours that a client draws", f"{chosen.degree:,}"),
-        ("any so many of whom can reconstruct its secret", f"{chosen.threshold:,}"),
+        ("neighbours that can reconstruct its secret", f"any {chosen.threshold:,}"),
         ("honest clients in any sum the server can learn", f"{chosen.honest:,} or more"),
-        ("chance that it learns more", f"2^-{chosen.security}"),
-        ("chance that the sum is lost to dropouts", f"2^-{chosen.correctness}"),
+        ("probability that it learns more", f"2^-{chosen.security}"),
+        ("probability that dropouts prevent the sum", f"2^-{chosen.correctness}"),
     ):
         table.add_row(what, value)
     return table

@@ -1,4 +1,4 @@
-"""What people would watch, added up without anybody saying it: one round of secure aggregation, opened up."""
+"""What people would watch, summed up without anybody revealing it: a look inside one round of secure aggregation."""
 
 import os
 from collections.abc import Iterator
@@ -32,17 +32,17 @@ FILMS = (
     "Laura",
 )
 STARS = 5
-MOST = 2_000  # people; 1,000 take half a minute
+MOST = 2_000  # people; a round of 1,000 takes half a minute
 
 
 @dataclass
-class Shown:
-    """A round, as one who sees everything would tell it."""
+class Demonstration:
+    """A round, as somebody who sees everything would describe it."""
 
     clients: int
     answers: Ids  # people × films
     announcement: Announcement
-    vanished: dict[int, str]
+    vanished: dict[int, str]  # by client: the exchange in which it drops out
     seen: dict[int, Ids] = field(default_factory=dict)  # by client: its masked vector, as the server received it
     down: dict[str, list[int]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
     up: dict[str, list[int]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
@@ -57,7 +57,7 @@ class Shown:
             self.seen[client] = words.astype(np.int64)
 
     def document(self) -> dict[str, object]:
-        """What happened, for scripts."""
+        """What happened, as JSON."""
         assert self.result is not None
         survivors = self.result.survivors
         person = survivors[len(survivors) // 2]
@@ -74,7 +74,8 @@ class Shown:
             "bytes_up": {stage: float(np.mean(sizes)) for stage, sizes in self.up.items()},
         }
 
-    def told(self) -> Iterator[Table | str]:
+    def render(self) -> Iterator[Table | str]:
+        """What happened, as tables and sentences."""
         assert self.result is not None
         total, survivors = self.result.total, self.result.survivors
         person = survivors[len(survivors) // 2]
@@ -94,7 +95,7 @@ class Shown:
             f"other. The sum is {'exactly' if (total == plain).all() else 'NOT'} that of the {len(survivors)} people "
             "whose numbers arrived."
         )
-        stages = Table(title="The round: neighbours are drawn anew every time, so bytes differ a little")
+        stages = Table(title="The round (neighbours are drawn afresh every time, so bytes vary a little)")
         for column in ("exchange", "answered", "gone", "bytes to a client (mean)", "from it"):
             stages.add_column(column, justify="left" if column == "exchange" else "right")
         for stage in STAGES:
@@ -105,18 +106,18 @@ class Shown:
         yield f"Protected: {self.result.parameters}."
 
 
-def run(clients: int, gone: float, seed: int) -> Shown:
-    """People with tastes of their own; some of them are gone at one exchange or another."""
+def run(clients: int, gone: float, seed: int) -> Demonstration:
+    """One round with people of different tastes, some of whom drop out at one exchange or another."""
     terms = Policy()
-    count = as_count(clients, "clients", least=terms.enough(0), most=MOST)
+    count = as_count(clients, "clients", least=terms.quorum(0), most=MOST)
     share = as_number(gone, "gone")
     if share > terms.dropout:
         raise InputError(
-            f"a round bears {terms.dropout:.0%} of its clients dropping out, got {share:.0%}", argument="gone"
+            f"a round tolerates {terms.dropout:.0%} of its clients dropping out, got {share:.0%}", argument="gone"
         )
-    if count - int(share * count) < terms.enough(count):
+    if count - int(share * count) < terms.quorum(count):
         raise InputError(
-            f"{count} without {share:.0%} are fewer than the {terms.enough(count)} that must be left",
+            f"{count} minus {share:.0%} leaves fewer than the {terms.quorum(count)} that are needed",
             argument="clients",
         )
     rng = np.random.default_rng(as_count(seed, "seed", least=0))
@@ -127,7 +128,7 @@ def run(clients: int, gone: float, seed: int) -> Shown:
     members = members_of({one: Ed25519PrivateKey.generate() for one in range(count)}, terms)
     roster = members[0].roster.digest
     announcement = Announcement(os.urandom(16), 1, bytes(32), roster, count, len(FILMS), STARS * count)
-    shown = Shown(count, answers, announcement, vanished)
+    shown = Demonstration(count, answers, announcement, vanished)
     shown.result = aggregate(
         announcement,
         members,

@@ -24,7 +24,7 @@ def rehearse(objective: Objective, seed: int, policy: Policy) -> Seen | None:
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))
     few = objective[ids]
     single = float(few.find_largest_shares(np.ones(few.n_items)).max())
-    if count < policy.enough(count) or single <= 0:
+    if count < policy.quorum(count) or single <= 0:
         return None
     witness = Witness()
     engine = Simulation(few, "real", seed=seed, policy=policy, witness=witness)

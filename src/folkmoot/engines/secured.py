@@ -60,7 +60,7 @@ class SecureRounds:
 
     def check(self, clients: int) -> None:
         """Refuse what could never work, before anyone is asked."""
-        needed = self.policy.enough(0)
+        needed = self.policy.quorum(0)
         if clients < needed:
             raise InputError(
                 f"{clients} clients are asked in a round, but under real secure aggregation a client hides "

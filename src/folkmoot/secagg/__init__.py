@@ -1,6 +1,6 @@
 """Secure aggregation: the server learns the sum and nothing else. No network, no files, no clock.
 
-`docs/secagg.md` is the specification. `step` is a client, `serve` a server; `aggregate` runs them all in one process.
+`docs/secagg.md` is the specification. `step` is the client, `serve` the server; `aggregate` runs both in one process.
 """
 
 from folkmoot.secagg.client import Refused, step

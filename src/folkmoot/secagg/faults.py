@@ -1,4 +1,4 @@
-"""What a client did wrong, as far as a server can be certain of it, and rounds that came to nothing."""
+"""What a client certainly did wrong, and rounds that failed."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,22 +7,22 @@ from folkmoot.foundation.errors import FolkmootError
 
 
 class Fault(StrEnum):
-    """Why a client was left out, or its share."""
+    """Why a client, or its share, was left out."""
 
-    UNREADABLE = "sent what cannot be read"
-    UNSIGNED = "sent what it did not sign"
+    UNREADABLE = "sent a message that cannot be read"
+    UNSIGNED = "sent a message with a wrong signature"
     KEYS = "advertised keys that cannot be used"
-    CHOICE = "chose neighbours that cannot be"
-    DEALING = "dealt shares that do not fit, and did not show right ones"
-    SHARE = "gave back a share that it was not dealt"
-    SECRET = "dealt shares of another secret than its own"
+    CHOICE = "chose neighbours other than those its seed draws"
+    DEALING = "dealt inconsistent shares, and did not show correct ones when asked"
+    SHARE = "returned a share other than the one it was dealt"
+    SECRET = "dealt shares of a secret that is not its own"
 
 
 class AggregationFailed(FolkmootError):
-    """Too few clients were left, or too many lied, to bring the sum out. There is none.
+    """There is no sum: too few clients were left, or too many lied.
 
-    excluded: who was left out for something that it certainly did. answered: whether clients had sent their vectors by
-    then; if so, the same question must not be put to them again.
+    excluded: clients that were left out for something they certainly did. answered: whether clients had sent their
+    vectors by then; if so, do not ask them the same question again.
     """
 
     def __init__(self, why: str, excluded: Mapping[int, Fault] | None = None, answered: bool = False) -> None:

@@ -1,7 +1,7 @@
-"""What a client remembers of the rounds it was in: which questions it answered, and how many rounds came to nothing.
+"""What a client remembers about its rounds: which questions it answered, and how many rounds were broken off.
 
-A question is answered once: summed again over other clients, the two sums would show those who are in one of them
-alone. A server that breaks off rounds until a client's neighbours are to its liking is stopped by the count.
+A question is answered once: the difference of two sums over different clients would reveal those who are in only one.
+The count stops a server that breaks off rounds until a client's neighbours suit it.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ ENTRY = SESSION + U32.size + DIGEST  # session, round, question
 
 @dataclass(frozen=True)
 class Ledger:
-    """Of one client, over all sessions."""
+    """The rounds of one client, over all sessions."""
 
     begun: int = 0  # rounds in which it drew neighbours
-    finished: int = 0  # of them, those that it was in to the end
+    finished: int = 0  # rounds in which it took every step
     entries: bytes = b""  # session, round and question of each answer
 
     def encode(self) -> bytes:
@@ -40,8 +40,8 @@ class Ledger:
         return announcement.question in questions
 
     @property
-    def unfinished(self) -> int:
-        """Rounds that came to nothing, less those that did not: a long life has its accidents."""
+    def excess(self) -> int:
+        """Rounds broken off minus rounds finished: over many rounds, some are broken off by accident."""
         return self.begun - 2 * self.finished
 
     def begin(self) -> "Ledger":

@@ -1,8 +1,8 @@
 """Adding masks to a vector, at the speed of the cipher.
 
-Vectors are added in machine words, 32 or 64 bits, and cut to the ring when they are packed: the ring divides the
-word. Work goes tile by tile, so that a stretch of keystream is added while it is still in a near cache; threads
-share the keys, each with a total of its own, so that a key is set up once.
+Vectors are added in machine words of 32 or 64 bits, and reduced to the ring when they are packed: the size of the ring
+divides that of the word. Work goes tile by tile, so that keystream is added while it is still in cache. Keys are
+split among threads, each with its own total, so that every cipher is set up once.
 """
 
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ from folkmoot.foundation.kernels import on_threads, thread_count
 from folkmoot.secagg.primitives import keystream, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
-TILE = 1 << 18  # bytes: large enough that threads seldom wait for the interpreter; two of them fit the second cache
+TILE = 1 << 18  # bytes: large enough that threads seldom wait for the interpreter; two tiles fit into the L2 cache
 AT_ONCE = 64  # ciphers
 SHORT = 1 << 13  # bytes up to which setting up a cipher takes longer than running it
-CACHE_LINE = 64  # bytes; additions that straddle lines take half as long again
+CACHE_LINE = 64  # bytes; additions that straddle cache lines take 1.5 times as long
 
 
 def as_words(numbers: NDArray[Any], ring_bits: int) -> Words:
-    """Numbers in the smallest word that holds the ring; a copy, which may be changed."""
+    """Numbers in the smallest word that holds the ring; a copy that may be changed."""
     words = zero_words(len(numbers), np.dtype(np.uint32 if ring_bits <= 32 else np.uint64))
     words[:] = numbers
     return words
 
 
 def zero_words(length: int, dtype: np.dtype[Any]) -> Words:
-    """From the start of a cache line on."""
+    """Zeros that begin at the start of a cache line."""
     room = np.zeros(length * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
     start = -room.ctypes.data % CACHE_LINE
     return room[start : start + length * dtype.itemsize].view(dtype)
 
 
 def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ()) -> None:
-    """words ± the mask of each key, in place."""
+    """Add the masks of some keys and subtract those of others, in place."""
     if words.nbytes <= SHORT:
         zeros, wire = bytes(words.nbytes), words.dtype.newbyteorder("<")
         for keys, move in ((added, np.add), (taken, np.subtract)):
@@ -59,7 +59,7 @@ def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ())
 
 
 def add_streams(words: Words, keys: Sequence[bytes], plus: int) -> None:
-    """The masks of the first `plus` keys are added, the others taken."""
+    """Add the masks of the first `plus` keys and subtract the others."""
     streams = [(stream(key).update_into, np.add if at < plus else np.subtract) for at, key in enumerate(keys)]
     step = min(TILE // words.itemsize, len(words))
     mask = zero_words(step, words.dtype.newbyteorder("<"))

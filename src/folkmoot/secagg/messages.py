@@ -1,7 +1,7 @@
-"""The messages, in the order they are sent. docs/secagg.md has the same order.
+"""The messages, in the order in which they are sent and in which docs/secagg.md lists them.
 
 Every message starts with the protocol's name and version, its kind, the session and the round, so that a message of
-another time or place is not taken for one of here and now. There is one way to write each.
+another round is never taken for one of this round. Each has exactly one encoding.
 """
 
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from folkmoot.secagg.keys import fingerprint as fingerprint_of
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED, SIGNATURE, TAG
 from folkmoot.secagg.sketch import Sketch
-from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, by_client, numbers
+from folkmoot.secagg.wire import U8, U32, U64, Malformed, Reader, bitmap_size, numbers, write_listing
 
 NAME, VERSION, SESSION = b"FMSA", 2, 16
 HEAD = len(NAME) + 2 + SESSION + U32.size
@@ -29,7 +29,7 @@ SKETCH_BITS = 64
 
 @dataclass(frozen=True)
 class Message:
-    """The head that all share."""
+    """The head that all messages share."""
 
     kind: ClassVar[int]
     session: bytes
@@ -39,15 +39,15 @@ class Message:
         return NAME + U8.pack(VERSION) + U8.pack(self.kind) + self.session + U32.pack(self.round)
 
     @classmethod
-    def opened(cls, data: bytes) -> tuple[Reader, bytes, int]:
-        """The head, read: what follows, the session and the round."""
+    def read_head(cls, data: bytes) -> tuple[Reader, bytes, int]:
+        """A reader of what follows the head; the session; the round."""
         reader = Reader(data)
         if reader.take(len(NAME)) != NAME or reader.number(U8) != VERSION or reader.number(U8) != cls.kind:
             raise Malformed("a message is of another kind, protocol or version than expected")
         return reader, reader.take(SESSION), reader.number(U32)
 
-    def of(self, announcement: "Announcement") -> Self:
-        """This message, if it belongs to that round."""
+    def check_round(self, announcement: "Announcement") -> Self:
+        """This message; Malformed if it belongs to another round."""
         if (self.session, self.round) != (announcement.session, announcement.round):
             raise Malformed("a message belongs to another session or round")
         return self
@@ -55,7 +55,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Bits(Message):
-    """A bit for each of the roll."""
+    """One bit per client on the roll."""
 
     bits: bytes
 
@@ -64,25 +64,25 @@ class Bits(Message):
 
     @classmethod
     def decode(cls, data: bytes, clients: int) -> Self:
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         bits = reader.take(bitmap_size(clients))
         reader.end()
         return cls(session, number, bits)
 
 
 @dataclass(frozen=True)
-class Listed(Message):
-    """So many bytes for each of some clients; the field that a subclass adds."""
+class Listing(Message):
+    """`entry` bytes for each of some clients, in the field that a subclass adds."""
 
     entry: ClassVar[int]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(getattr(self, fields(self)[-1].name))
+        return self.head() + write_listing(getattr(self, fields(self)[-1].name))
 
     @classmethod
     def decode(cls, data: bytes, most: int) -> Self:
-        reader, session, number = cls.opened(data)
-        entries = reader.by_client(cls.entry, most)
+        reader, session, number = cls.read_head(data)
+        entries = reader.entries(cls.entry, most)
         reader.end()
         made: Self = cast(Any, cls)(session, number, entries)
         return made
@@ -90,16 +90,16 @@ class Listed(Message):
 
 @dataclass(frozen=True)
 class Announcement(Message):
-    """1. Server to client: what is to be summed, over how many."""
+    """1. Server to client: what is to be summed, over how many clients."""
 
     kind = 1
-    question: bytes  # a digest of what is asked
-    roster: bytes  # a digest of who may take part
+    question: bytes  # its digest
+    roster: bytes  # its digest
     clients: int  # how many are asked
     length: int  # of a vector
-    most: int  # no number of the sum is larger
-    room: int = 0  # of a sketch, in items; 0: vectors are written out
-    largest: int = 0  # no number of one client is larger; 0: as large as the sum
+    most: int  # the largest possible number of the sum
+    room: int = 0  # of a sketch, in items; 0: vectors are dense
+    largest: int = 0  # the largest number of one client; 0: that of the sum
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
@@ -116,17 +116,17 @@ class Announcement(Message):
             if not low <= value <= high:
                 span = f"{low} bytes" if low == high else f"a number between {low:,} and {high:,}"
                 raise InputError(f"{name} needs {span}, got {value:,}", argument="announcement")
-        if self.room and not self.sketch(bytes(DIGEST)).fits:
-            raise InputError("a sketch has no bits left to check an item by", argument="announcement")
+        if self.room and not self.sketch(bytes(DIGEST)).is_feasible:
+            raise InputError("a sketch of these numbers has too few check bits", argument="announcement")
 
     def encode(self) -> bytes:
         numbers = U32.pack(self.clients) + U32.pack(self.length) + U64.pack(self.most) + U32.pack(self.room)
         return self.head() + self.question + self.roster + numbers + U64.pack(self.largest)
 
     @classmethod
-    @lru_cache(maxsize=16)  # it is looked at in every step
+    @lru_cache(maxsize=16)  # every step reads it
     def decode(cls, data: bytes) -> "Announcement":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         question, roster = reader.take(DIGEST), reader.take(DIGEST)
         clients, length = reader.number(U32), reader.number(U32)
         most, room, largest = reader.number(U64), reader.number(U32), reader.number(U64)
@@ -134,19 +134,19 @@ class Announcement(Message):
         try:
             return cls(session, number, question, roster, clients, length, most, room, largest)
         except InputError:
-            raise Malformed("an announcement asks for what cannot be") from None
+            raise Malformed("an announcement asks for the impossible") from None
 
     def sketch(self, seed: bytes) -> Sketch:
         return Sketch(self.length, self.room, self.most, seed)
 
     @cached_property
     def words(self) -> int:
-        """How many numbers are summed."""
+        """How many numbers are summed: those of a vector, or the cells of a sketch."""
         return self.sketch(bytes(DIGEST)).cells if self.room else self.length
 
     @property
     def ring_bits(self) -> int:
-        """The smallest ring that holds the sum."""
+        """Bits of the smallest ring that holds the sum."""
         return SKETCH_BITS if self.room else self.most.bit_length()
 
     @property
@@ -157,19 +157,19 @@ class Announcement(Message):
 
 @dataclass(frozen=True)
 class Advertisement(Message):
-    """2. Client to server: fresh keys, and a commitment to a seed, signed by the client's identity."""
+    """2. Client to server: fresh keys and a commitment to two seeds, signed by the client's identity."""
 
     kind = 2
     id: int
-    channel_key: bytes  # for boxes that shares travel in
+    channel_key: bytes  # for the boxes that carry shares
     mask_key: bytes  # for masks between two clients
-    commitment: bytes  # to the seed of the client's own mask
+    commitment: bytes  # to the seeds of its own mask and of its choice
     signature: bytes
 
-    SIZE: ClassVar[int] = 2 * KEY + DIGEST + SIGNATURE  # after the number
+    SIZE: ClassVar[int] = 2 * KEY + DIGEST + SIGNATURE  # bytes of `body`
 
     def body(self) -> bytes:
-        """What it says after its number."""
+        """All that follows the client's number."""
         return self.channel_key + self.mask_key + self.commitment + self.signature
 
     def encode(self) -> bytes:
@@ -177,18 +177,18 @@ class Advertisement(Message):
 
     @classmethod
     def decode(cls, data: bytes) -> "Advertisement":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         one, body = reader.number(U32), reader.take(cls.SIZE)
         reader.end()
-        return cls.of_body(session, number, one, body)
+        return cls.read_body(session, number, one, body)
 
     @classmethod
-    def of_body(cls, session: bytes, number: int, one: int, body: bytes) -> "Advertisement":
+    def read_body(cls, session: bytes, number: int, one: int, body: bytes) -> "Advertisement":
         keys, committed = (body[:KEY], body[KEY : 2 * KEY]), body[2 * KEY : -SIGNATURE]
         return cls(session, number, one, *keys, committed, body[-SIGNATURE:])
 
     def content(self) -> tuple[bytes, ...]:
-        """What is signed, after the announcement."""
+        """What is signed, besides the announcement."""
         return (U32.pack(self.id), self.channel_key, self.mask_key, self.commitment)
 
     def fingerprint(self) -> bytes:
@@ -197,13 +197,13 @@ class Advertisement(Message):
 
 @dataclass(frozen=True)
 class Roll(Message):
-    """3. Server to clients: everybody who advertised, in the order of their numbers, and how they are protected.
-    The same for all, or nothing works.
+    """3. Server to clients: everybody who advertised, in the order of their numbers, and degree and threshold.
+    Every client must get the same roll, or none of the later messages is accepted.
     """
 
     kind = 3
-    degree: int  # neighbours that a client chooses
-    threshold: int  # of them bring a secret back
+    degree: int  # how many neighbours a client chooses
+    threshold: int  # how many of them can reconstruct a secret
     clients: bytes  # their numbers, four bytes each
     prints: bytes  # fingerprints of their advertisements, in the same order
 
@@ -213,14 +213,14 @@ class Roll(Message):
 
     @classmethod
     def decode(cls, data: bytes) -> "Roll":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         degree, threshold = reader.number(U32), reader.number(U32)
         count = reader.count(U32.size + FINGERPRINT, MOST)
         clients, prints = reader.take(count * U32.size), reader.take(count * FINGERPRINT)
         reader.end()
         ids = numbers(clients)
         if (np.diff(ids) <= 0).any():
-            raise Malformed("clients are not in order, or one stands there twice")
+            raise Malformed("clients are not in order, or one is listed twice")
         if not 1 <= threshold <= degree < len(ids):
             raise Malformed("a roll has fewer clients than neighbours, or fewer neighbours than its threshold")
         return cls(session, number, degree, threshold, clients, prints)
@@ -232,38 +232,38 @@ class Roll(Message):
 
 @dataclass(frozen=True)
 class Choice(Bits):
-    """4. Client to server: the neighbours it drew, and what shows that it drew them: the seed of its coins, to which it
-    committed before there was a roll.
+    """4. Client to server: the neighbours it drew, and the proof that it drew them: the seed of its coins, to which it
+    committed before it saw the roll.
     """
 
     kind = 4
     seed: bytes
-    own_digest: bytes  # of the seed of its own mask: the rest of what it committed to
+    own_digest: bytes  # of its own mask's seed, to which it committed as well
 
     def encode(self) -> bytes:
         return super().encode() + self.seed + self.own_digest
 
     @classmethod
     def decode(cls, data: bytes, clients: int) -> "Choice":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         bits, seed, own_digest = reader.take(bitmap_size(clients)), reader.take(SEED), reader.take(DIGEST)
         reader.end()
         return cls(session, number, bits, seed, own_digest)
 
 
 @dataclass(frozen=True)
-class Neighbours(Listed):
+class Neighbours(Listing):
     """5. Server to client: the advertisements of the neighbours that it chose."""
 
     kind = 5
     entry = Advertisement.SIZE
-    adverts: dict[int, bytes]  # what each says after its number
+    adverts: dict[int, bytes]  # the body of each
 
 
 @dataclass(frozen=True)
 class Boxes(Message):
-    """6. Client to server: for each neighbour it chose, a box with a share of each of its two secrets, and their marks;
-    and the lines that the shares lie on.
+    """6. Client to server: for each neighbour it chose, a box with a share of each of its two secrets, and the marks of
+    both; and the lines that the shares lie on.
     """
 
     kind = 6
@@ -271,72 +271,72 @@ class Boxes(Message):
     boxes: dict[int, bytes]  # by holder: the box and its marks
 
     def encode(self) -> bytes:
-        return self.head() + self.lines + by_client(self.boxes)
+        return self.head() + self.lines + write_listing(self.boxes)
 
     @classmethod
     def decode(cls, data: bytes, degree: int, threshold: int) -> "Boxes":
-        reader, session, number = cls.opened(data)
+        reader, session, number = cls.read_head(data)
         lines = reader.take(2 * U64.size * threshold)
-        boxes = reader.by_client(BOX + MARKS, degree)
+        boxes = reader.entries(BOX + MARKS, degree)
         reader.end()
         return cls(session, number, lines, boxes)
 
 
-class Dealt(NamedTuple):
-    """What a holder is given of a dealer."""
+class Parcel(NamedTuple):
+    """What a holder is given by one dealer."""
 
-    keys: bytes  # the part of its advertisement that a fingerprint is made of
+    keys: bytes  # the part of the dealer's advertisement that its fingerprint covers
     box: bytes
     marks: bytes
-    values: bytes  # what the dealer's lines say of this holder
+    values: bytes  # of the dealer's lines, for this holder
     challenge: int
 
     @classmethod
-    def read(cls, body: bytes) -> "Dealt":
+    def read(cls, body: bytes) -> "Parcel":
         box, marks = body[KEYS : KEYS + BOX], body[KEYS + BOX : KEYS + BOX + MARKS]
         values, challenge = body[-CHALLENGE - VALUES : -CHALLENGE], U64.unpack(body[-CHALLENGE:])[0]
         return cls(body[:KEYS], box, marks, values, challenge)
 
     def case(self) -> bytes:
-        """All that dealer and holder may fall out about, in a few bytes."""
+        """A digest of everything that dealer and holder may disagree about."""
         return case_of(self.box + self.marks, self.values, self.challenge)
 
 
-DEALT = KEYS + BOX + MARKS + VALUES + CHALLENGE
+PARCEL = KEYS + BOX + MARKS + VALUES + CHALLENGE
 
 
 @dataclass(frozen=True)
-class Delivery(Listed):
+class Delivery(Listing):
     """7. Server to client: what others dealt to it."""
 
     kind = 7
-    entry = DEALT
+    entry = PARCEL
     dealt: dict[int, bytes]  # by dealer
 
 
 @dataclass(frozen=True)
-class Signatures(Listed):
-    """A signature for each of some clients."""
+class Signatures(Listing):
+    """One signature for each of some clients."""
 
     entry = SIGNATURE
     signatures: dict[int, bytes]
 
 
 class Complaints(Signatures):
-    """8. Client to server: dealers whose boxes do not open, or hold shares that do not fit; mostly nobody."""
+    """8. Client to server: dealers whose boxes do not open, or hold wrong shares; usually none."""
 
     kind = 8
 
 
 class Accusations(Signatures):
-    """9. Server to a dealer, if anybody complained of it: who did."""
+    """9. Server to a dealer: who complained about it. Only sent if somebody did."""
 
     kind = 9
 
 
 @dataclass(frozen=True)
-class Answers(Listed):
-    """10. Client to server: what it dealt to those who complained, in the open: they have it, or are corrupt."""
+class Answers(Listing):
+    """10. Client to server: what it dealt to those who complained, in the clear."""
 
     kind = 10
     entry = CONTENT
@@ -344,29 +344,29 @@ class Answers(Listed):
 
 
 class Sharers(Bits):
-    """11. Server to clients: whose shares are held, and who masks."""
+    """11. Server to clients: whose shares are held; these clients mask their vectors."""
 
     kind = 11
 
 
 @dataclass(frozen=True)
-class Masked(Message):
-    """12. Client to server: its vector, masked, packed into the ring; its word for who shares, to each neighbour that
-    holds its shares; and a signature under the same, for whom the word does not reach.
+class MaskedVector(Message):
+    """12. Client to server: its masked vector, packed; its word on who shares (a tag) for each neighbour that holds its
+    shares; and a signature on the same, for holders whose word is wrong or missing.
     """
 
     kind = 12
     signature: bytes
     words: dict[int, bytes]  # by holder
-    vector: bytes | memoryview  # read in place: it may be long
+    vector: bytes | memoryview  # a view of the message where it was read: it may be long
 
     def encode(self) -> bytes:
-        return b"".join([self.head(), self.signature, by_client(self.words), self.vector])
+        return b"".join([self.head(), self.signature, write_listing(self.words), self.vector])
 
     @classmethod
-    def decode(cls, data: bytes, size: int, degree: int) -> "Masked":
-        reader, session, number = cls.opened(data)
-        signature, words = reader.take(SIGNATURE), reader.by_client(TAG, degree)
+    def decode(cls, data: bytes, size: int, degree: int) -> "MaskedVector":
+        reader, session, number = cls.read_head(data)
+        signature, words = reader.take(SIGNATURE), reader.entries(TAG, degree)
         if len(data) != reader.at + size:
             raise Malformed("a masked vector is not as long as announced")
         return cls(session, number, signature, words, memoryview(data)[reader.at :])
@@ -379,8 +379,8 @@ class Survivors(Bits):
 
 
 @dataclass(frozen=True)
-class Consent(Listed):
-    """14. Client to server: its word for who is in the sum, to each neighbour whose shares it holds."""
+class Consent(Listing):
+    """14. Client to server: its consent to who is in the sum (a tag) for each neighbour whose shares it holds."""
 
     kind = 14
     entry = TAG
@@ -389,8 +389,8 @@ class Consent(Listed):
 
 @dataclass(frozen=True)
 class Consents(Message):
-    """15. Server to client: the consents of the neighbours it chose; and of the survivors whose shares it holds, what
-    came with their vectors: word and signature.
+    """15. Server to client: the consents of the neighbours it chose; and word and signature of each survivor whose
+    shares it holds, as sent with the vector.
     """
 
     kind = 15
@@ -398,20 +398,20 @@ class Consents(Message):
     owners: dict[int, bytes]
 
     def encode(self) -> bytes:
-        return self.head() + by_client(self.words) + by_client(self.owners)
+        return self.head() + write_listing(self.words) + write_listing(self.owners)
 
     @classmethod
     def decode(cls, data: bytes, degree: int, clients: int) -> "Consents":
-        reader, session, number = cls.opened(data)
-        words, owners = reader.by_client(TAG, degree), reader.by_client(TAG + SIGNATURE, clients)
+        reader, session, number = cls.read_head(data)
+        words, owners = reader.entries(TAG, degree), reader.entries(TAG + SIGNATURE, clients)
         reader.end()
         return cls(session, number, words, owners)
 
 
 @dataclass(frozen=True)
-class Unmasking(Listed):
-    """16. Client to server: for each client whose shares it holds, one share: of its own mask's seed if its vector
-    arrived, of its mask key's seed if not. Never both.
+class Unmasking(Listing):
+    """16. Client to server: one share per client whose shares it holds: of its own mask's seed if its vector arrived,
+    of its mask key's seed if not. Never both.
     """
 
     kind = 16
@@ -420,11 +420,11 @@ class Unmasking(Listed):
 
 
 def masked_vector(data: bytes, announcement: Announcement) -> bytes | memoryview:
-    """What somebody who looks on sees of a client."""
-    return Masked.decode(data, announcement.vector_size, MOST).vector
+    """What the server sees of a client's vector."""
+    return MaskedVector.decode(data, announcement.vector_size, MOST).vector
 
 
 def kind_of(data: bytes) -> int:
-    """What a message means to be; 0 where it is not of this protocol."""
+    """The kind of a message; 0 if it does not belong to this protocol."""
     start = NAME + U8.pack(VERSION)
     return data[len(start)] if data[: len(start)] == start and len(data) > len(start) else 0

@@ -1,4 +1,4 @@
-"""Whom a client shares its secrets with: drawn by its own coins, and by nothing that it could still change."""
+"""Whom a client shares its secrets with: drawn with its own coins, which it can no longer change."""
 
 from folkmoot.secagg.messages import Roll
 from folkmoot.secagg.primitives import expand
@@ -6,11 +6,11 @@ from folkmoot.secagg.wire import U64
 
 
 def draw_neighbours(roll: Roll, client: int, state: bytes, seed: bytes) -> set[int]:
-    """`degree` others at random, by the client's own coins, so that the server cannot choose for it (Floyd's sample).
-    Nor can the client: it has committed to the seed, and the roll has the keys of all others in it.
+    """`degree` others at random, with the client's own coins, so that the server cannot choose them (Floyd's sampling).
+    Nor can the client: it committed to the seed before it saw the roll.
 
-    A 64-bit number modulo at most 2^22: none is likelier than it should be by a factor of more than 1 + 2^-42, so that
-    what is unlikely stays so.
+    A 64-bit number modulo at most 2^22: no place is likelier than it should be by a factor of more than 1 + 2^-42, so
+    that unlikely draws stay unlikely.
     """
     others = roll.ids[roll.ids != client]
     coins = expand(seed, U64.size * roll.degree, "choice", state)

@@ -1,4 +1,4 @@
-"""Vectors on the wire: b bits a number, one after the other, the lowest bit first."""
+"""Vectors on the wire: b bits per number, one after the other, the lowest bit first."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ def pack_bits(words: Words, bits: int) -> bytes:
 
 
 def add_packed(data: bytes | memoryview, bits: int, total: Words) -> None:
-    """total += what was packed; `data` has the right size."""
+    """Add packed numbers to the total; `data` has the right size."""
     if bits == 8 * total.itemsize:
         np.add(total, np.frombuffer(data, dtype=total.dtype.newbyteorder("<")), out=total)
         return
-    # A number may look into the word after its own, so the last ones are read from a copy with room behind it.
+    # A number may reach into the next word, so the last ones are read from a copy with a spare word at its end.
     words = max(len(data) // 8 - 1, 0)
     inside = 64 * words // bits
     if inside:
@@ -45,7 +45,7 @@ def pack_words(words: NDArray[np.uint64], bits: int, out: NDArray[np.uint64]) ->
 
 @kernel
 def add_unpacked(data: NDArray[np.uint64], bits: int, first: int, total: Words) -> None:
-    """From a bit on."""
+    """Add packed numbers to the total, beginning at bit `first` of the data."""
     mask = np.uint64(2**64 - 1) >> np.uint64(64 - bits)
     for at in range(len(total)):
         start = first + at * bits

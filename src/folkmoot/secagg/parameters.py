@@ -1,14 +1,17 @@
 """How many neighbours a client needs, and how many of them must answer: computed, not tabulated.
 
 A client shares its secrets with `degree` neighbours drawn at random; any `threshold` of them can reconstruct a secret.
-Out of N clients up to A = ⌊corrupt·N⌋ may work for the server, and up to D = ⌊dropout·N⌋ may fall silent. Wanted,
-except with probability 2^-security: twice the threshold exceeds the degree and the corrupt neighbours of any client
-together (then no two sets of neighbours can be talked into giving away both secrets of one client), and any sum that
-can be brought out holds more than half of the honest clients (`honest_in_any_sum`: then there is one sum, not
-several). Wanted, except with probability 2^-correctness: everybody keeps enough neighbours.
+Out of N clients up to A = ⌊corrupt·N⌋ may work for the server, and up to D = ⌊dropout·N⌋ may drop out. Required:
 
-Tails of the hypergeometric distribution and a union over clients, as in Bell et al. (2020) and in the parameter finder
-of Google's federated-compute, which bound other graphs than ours; that there is one sum is our own argument.
+- 2·threshold > degree + c for every client, where c is the number of its corrupt neighbours: then no two sets of
+  neighbours can be tricked into giving away both secrets of one client.
+- Any sum that can be unmasked holds more than half of the honest clients (`fewest_honest`): then there is only one.
+- Every client has `threshold` neighbours left at the end.
+
+The first two hold except with probability 2^-security, the third except with probability 2^-correctness.
+
+Hypergeometric tails and a union bound over clients, as in Bell et al. (2020) and in the parameter finder of Google's
+federated-compute, whose graphs differ from ours; the argument that there is only one sum is our own.
 """
 
 from bisect import bisect_left
@@ -26,18 +29,18 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_share
 
 SECURITY, CORRECTNESS = 64, 20
-FEWEST, MOST = 3, 1 << 22  # clients: a sum of two is no secret to either; more than four million are several rounds
-EXACTLY = 1_000  # clients up to which chances are computed exactly; beyond, bounded
+FEWEST, MOST = 3, 1 << 22  # clients in a round; of two, each could compute the other's vector from the sum
+EXACTLY = 1_000  # clients up to which probabilities are computed exactly; beyond, they are bounded
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A choice of degree and threshold, and what it holds against."""
+    """Degree and threshold, and what they protect against."""
 
     clients: int
     degree: int
     threshold: int
-    bad: int  # clients that may work for the server: a share `corrupt` of those asked
+    bad: int  # how many clients may work for the server: a share `corrupt` of those asked
     corrupt: float
     dropout: float
     security: int = SECURITY
@@ -45,8 +48,8 @@ class Parameters:
 
     @property
     def honest(self) -> int:
-        """Clients in any sum that the server can learn, not counting those that work for it."""
-        return honest_in_any_sum(self.clients, self.bad, self.degree, self.threshold, self.security)
+        """The fewest honest clients in any sum that the server can learn."""
+        return fewest_honest(self.clients, self.bad, self.degree, self.threshold, self.security)
 
     def __str__(self) -> str:
         return (
@@ -66,60 +69,60 @@ def choose(
     security: int = SECURITY,
     correctness: int = CORRECTNESS,
 ) -> Parameters:
-    """The smallest even degree for which a threshold exists; all others as neighbours, if it takes that.
+    """The smallest even degree for which a threshold exists; if there is none, everybody is everybody's neighbour.
 
-    `clients` are those that are there, of so many `asked` (None: all are there); `corrupt` is a share of those asked.
+    `clients` are present, out of `asked` (None: all of them are); `corrupt` is a share of those asked.
     """
     n = as_count(clients, "clients", least=FEWEST)
     if n > MOST:
         raise InputError(f"a round has at most {MOST:,}, got {n:,}", argument="clients")
     shares = as_share(corrupt, "corrupt"), as_share(dropout, "dropout")
     as_count(security, "security"), as_count(correctness, "correctness")
-    bad = part_of(shares[0], n if asked is None else as_count(asked, "asked", least=n))
-    return _chosen(n, bad, *shares, security, correctness)
+    bad = count_share(shares[0], n if asked is None else as_count(asked, "asked", least=n))
+    return _search(n, bad, *shares, security, correctness)
 
 
-def part_of(share: float, clients: int) -> int:
-    """So many clients a share of them is; 29 % of 100 are 29, whatever 0.29 is in binary."""
+def count_share(share: float, clients: int) -> int:
+    """A share of the clients, rounded down: 29 % of 100 are 29, though 0.29 · 100 < 29 in binary."""
     return floor(share * clients + 1e-9)
 
 
 @lru_cache(maxsize=1024)
-def _chosen(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
-    gone = part_of(dropout, n)
+def _search(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
+    gone = count_share(dropout, n)
     for degree in chain(range(2, n - 1, 2), [n - 1]):
         least = _least_threshold(n, bad, degree, security)
-        # So many neighbours are left, or more, unless more than the others are gone.
-        enough = degree - int(np.argmax(_more_than(n - 1, gone, degree) <= 2.0**-correctness / n))
-        if least > enough or not _one_sum(n, bad, degree, enough, security):
+        # P[fewer than t survive] = P[more than degree − t drop out]: the largest t for which that is small enough.
+        most = degree - int(np.argmax(_upper_tails(n - 1, gone, degree) <= 2.0**-correctness / n))
+        if least > most or not _has_one_sum(n, bad, degree, most, security):
             continue
-        thresholds = range(least, enough)
-        best = least + bisect_left(thresholds, True, key=lambda t: _one_sum(n, bad, degree, t, security))
+        thresholds = range(least, most)
+        best = least + bisect_left(thresholds, True, key=lambda t: _has_one_sum(n, bad, degree, t, security))
         return Parameters(n, degree, best, bad, corrupt, dropout, security, correctness)
     raise InputError(
-        f"{n} are too few to bear {corrupt:.0%} corrupt and {dropout:.0%} dropped out",
-        remedy="ask more clients, or allow for less",
+        f"{n} are too few to withstand {corrupt:.0%} corrupt clients and {dropout:.0%} dropouts",
+        remedy="ask more clients, or lower the shares",
         argument="clients",
     )
 
 
 def _least_threshold(n: int, bad: int, degree: int, security: int) -> int:
-    """The smallest of which two exceed the degree and anybody's corrupt neighbours together."""
-    most = int(np.argmax(_more_than(n - 1, bad, degree) <= 2.0 ** -(security + 1) / n))
+    """The smallest t with 2t > degree + c, where c bounds the corrupt neighbours of every client."""
+    most = int(np.argmax(_upper_tails(n - 1, bad, degree) <= 2.0 ** -(security + 1) / n))
     return (degree + most) // 2 + 1
 
 
-def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
+def fewest_honest(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
     """The fewest honest clients that any sum can hold, whatever a malicious server claims about dropouts.
 
-    In a sum that can be unmasked every honest client has `threshold` of its chosen neighbours in the sum or in the
-    server's pay (docs/secagg.md). Clients choose neighbours independently, so the chance that any s of them have is
-    at most C(honest, s) · P[Hypergeometric(n − 1, bad + s − 1, degree) ≥ threshold]^s, summed over small s.
+    In a sum that can be unmasked, `threshold` of the neighbours that an honest client chose are in the sum or corrupt
+    (docs/secagg.md). Clients choose independently, so the probability that s honest clients form such a set is at
+    most C(honest, s) · P[Hypergeometric(n − 1, bad + s − 1, degree) ≥ threshold]^s; this is summed over small s.
     """
     sizes = np.arange(1, n - bad + 1)
     inside = bad + sizes - 1
     if n <= EXACTLY:
-        chance = _log2_at_least(n - 1, inside, degree, threshold)
+        chance = _log2_upper_tail(n - 1, inside, degree, threshold)
     else:
         chance = -degree * _divergence(threshold / degree, inside / (n - 1))
     choices = (gammaln(n - bad + 1) - gammaln(sizes + 1) - gammaln(n - bad - sizes + 1)) / log(2)
@@ -128,12 +131,12 @@ def honest_in_any_sum(n: int, bad: int, degree: int, threshold: int, security: i
 
 
 def gammaln(n: Any) -> NDArray[np.float64]:
-    """log Γ of each. (A part of scipy is loaded when it is first used, and this one takes a while.)"""
+    """log Γ. (Called by its full name, since scipy loads a submodule on first use, and this one is slow to load.)"""
     return np.asarray(scipy.special.gammaln(n))
 
 
 def _log2_mass(n: int, special: NDArray[np.int64], drawn: int, hits: NDArray[np.int64]) -> NDArray[np.float64]:
-    """log2 of the chance that so many of the special ones are among `drawn` of n; −∞ where that cannot be."""
+    """log2 P[exactly `hits` of the special ones are among `drawn` out of n]; −∞ if that is impossible."""
 
     def ways(total: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.float64]:
         possible = (some >= 0) & (some <= total)
@@ -144,33 +147,34 @@ def _log2_mass(n: int, special: NDArray[np.int64], drawn: int, hits: NDArray[np.
     return np.asarray((ways(special, hits) + ways(n - special, drawn - hits) - whole) / log(2))
 
 
-def _more_than(n: int, special: int, drawn: int) -> NDArray[np.float64]:
-    """P[more than h of the special ones among `drawn` of n], for h = 0, 1, …, drawn."""
+def _upper_tails(n: int, special: int, drawn: int) -> NDArray[np.float64]:
+    """P[more than h of the special ones are among `drawn` out of n], for h = 0, 1, …, drawn."""
     mass = np.exp2(_log2_mass(n, np.array(special), drawn, np.arange(drawn + 1)))
     return np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
 
 
-def _log2_at_least(n: int, special: NDArray[np.int64], drawn: int, hits: int) -> NDArray[np.float64]:
-    """log2 of the chance of so many hits or more, for each number of special ones."""
+def _log2_upper_tail(n: int, special: NDArray[np.int64], drawn: int, hits: int) -> NDArray[np.float64]:
+    """log2 P[at least `hits` hits], for each number of special ones."""
     masses = _log2_mass(n, special[:, None], drawn, np.arange(hits, drawn + 1))
     return np.asarray(np.logaddexp2.reduce(masses, axis=1))
 
 
 def _divergence(share: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """In bits, between coins of two biases; 0 where the mean is not below the share (Hoeffding's exponent)."""
+    """Relative entropy of two coins in bits; 0 where the mean is not below the share (Hoeffding's exponent)."""
     q = np.clip(mean, 1e-300, share)
     return np.asarray(share * np.log2(share / q) + (scipy.special.xlogy(1 - share, (1 - share) / (1 - q)) / log(2)))
 
 
-def _one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:
-    return 2 * honest_in_any_sum(n, bad, degree, threshold, security) > n - bad
+def _has_one_sum(n: int, bad: int, degree: int, threshold: int, security: int) -> bool:
+    """Whether any sum holds more than half of the honest clients."""
+    return 2 * fewest_honest(n, bad, degree, threshold, security) > n - bad
 
 
 @lru_cache(maxsize=1024)
 def is_safe(clients: int, degree: int, threshold: int, bad: int, security: int = SECURITY) -> bool:
-    """Whether these hold against so many corrupt clients; what a client checks before it takes part."""
+    """Whether degree and threshold protect against so many corrupt clients; a client checks it before it takes part."""
     if not FEWEST <= degree + 1 <= clients or threshold > degree:
         return False
     if threshold < _least_threshold(clients, bad, degree, security):
         return False
-    return _one_sum(clients, bad, degree, threshold, security)
+    return _has_one_sum(clients, bad, degree, threshold, security)

@@ -1,8 +1,8 @@
-"""The cryptography that is not ours: X25519 from libsodium (PyNaCl), which leaves Python's lock while it works; AES and
-Ed25519 from `cryptography`; SHA-256 and keyed BLAKE2 from Python. Nothing else.
+"""The cryptography that is not ours: X25519 and the check of signatures from libsodium (PyNaCl), which releases
+Python's lock; AES and signing from `cryptography`; SHA-256 and keyed BLAKE2 from Python. Nothing else.
 
-Every derivation names its purpose and the state of the session it belongs to, so that no key of one round, purpose
-or pair of clients is ever a key of another.
+Every derivation names its purpose and is bound to its round, so that no key of one round, purpose or pair of clients
+is ever the key of another.
 """
 
 from functools import lru_cache
@@ -18,15 +18,15 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base, crypto_sign
 from nacl.exceptions import CryptoError
 
 SEED, KEY, DIGEST, SIGNATURE, TAG, CIPHER_BLOCK = 32, 32, 32, 64, 16, 16
-ANY_KEY = bytes(32)  # to try others' keys with; nobody's secret
-FIELD = 2**255 - 19  # X25519 takes larger numbers for smaller ones: the same key in two forms
-REMEMBERED = 2**16  # signatures looked at
+ANY_KEY = bytes(32)  # to try others' keys with; no secret
+FIELD = 2**255 - 19  # X25519 reduces larger numbers modulo this: one key would have two forms
+REMEMBERED = 2**16  # signatures whose check is cached
 COUNTER = CTR((2).to_bytes(CIPHER_BLOCK, "big"))
-NO_NONCE = bytes(12)  # every key below encrypts once and once only
+NO_NONCE = bytes(12)  # every key encrypts exactly once
 
 
 def digest(*parts: bytes) -> bytes:
-    """SHA-256 of parts, each with its length before it: no two lists of parts look alike."""
+    """SHA-256 of parts, each preceded by its length: no two lists of parts have the same input."""
     hasher = sha256()
     for part in parts:
         hasher.update(len(part).to_bytes(8, "little"))
@@ -35,20 +35,20 @@ def digest(*parts: bytes) -> bytes:
 
 
 def derive(secret: bytes, purpose: str, *context: bytes, size: int = KEY) -> bytes:
-    """A key from a secret that nobody else has."""
+    """A key from a secret, for one purpose and context."""
     return keyed_hash(secret, digest(purpose.encode(), *context), size)
 
 
-def keyed_hash(key: bytes, said: bytes, size: int) -> bytes:
-    """What nobody can tell from chance, or write, who does not have the key: keyed BLAKE2, up to 64 bytes.
+def keyed_hash(key: bytes, message: bytes, size: int) -> bytes:
+    """Keyed BLAKE2, up to 64 bytes: without the key, it looks random and cannot be forged.
 
-    A secret that was agreed on is not uniform, but nobody knows it; libsodium derives its session keys the same way.
+    A secret from X25519 is not uniform, but unknown to others; libsodium derives its session keys the same way.
     """
-    return blake2b(said, key=key, digest_size=size).digest()
+    return blake2b(message, key=key, digest_size=size).digest()
 
 
 def agree(private: bytes, public: bytes) -> bytes | None:
-    """A secret that the two share and nobody else; None where the public key is of low order, or in another form."""
+    """The secret that two clients share; None if the public key has low order or is not in canonical form."""
     if int.from_bytes(public, "little") >= FIELD:
         return None
     try:
@@ -62,22 +62,22 @@ def public_of(private: bytes) -> bytes:
 
 
 def expand(seed: bytes, size: int, purpose: str, *context: bytes) -> bytes:
-    """As many coins as are wanted, from a uniform seed."""
+    """`size` pseudorandom bytes from a uniform seed."""
     return bytes(stream(derive(seed, purpose, *context, size=CIPHER_BLOCK)).update(bytes(size)))
 
 
-def tag(key: bytes, said: bytes) -> bytes:
-    """What only the two who have the key can write."""
-    return keyed_hash(key, said, TAG)
+def tag(key: bytes, message: bytes) -> bytes:
+    """A tag that only the two who have the key can compute."""
+    return keyed_hash(key, message, TAG)
 
 
 def seal(key: bytes, plain: bytes, bound_to: bytes) -> bytes:
-    """Encrypted under a key that is used once."""
+    """Encrypt under a key that is used once."""
     return AESGCM(key).encrypt(NO_NONCE, plain, bound_to)
 
 
 def unseal(key: bytes, box: bytes, bound_to: bytes) -> bytes | None:
-    """None where it was not sealed under this key for this."""
+    """Decrypt; None if it was not sealed under this key and `bound_to`."""
     try:
         return AESGCM(key).decrypt(NO_NONCE, box, bound_to)
     except InvalidTag:
@@ -89,28 +89,28 @@ def sign(private: Ed25519PrivateKey, purpose: str, *context: bytes) -> bytes:
 
 
 def is_signed(public: bytes, signature: bytes, purpose: str, *context: bytes) -> bool:
-    return verifies(public, signature, digest(purpose.encode(), *context))
+    return verify_signature(public, signature, digest(purpose.encode(), *context))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def verifies(public: bytes, signature: bytes, said: bytes) -> bool:
-    """Remembered: in a simulation every client checks what its neighbours have checked in the same process."""
+def verify_signature(public: bytes, signature: bytes, message: bytes) -> bool:
+    """Cached: in a simulation, many clients check the same signature in one process."""
     if len(signature) != SIGNATURE:
         return False
     try:
-        crypto_sign_open(signature + said, public)
+        crypto_sign_open(signature + message, public)
     except (CryptoError, ValueError):
         return False
     return True
 
 
 def stream(key: bytes) -> CipherContext:
-    """AES-128 in counter mode: the mask of a key that makes one mask."""
+    """AES-128 in counter mode; each key makes one mask."""
     return Cipher(AES128(key), COUNTER).encryptor()
 
 
 def keystream(key: bytes, zeros: bytes) -> bytes:
-    """What `stream` makes of so many zeros, and a few bytes more; set up in half the time. (The same cipher, for GCM
-    starts to count at 2.)
+    """What `stream` makes of these zeros, and a tag after it. It is the same cipher, since GCM starts to count at 2,
+    and is set up in half the time.
     """
     return AESGCM(key).encrypt(NO_NONCE, zeros, None)

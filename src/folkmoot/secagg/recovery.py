@@ -1,4 +1,4 @@
-"""Seeds from the shares that came back. Every share is checked by itself, so that wrong ones are simply left out."""
+"""Seeds from the shares that came back. Every share is checked by itself; wrong ones are left out."""
 
 from dataclasses import dataclass
 from typing import NoReturn
@@ -15,7 +15,7 @@ from folkmoot.secagg.primitives import SEED, public_of
 
 @dataclass(frozen=True)
 class Dealer:
-    """What a client dealt, as the server knows it: by holder, marks and what its lines say; and the challenge."""
+    """What the server knows about a dealing: boxes, marks and values of the lines by holder; and the challenge."""
 
     sealed: dict[int, bytes]  # boxes with their marks
     values: dict[int, bytes]
@@ -23,13 +23,13 @@ class Dealer:
 
 
 class Recovery:
-    """`given`: by holder, what it gave back. `shown`: by owner and holder, both shares where the owner showed them.
-    `excluded`: where those who gave or dealt something else are written down.
+    """Reconstructs seeds. `given`: the shares that came back, by holder. `shown`: by owner and holder, both shares that
+    the owner showed in answer to a complaint. Clients that returned or dealt something else are added to `excluded`.
     """
 
     def __init__(
         self,
-        said: bytes,
+        roll_hash: bytes,
         threshold: int,
         adverts: dict[int, Advertisement],
         digests: dict[int, bytes],
@@ -38,18 +38,18 @@ class Recovery:
         shown: dict[int, dict[int, bytes]],
         excluded: dict[int, Fault],
     ) -> None:
-        self.said, self.threshold, self.adverts, self.digests = said, threshold, adverts, digests
+        self.roll_hash, self.threshold, self.adverts, self.digests = roll_hash, threshold, adverts, digests
         self.dealers, self.given, self.shown, self.excluded = dealers, given, shown, excluded
 
     def own_seed(self, owner: int) -> bytes:
-        """Of an own mask; it must match what its client committed to."""
+        """The seed of an own mask; it must match what its client committed to."""
         seed = self._seed(owner, OWN)
         if seed is None or own_digest(seed) != self.digests[owner]:
             self._refuse_other_secret(owner)
         return seed
 
     def mask_seed(self, owner: int) -> bytes:
-        """Of a mask key; it must match the public key."""
+        """The seed of a mask key; it must match the public key."""
         seed = self._seed(owner, MASKING)
         if seed is None or public_of(mask_private(seed)) != self.adverts[owner].mask_key:
             self._refuse_other_secret(owner)
@@ -57,7 +57,7 @@ class Recovery:
 
     def _refuse_other_secret(self, owner: int) -> NoReturn:
         self.excluded[owner] = Fault.SECRET
-        why = f"client {owner} dealt shares of another secret than its own"
+        why = f"client {owner} dealt shares of a secret that is not its own"
         raise AggregationFailed(why, self.excluded, answered=True)
 
     def _seed(self, owner: int, which: int) -> bytes | None:
@@ -71,14 +71,14 @@ class Recovery:
                 share = self.given[holder][owner]
             else:
                 continue
-            if mark_of(which, self.said, owner, holder, share) != sealed[at_mark]:
+            if mark_of(which, self.roll_hash, owner, holder, share) != sealed[at_mark]:
                 self.excluded[holder] = Fault.SHARE
                 continue
             places.append(place)
             shares.append(share)
             values.append(dealer.values[holder][at_value])
         fits = are_on_lines(shares, [dealer.challenge] * len(shares), values)
-        found = np.flatnonzero(fits)[: self.threshold]  # one that does not fit was dealt so to an accomplice
+        found = np.flatnonzero(fits)[: self.threshold]  # one that misses its line was dealt to an accomplice
         if len(found) < self.threshold:
             why = f"{len(found)} shares of client {owner}'s secret came back; {self.threshold} are needed"
             raise AggregationFailed(why, self.excluded, answered=True)

@@ -1,7 +1,7 @@
-"""The server's side: a generator of messages to clients. It is sent what came back; who is missing has dropped out.
+"""The server's side: a generator of messages to clients. It is sent the replies; who is missing has dropped out.
 
-The same exchanges as in client.py, in the same order. What a client sends that is not well-formed, not signed or not
-of this round counts as not sent, and is remembered.
+The same exchanges as in client.py, in the same order. A reply that is malformed, wrongly signed or of another round
+counts as missing, and its sender is recorded.
 """
 
 from collections import Counter
@@ -43,10 +43,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -62,14 +62,14 @@ from folkmoot.secagg.wire import U64, Malformed, bitmap
 T = TypeVar("T")
 Outbox: TypeAlias = dict[int, bytes]
 Inbox: TypeAlias = dict[int, bytes]
-PAIRS_AT_ONCE = 64  # agreements of one thread
-Graph: TypeAlias = dict[int, dict[int, bytes]]  # by one client and another, what goes between them
+PAIRS_AT_ONCE = 64  # key agreements per task of a thread
+Graph: TypeAlias = dict[int, dict[int, bytes]]  # by one client and another: what passes between them
 NO_WORD = bytes(TAG)
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The sum, who is in it, how it was protected, and who did what it should not have done."""
+    """The sum, who is in it, how it was protected, and who was caught doing what."""
 
     total: Ids
     survivors: tuple[int, ...]
@@ -80,24 +80,24 @@ class Aggregate:
 def serve(
     announcement: Announcement, roster: Roster, clients: list[int], policy: Policy | None = None
 ) -> Generator[Outbox, Inbox, Aggregate]:
-    """Lead a round over these clients, on terms that they accept. May raise AggregationFailed or SketchFailed."""
+    """Run a round over these clients, under a policy that they accept. May raise AggregationFailed or SketchFailed."""
     policy = Policy() if policy is None else policy
     if len(set(clients)) != announcement.clients or not roster.keys.keys() >= set(clients):
         raise InputError(
-            f"{announcement.clients} of the roster are announced, each once; given are {clients!r:.60}",
+            f"needs the {announcement.clients} clients announced, all different and on the roster, got {clients!r:.60}",
             argument="clients",
         )
     desk = Desk(announcement, roster, policy)
     mark = (announcement.session, announcement.round)
 
-    inbox = yield dict.fromkeys(clients, desk.announced)
+    inbox = yield dict.fromkeys(clients, desk.announcement_bytes)
     adverts = desk.read_adverts(set(clients), inbox)
-    desk.need(len(adverts), policy.enough(announcement.clients), "gave their keys")
+    desk.require(len(adverts), policy.quorum(announcement.clients), "gave their keys")
     chosen = desk.protection(len(adverts))
     order = np.array(list(adverts), dtype=np.int64)
     prints = b"".join(advert.fingerprint() for advert in adverts.values())
     roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints)
-    state = hash_roll(desk.announced, roll.encode())
+    state = hash_roll(desk.announcement_bytes, roll.encode())
 
     inbox = yield dict.fromkeys(adverts, roll.encode())
     graph, digests = desk.read_choices(roll, state, adverts, inbox)
@@ -116,7 +116,7 @@ def serve(
     inbox = (yield {dealer: Accusations(*mark, accused[dealer]).encode() for dealer in asked}) if asked else {}
     shown = desk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
     sharers = {one for one in checked if one not in accused or one in shown}
-    desk.need(len(sharers), policy.enough(0), "shared their secrets")
+    desk.require(len(sharers), policy.quorum(0), "shared their secrets")
     sharing = bitmap(sharers, order)
     agreed_state = hash_sharers(state, sharing)
 
@@ -124,12 +124,12 @@ def serve(
     vectors = desk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
     desk.answered = bool(inbox)
     alive = set(vectors)
-    desk.need(len(alive), policy.enough(0), "sent their vectors")
+    desk.require(len(alive), policy.quorum(0), "sent their vectors")
     total = add_vectors(announcement, [sent.vector for sent in vectors.values()])
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
     for owner, sent in vectors.items():
-        for holder in alive & dealers[owner].sealed.keys():  # where there is no word, the signature must reach
+        for holder in alive & dealers[owner].sealed.keys():  # where there is no word, the signature has to do
             owners[holder][owner] = sent.words.get(holder, NO_WORD) + sent.signature
     del vectors, delivered
 
@@ -146,14 +146,14 @@ def serve(
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
     recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, desk.excluded)
-    add_masks(total, *find_masks_left(recovery, alive, agreed_state))
+    add_masks(total, *find_remaining_masks(recovery, alive, agreed_state))
     excluded = dict(sorted(desk.excluded.items()))
     return Aggregate(decode_total(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
 
 
 @dataclass
 class Desk:
-    """Reads what comes in, and remembers who sent what cannot be."""
+    """Reads replies, and records who sent an impossible one."""
 
     announcement: Announcement
     roster: Roster
@@ -162,10 +162,10 @@ class Desk:
     answered: bool = False  # whether anybody sent a vector
 
     @cached_property
-    def announced(self) -> bytes:
+    def announcement_bytes(self) -> bytes:
         return self.announcement.encode()
 
-    def need(self, count: int, needed: int, what: str) -> None:
+    def require(self, count: int, needed: int, what: str) -> None:
         if count < needed:
             raise AggregationFailed(f"{count} clients {what}; {needed} are needed", self.excluded, self.answered)
 
@@ -176,17 +176,17 @@ class Desk:
             raise AggregationFailed(str(why), self.excluded) from None
 
     def read(self, inbox: Inbox, expected: Any, decode: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
-        """What came from those from whom something may come, as far as it is well-formed and of this round."""
+        """The replies of those expected to reply, if well-formed and of this round."""
         for sender, data in inbox.items():
             if sender in expected:
                 try:
                     message: Any = decode(data)
-                    yield sender, message.of(self.announcement)
+                    yield sender, message.check_round(self.announcement)
                 except Malformed:
                     self.excluded[sender] = Fault.UNREADABLE
 
     def are_signed(self, checks: list[tuple[int, Any]]) -> list[bool]:
-        """Signature and what it is under, of each client; in threads."""
+        """Whether each signature is right; computed in threads. A check is a client, a signature and what it signs."""
 
         def one(at: int, _: int) -> bool:
             client, (signature, *under) = checks[at]
@@ -197,30 +197,31 @@ class Desk:
         return good
 
     def read_adverts(self, clients: set[int], inbox: Inbox) -> dict[int, Advertisement]:
-        """Those that no client would refuse: one bad key on the roll, and everybody stays away."""
+        """Advertisements that no client would refuse: with one bad key on the roll, everybody would refuse the roll."""
         entries = sorted(self.read(inbox, clients, Advertisement.decode))
+        announced = self.announcement_bytes
         signed = self.are_signed(
-            [(one, (entry.signature, "advertisement", self.announced, *entry.content())) for one, entry in entries]
+            [(one, (entry.signature, "advertisement", announced, *entry.content())) for one, entry in entries]
         )
-        tried = on_threads(lambda at, _: essences(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
+        tried = on_threads(lambda at, _: canonical_keys(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
         good = dict[int, tuple[Advertisement, set[bytes | None]]]()
         for (sender, entry), fine, keys in zip(entries, signed, tried, strict=True):
             if fine and entry.id == sender and None not in keys and len(keys) == 2:
                 good[sender] = entry, keys
             elif fine:
                 self.excluded[sender] = Fault.KEYS
-        # Who has another's keys, and who made them, cannot be told: both stay away, and neither is named.
+        # Nobody can tell who made a key and who copied it: both are left off, and neither is named.
         seen = Counter(key for _, keys in good.values() for key in keys)
         return {sender: entry for sender, (entry, keys) in good.items() if all(seen[key] == 1 for key in keys)}
 
     def read_choices(
         self, roll: Roll, state: bytes, adverts: dict[int, Advertisement], inbox: Inbox
     ) -> tuple[dict[int, set[int]], dict[int, bytes]]:
-        """Whom everybody drew; and digests of the seeds of own masks, to which they committed with the same word."""
+        """Each client's neighbours, and the digest of its own mask's seed; both must match its commitment."""
         graph, digests = dict[int, set[int]](), dict[int, bytes]()
         for sender, sent in self.read(inbox, adverts, lambda data: Choice.decode(data, len(roll.ids))):
             chosen = draw_neighbours(roll, sender, state, sent.seed)
-            committed = commitment(self.announced, sender, sent.own_digest, sent.seed)
+            committed = commitment(self.announcement_bytes, sender, sent.own_digest, sent.seed)
             if committed == adverts[sender].commitment and bitmap(chosen, roll.ids) == sent.bits:
                 graph[sender], digests[sender] = chosen, sent.own_digest
             else:
@@ -241,10 +242,10 @@ class Desk:
         return dealers
 
     def read_complaints(self, state: bytes, delivered: Graph, inbox: Inbox) -> tuple[set[int], Graph]:
-        """Who has its shares, and by dealer, who complains of it."""
+        """Who has received its shares; and by dealer, who complains about it."""
         entries = list(self.read(inbox, delivered, lambda data: Complaints.decode(data, len(delivered))))
         made = [
-            (holder, dealer, signature, Dealt.read(delivered[holder][dealer]).case())
+            (holder, dealer, signature, Parcel.read(delivered[holder][dealer]).case())
             for holder, sent in entries
             for dealer, signature in sent.signatures.items()
             if dealer in delivered[holder]
@@ -267,15 +268,16 @@ class Desk:
         asked: list[int],
         inbox: Inbox,
     ) -> Graph:
-        """By dealer, what it showed to all of its accusers; those who did not are left out.
+        """By dealer, the correct shares that it showed for all of its accusers; other accused dealers are left out.
 
-        Who is silent may have dropped out, and be accused falsely. It is named only if so many accuse it that some of
-        them must be honest.
+        A silent dealer may have dropped out and be accused falsely. It is named only if it has so many accusers that
+        some of them must be honest.
         """
         shown = dict[int, dict[int, bytes]]()
         for dealer, sent in self.read(inbox, asked, lambda data: Answers.decode(data, len(data))):
             if sent.contents.keys() == accused[dealer].keys() and all(
-                fits(state, dealer, holder, content, dealers[dealer]) for holder, content in sent.contents.items()
+                matches_dealing(state, dealer, holder, content, dealers[dealer])
+                for holder, content in sent.contents.items()
             ):
                 shown[dealer] = sent.contents
             else:
@@ -284,20 +286,20 @@ class Desk:
         self.excluded |= {dealer: Fault.DEALING for dealer in silent if len(accused[dealer]) >= threshold}
         return shown
 
-    def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, Masked]:
+    def read_vectors(self, state: bytes, sharers: set[int], degree: int, inbox: Inbox) -> dict[int, MaskedVector]:
         size = self.announcement.vector_size
-        entries = list(self.read(inbox, sharers, lambda data: Masked.decode(data, size, degree)))
+        entries = list(self.read(inbox, sharers, lambda data: MaskedVector.decode(data, size, degree)))
         signed = self.are_signed([(one, (sent.signature, "masked", state)) for one, sent in entries])
         return {one: sent for (one, sent), good in zip(entries, signed, strict=True) if good}
 
 
-def essences(entry: Advertisement) -> set[bytes | None]:
-    """What its keys agree on with a key that everybody knows: the same for keys that differ in a part of low order."""
+def canonical_keys(entry: Advertisement) -> set[bytes | None]:
+    """The secrets of both keys with a known key: the same for keys that differ only by a point of low order."""
     return {agree(ANY_KEY, entry.channel_key), agree(ANY_KEY, entry.mask_key)}
 
 
 def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) -> Graph:
-    """What every client that dealt is given of the others, by dealer."""
+    """What every dealer receives from the others, by holder and dealer."""
     delivered: Graph = {one: {} for one in dealers}
     for one, dealer in dealers.items():
         keys, challenge = keys_in(adverts[one].body()), U64.pack(dealer.challenge)
@@ -306,15 +308,15 @@ def deliveries(adverts: dict[int, Advertisement], dealers: dict[int, Dealer]) ->
     return delivered
 
 
-def fits(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
-    """Whether both shares are those that were dealt, and on the dealer's lines."""
+def matches_dealing(state: bytes, owner: int, holder: int, content: bytes, dealer: Dealer) -> bool:
+    """Whether both shares match the marks that were dealt, and lie on the dealer's lines."""
     if mark(state, owner, holder, content) != dealer.sealed[holder][BOX:]:
         return False
     return bool(are_on_lines([content[:SHARE], content[SHARE:]], [dealer.challenge] * 2, [dealer.values[holder]]).all())
 
 
 def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -> Words:
-    """The sum of the masked vectors, a part of them a thread."""
+    """The sum of the masked vectors, which are split among threads."""
     share = -(-len(vectors) // thread_count())
 
     def some(lo: int, hi: int) -> Words:
@@ -329,8 +331,8 @@ def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -
     return parts[0]
 
 
-def find_masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The keys of masks to add and to take: own masks of those in the sum, pair masks with those who are not."""
+def find_remaining_masks(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Keys of the masks to add and to subtract: own masks of those in the sum, pair masks with those who are not."""
     dealers = recovery.dealers
     taken = [own_mask_key(recovery.own_seed(owner), state) for owner in sorted(alive)]
     pairs = list[tuple[int, int, bytes]]()
@@ -346,19 +348,19 @@ def find_masks_left(recovery: Recovery, alive: set[int], state: bytes) -> tuple[
     found = on_threads(keys, [(at, min(at + PAIRS_AT_ONCE, len(pairs))) for at in range(0, len(pairs), PAIRS_AT_ONCE)])
     added = list[bytes]()
     for (owner, other, _), key in zip(pairs, chain.from_iterable(found), strict=True):
-        (taken if other < owner else added).append(key)  # `other` added it if its number is the lower
+        (taken if other < owner else added).append(key)  # `other` added it if its number is lower
     return added, taken
 
 
 def pair_key(adverts: dict[int, Advertisement], state: bytes, owner: int, other: int, private: bytes) -> bytes:
-    """Of the mask between one whose private key is known by now and another."""
+    """The key of the mask between `owner`, whose private key was recovered, and another client."""
     secret = agree(private, adverts[other].mask_key)
-    assert secret is not None, "keys of low order are not on the roll"
+    assert secret is not None, "no key on the roll has low order"
     return keyed_hash(secret, pair_purpose(state, owner, other), MASK_KEY)
 
 
 def decode_total(announcement: Announcement, total: Words, state: bytes) -> Ids:
-    """The vector again, from words of the ring."""
+    """The sum as a vector, from words of the ring."""
     if announcement.room:
         return announcement.sketch(sketch_seed(state)).decode(total.astype(np.uint64))
     mask = total.dtype.type(2**announcement.ring_bits - 1)

@@ -1,13 +1,13 @@
-"""Few numbers among many: a vector whose sum has D entries that are not 0 in 1.4·D words, whatever its length.
+"""Sparse sums: a sum with D nonzero entries takes 1.4·D words, whatever the length of the vectors.
 
-Every entry (item e, number v) adds v·word(e) to four cells, one in each quarter of the table, modulo 2^64:
+Every entry (item e, number v) adds v·word(e), modulo 2^64, to four cells, one in each quarter of the table:
 
     word(e) = 1 + ((e | check(e) << item bits) << count bits)
 
-Sums of sketches are sketches of sums. A cell that holds one item alone shows it: its low bits are the number v, the
-rest is v times the item and its check. Take such an item out of all its cells, and go on with what that uncovers
-(an invertible Bloom lookup table, Goodrich and Mitzenmacher 2011, in one word a cell). It is right only if nothing is
-left in any cell and the numbers add up to what the last cell says, or it is no result at all.
+The sum of sketches is the sketch of the sum. A cell that holds a single item reveals it: its low bits are the number v,
+the rest is v times the item and its check. Remove that item from all its cells, and continue with the cells that then
+hold a single item (an invertible Bloom lookup table, Goodrich and Mitzenmacher 2011, with one word per cell). The
+result counts only if every cell ends up empty and the numbers add up to what the last cell says.
 """
 
 from dataclasses import dataclass
@@ -29,22 +29,22 @@ Cells = NDArray[np.uint64]
 
 
 class SketchFailed(FolkmootError):
-    """More items were hit than the sketch has room for; nothing can be said about the sum."""
+    """The sum holds more items than the sketch has room for, and cannot be decoded."""
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """The shape of a sketch, and its hashes, which nobody knows before everybody's keys are fixed."""
+    """The shape of a sketch, and the seed of its hashes, which nobody knows before everybody's keys are fixed."""
 
     length: int  # of the vectors
-    items: int  # that the sum is expected to hold
-    most: int  # no number of the sum is larger
+    items: int  # expected in the sum
+    most: int  # the largest possible number of the sum
     seed: bytes
 
     @property
     def part(self) -> int:
-        """Cells in each of the four parts. Two items that share all four cannot be told apart; in a small table that is
-        what fails first, so it gets more cells than its items need.
+        """Cells in each of the four parts. Two items that share all four cells cannot be told apart; in a small table
+        this is the likeliest failure, so it gets more cells than its items need.
         """
         apart = ceil(sqrt(sqrt(self.items**2 / 2 / PAIR_CHANCE)))
         return max((int(CELLS_AN_ITEM * self.items) - 1) // PARTS, apart)
@@ -55,13 +55,13 @@ class Sketch:
 
     @property
     def bits(self) -> tuple[int, int]:
-        """Of a number, and of an item."""
+        """How many bits a number takes, and an item."""
         return int(self.most).bit_length(), max(int(self.length - 1).bit_length(), 1)
 
     @property
-    def fits(self) -> bool:
-        """Whether a word holds any number of any item, and bits to check it by. An even number shifts bits out at the
-        top, as many as it has zeros at its end.
+    def is_feasible(self) -> bool:
+        """Whether a word holds every possible number and item, and enough check bits. A number with z trailing zeros
+        shifts z bits out at the top.
         """
         count, item = self.bits
         return count + item + max(count - 1, LEAST_CHECK_BITS) <= 64
@@ -71,13 +71,13 @@ class Sketch:
         return np.frombuffer(derive(self.seed, "sketch", size=8 * (PARTS + 1)), dtype="<u8").astype(np.uint64)
 
     def encode(self, items: Ids, numbers: Ids) -> Cells:
-        """The cells of a vector, given as its entries that are not 0."""
+        """The cells of a vector, given by its nonzero entries."""
         out = np.zeros(self.cells, dtype=np.uint64)
         insert(out, items, numbers.astype(np.uint64), self.part, *self.bits, self._keys)
         return out
 
     def decode(self, cells: Cells) -> Ids:
-        """The whole vector again."""
+        """The vector of a sketch."""
         rest = cells.copy()
         out = np.zeros(self.length, dtype=np.int64)
         if not peel(rest, out, self.part, *self.bits, self._keys):
@@ -92,7 +92,7 @@ def place(key: np.uint64, item: np.uint64, part: int, size: int) -> int:
 
 @kernel
 def word(item: np.uint64, count_bits: int, item_bits: int, key: np.uint64) -> np.uint64:
-    """The check fills whatever room the number and the item leave."""
+    """The check fills the bits that the number and the item leave."""
     payload = item | (hash_triple(key, 0, item) << np.uint64(item_bits))
     return ONE + (payload << np.uint64(count_bits))
 
@@ -109,7 +109,7 @@ def insert(cells: Cells, items: Ids, numbers: Cells, size: int, count_bits: int,
 
 @kernel
 def inverse(odd: np.uint64) -> np.uint64:
-    """Of an odd number modulo 2^64, by Newton's iteration: every step doubles the bits that are right."""
+    """The inverse of an odd number modulo 2^64, by Newton's iteration: every step doubles the correct bits."""
     out = odd
     for _ in range(6):
         out *= np.uint64(2) - odd * out
@@ -131,7 +131,7 @@ def peel(cells: Cells, out: Ids, size: int, count_bits: int, item_bits: int, key
         zeros = 0
         while (number >> np.uint64(zeros)) & ONE == ZERO:
             zeros += 1
-        room = 64 - count_bits - zeros  # bits of item and check that are left
+        room = 64 - count_bits - zeros  # bits of item and check that were not shifted out
         rest = value >> np.uint64(count_bits)
         if room < item_bits or rest & ((ONE << np.uint64(zeros)) - ONE) != ZERO:
             continue

@@ -1,4 +1,4 @@
-"""What a client remembers between two messages, as bytes. What it no longer needs is forgotten at once."""
+"""What a client remembers between two messages, as bytes. It forgets at once what it no longer needs."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -15,7 +15,7 @@ from folkmoot.secagg.keys import CHECK, FINGERPRINT
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.messages import BOX, Advertisement, Announcement
 from folkmoot.secagg.primitives import DIGEST, KEY, SEED
-from folkmoot.secagg.wire import U32, Malformed, by_number, is_bitmap, numbers, write_entries
+from folkmoot.secagg.wire import U32, Malformed, is_bitmap, numbers, read_entries, write_entries
 
 ByClient: TypeAlias = dict[int, bytes]  # in the order of their numbers
 
@@ -35,25 +35,25 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class State:
-    """Empty where there is nothing to remember. Idle, it still has its ledger, and knows its last round, which it will
-    not run again.
+    """A field is empty if there is nothing to remember. An idle client keeps its ledger and its last announcement, so
+    that it does not take part in that round again.
     """
 
     stage: Stage = Stage.IDLE
     ledger: bytes = b""
-    announced: bytes = b""  # the round it is in, or was in last
-    seed: bytes = field(default=b"", repr=False)  # all coins of the round come from it
-    advert: bytes = b""  # what its advertisement says after its number
-    said: bytes = b""
-    threshold: bytes = b""
-    roll: bytes = b""  # who is on it, four bytes each
-    prints: bytes = b""  # of all on the roll
-    chosen: bytes = b""  # neighbours, a bit for each of the roll
-    sealed: ByClient = field(default_factory=dict)  # box and marks for those it chose
-    mask_keys: ByClient = field(default_factory=dict)  # of those it chose, then of those who chose it, too
-    holders: ByClient = field(default_factory=dict, repr=False)  # keys of a word and of a consent: of those it chose
-    dealers: ByClient = field(default_factory=dict, repr=False)  # the same of those who chose it
-    held: ByClient = field(default_factory=dict, repr=False)  # shares of an own mask's seed and of a mask key's
+    announced: bytes = b""  # the announcement of its current or last round
+    seed: bytes = field(default=b"", repr=False)  # of all coins of the round
+    advert: bytes = b""  # the body of its advertisement
+    roll_hash: bytes = b""  # of the announcement and the roll
+    packed_threshold: bytes = b""
+    roll: bytes = b""  # the numbers of the clients on it, four bytes each
+    prints: bytes = b""  # fingerprints, of everybody on the roll
+    chosen: bytes = b""  # its neighbours, one bit per client on the roll
+    sealed: ByClient = field(default_factory=dict)  # box and marks, for those it chose
+    mask_keys: ByClient = field(default_factory=dict)  # of those it chose; later also of those who chose it
+    holders: ByClient = field(default_factory=dict, repr=False)  # keys for word and consent, with those it chose
+    dealers: ByClient = field(default_factory=dict, repr=False)  # the same, with those who chose it
+    held: ByClient = field(default_factory=dict, repr=False)  # both shares of those who chose it
     sharing: bytes = b""
     survivors: bytes = b""
 
@@ -76,24 +76,24 @@ class State:
         ):
             raise Malformed("a stored state is not one that a client stores")
         parts: dict[str, Any] = {name: data[lo:hi] for name, (lo, hi) in zip(PARTS, pairwise(ends), strict=True)}
-        state = cls(Stage(stage), **parts | {name: by_number(parts[name], size) for name, size in ENTRIES.items()})
+        state = cls(Stage(stage), **parts | {name: read_entries(parts[name], size) for name, size in ENTRIES.items()})
         if not state.is_whole():
             raise Malformed("a stored state is not one that a client stores")
         return state
 
     def is_whole(self) -> bool:
-        """What sizes do not tell."""
+        """The checks that need more than sizes."""
         on_roll = len(self.roll) // U32.size
         if self.held.keys() != self.dealers.keys():
             return False
         if any(bits and not is_bitmap(bits, on_roll) for bits in (self.chosen, self.sharing, self.survivors)):
             return False
         if self.announced:
-            self.announcement  # noqa: B018 - malformed, if it is
-        ledger = self.record  # malformed, if it is
-        if self.stage > Stage.ADVERTISED and ledger.finished == ledger.begun:  # this round is begun, and not finished
+            self.announcement  # noqa: B018 - raises Malformed
+        ledger = self.record  # may raise Malformed
+        if self.stage > Stage.ADVERTISED and ledger.finished == ledger.begun:  # this round is not finished
             return False
-        return not self.threshold or 1 <= self.needed <= int.from_bytes(self.chosen, "little").bit_count()
+        return not self.packed_threshold or 1 <= self.threshold <= int.from_bytes(self.chosen, "little").bit_count()
 
     @cached_property
     def announcement(self) -> Announcement:
@@ -105,23 +105,23 @@ class State:
 
     @cached_property
     def order(self) -> Ids:
-        """Who is on the roll."""
+        """The clients on the roll."""
         return numbers(self.roll)
 
     def fingerprint(self, place: int) -> bytes:
-        """Of the advertisement at a place of the roll."""
+        """The fingerprint at a place of the roll."""
         return self.prints[place * FINGERPRINT : (place + 1) * FINGERPRINT]
 
     def places(self, clients: list[int]) -> list[int]:
-        """Where they stand on the roll; −1 for those who do not."""
+        """The places of these clients on the roll; −1 for those who are not on it."""
         order = self.order
         found = np.minimum(np.searchsorted(order, clients), len(order) - 1)
         return list(np.where(order[found] == clients, found, -1).tolist())
 
     @property
-    def needed(self) -> int:
-        """The threshold."""
-        return int(U32.unpack(self.threshold)[0])
+    def threshold(self) -> int:
+        """How many neighbours can reconstruct a secret."""
+        return int(U32.unpack(self.packed_threshold)[0])
 
     @property
     def channel_key(self) -> bytes:
@@ -133,12 +133,12 @@ class State:
 
     @property
     def shares(self) -> dict[int, tuple[bytes, bytes]]:
-        """Of others: of the seed of its own mask, and of its mask key's."""
+        """The shares it holds, by owner: of the own mask's seed, and of the mask key's."""
         return {one: (both[:SHARE], both[SHARE:]) for one, both in self.held.items()}
 
 
 def are_possible(stage: Stage, sizes: dict[str, int]) -> bool:
-    """Every part there that the stage needs, each of a size that it can have."""
+    """Whether every part that the stage needs is there, and every part has a possible size."""
     return (
         all(sizes[name] for name in NEEDED[stage])
         and all(sizes[name] in (0, size) for name, size in SIZES.items())
@@ -153,8 +153,8 @@ SHAPE = Struct(f"<B{len(PARTS)}I")  # the stage, and how long each part is
 SIZES = {
     "seed": SEED,
     "advert": Advertisement.SIZE,
-    "said": DIGEST,
-    "threshold": U32.size,
+    "roll_hash": DIGEST,
+    "packed_threshold": U32.size,
 }
 ENTRIES = {
     "sealed": BOX + MARKS,
@@ -165,7 +165,7 @@ ENTRIES = {
 }
 MULTIPLES = {"roll": U32.size, "prints": FINGERPRINT, **{name: U32.size + size for name, size in ENTRIES.items()}}
 BEGUN = ["announced", "seed", "advert"]
-ROLL = ["said", "threshold", "roll", "chosen"]
+ROLL = ["roll_hash", "packed_threshold", "roll", "chosen"]
 NEEDED = {
     Stage.IDLE: [],
     Stage.ADVERTISED: BEGUN,

@@ -1,11 +1,11 @@
 """All parties of a round in one process: every byte of the protocol, no network. For tests and for simulation."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.foundation.kernels import on_threads
+from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.secagg.client import Answer, Random, Refused, Turn, take
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.member import Member, Policy, Roster
@@ -37,7 +37,7 @@ def aggregate(
     answers: Answers,
     drops: Drops | None = None,
     watch: Watch | None = None,
-    random: Random = os.urandom,
+    random: Random = SYSTEM,
     states: dict[int, State] | None = None,
 ) -> Aggregate:
     """Lead a round with these members; a client that is gone once stays away. `states` are what they have stored."""

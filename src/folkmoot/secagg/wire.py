@@ -1,4 +1,4 @@
-"""Bytes in, bytes out: one canonical form a message, and a reader that trusts no length."""
+"""Reading and writing bytes: one canonical form per message, and a reader that trusts no length."""
 
 from collections.abc import Mapping
 from struct import Struct
@@ -12,11 +12,11 @@ U8, U32, U64 = Struct("<B"), Struct("<I"), Struct("<Q")
 
 
 class Malformed(FolkmootError):
-    """A message is not what it says it is. Nothing of its content is repeated here."""
+    """A message is not what it claims to be. The error repeats nothing of its content."""
 
 
 class Reader:
-    """Takes a message apart from front to back; whatever is missing or left over is an error."""
+    """Reads a message from front to back; missing and leftover bytes are errors."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -33,29 +33,29 @@ class Reader:
         return int(form.unpack(self.take(form.size))[0])
 
     def count(self, size: int, most: int) -> int:
-        """How many entries of a size follow: no more than allowed, and no more than there are bytes for."""
+        """How many entries of a size follow: no more than `most`, and no more than there are bytes for."""
         count = self.number(U32)
         if count > most or count * size > len(self.data) - self.at:
             raise Malformed("a message announces more entries than it may hold")
         return count
 
-    def by_client(self, size: int, most: int) -> dict[int, bytes]:
-        """So many bytes for each of some clients, in the order of their numbers, nobody twice."""
+    def entries(self, size: int, most: int) -> dict[int, bytes]:
+        """`size` bytes for each of some clients, in the order of their numbers, each client once."""
         count = self.count(U32.size + size, most)
-        return by_number(self.take(count * (U32.size + size)), size)
+        return read_entries(self.take(count * (U32.size + size)), size)
 
     def end(self) -> None:
         if self.at != len(self.data):
-            raise Malformed("a message goes on after its end")
+            raise Malformed("a message continues after its end")
 
 
-def by_client(entries: Mapping[int, bytes]) -> bytes:
-    """What `Reader.by_client` reads."""
+def write_listing(entries: Mapping[int, bytes]) -> bytes:
+    """What `Reader.entries` reads."""
     return U32.pack(len(entries)) + write_entries(entries)
 
 
 def write_entries(entries: Mapping[int, bytes]) -> bytes:
-    """What `by_number` reads: entries of one size, in the order of numbers."""
+    """What `read_entries` reads: entries of one size, each after its client's number, in the order of numbers."""
     if not entries:
         return b""
     ids = sorted(entries)
@@ -66,11 +66,11 @@ def write_entries(entries: Mapping[int, bytes]) -> bytes:
     return out.tobytes()
 
 
-def by_number(data: bytes, size: int) -> dict[int, bytes]:
+def read_entries(data: bytes, size: int) -> dict[int, bytes]:
     """Entries of a size, each after its client's number, in the order of numbers."""
     ids = np.frombuffer(data, dtype=np.dtype({"names": ["id"], "formats": ["<u4"], "itemsize": U32.size + size}))["id"]
     if (ids[1:] <= ids[:-1]).any():
-        raise Malformed("clients are not in order, or one stands there twice")
+        raise Malformed("clients are not in order, or one is listed twice")
     parts = [data[at : at + size] for at in range(U32.size, len(data), U32.size + size)]
     return dict(zip(ids.tolist(), parts, strict=True))
 
@@ -81,7 +81,7 @@ def numbers(data: bytes) -> Ids:
 
 
 def bitmap(marked: set[int], order: Ids) -> bytes:
-    """One bit for each client of an order, the lowest first."""
+    """One bit per client, in their order, the lowest bit first."""
     bits = np.zeros(len(order), dtype=bool)
     bits[np.searchsorted(order, np.fromiter(marked, dtype=np.int64, count=len(marked)))] = True
     return np.packbits(bits, bitorder="little").tobytes()
@@ -89,13 +89,13 @@ def bitmap(marked: set[int], order: Ids) -> bytes:
 
 def read_bitmap(bits: bytes, order: Ids) -> set[int]:
     if not is_bitmap(bits, len(order)):
-        raise Malformed("a bitmap does not fit the clients there are")
+        raise Malformed("a bitmap does not match the number of clients")
     on = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(order), bitorder="little")
     return set(order[on == 1].tolist())
 
 
 def is_bitmap(bits: bytes, clients: int) -> bool:
-    """One bit for each, and none left over."""
+    """Whether there is one bit per client, and no other bit is set."""
     return len(bits) == bitmap_size(clients) and not (clients % 8 and bits[-1] >> clients % 8)
 
 

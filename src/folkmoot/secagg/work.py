@@ -1,4 +1,4 @@
-"""What a client works out about each of its neighbours; many clients in one process need not do it at both ends."""
+"""What a client computes for each of its neighbours; many clients in one process compute it once per pair."""
 
 from collections.abc import Iterable
 
@@ -8,40 +8,42 @@ from folkmoot.secagg.keys import fingerprint, keys_in
 from folkmoot.secagg.primitives import KEY, SIGNATURE, agree, is_signed, keyed_hash, seal, unseal
 from folkmoot.secagg.wire import U32
 
-AT_ONCE = 64  # agreements
+AT_ONCE = 64  # key agreements per task of a thread
 
 
 class Work:
-    """As a client does it by itself."""
+    """The computations of a single client."""
 
     def fingerprint(self, announced: bytes, identity: bytes, client: int, body: bytes) -> bytes | None:
-        """Of what an advertisement says after its number; None where its client did not sign it for this round."""
+        """The fingerprint of an advertisement's body; None if its client did not sign it for this round."""
         content, signature = body[:-SIGNATURE], body[-SIGNATURE:]
         keys, commitment = (content[:KEY], content[KEY : 2 * KEY]), content[2 * KEY :]
         if not is_signed(identity, signature, "advertisement", announced, U32.pack(client), *keys, commitment):
             return None
         return fingerprint(client, keys_in(body))
 
-    def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:  # noqa: ARG002 - others go by it
-        """Of a private key, whose public one is `mine`, with somebody's public one; None where that is no good."""
+    def secret(self, private: bytes, mine: bytes, theirs: bytes) -> bytes | None:  # noqa: ARG002 - subclasses use it
+        """The secret shared by a private key (whose public key is `mine`) and another's public key; None if bad."""
         return agree(private, theirs)
 
     def keys(self, secret: bytes, purpose: bytes, size: int) -> bytes:
-        """From a secret that two have agreed on."""
+        """Keys from a shared secret."""
         return keyed_hash(secret, purpose, size)
 
-    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
-        """What a holder is dealt: a box that it opens, and marks."""
-        return seal(key, content, said) + mark(said, dealer, holder, content)
+    def mark_box(self, key: bytes, content: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes:
+        """What a holder is dealt: a box for it alone, and marks."""
+        return seal(key, content, roll_hash) + mark(roll_hash, dealer, holder, content)
 
-    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
-        """What is in it; None where it does not open, or does not fit its marks."""
-        content = unseal(key, marked_box[:-MARKS], said)
-        return content if content is not None and mark(said, dealer, holder, content) == marked_box[-MARKS:] else None
+    def content(self, key: bytes, marked_box: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes | None:
+        """The content of a box; None if it does not open, or does not match its marks."""
+        content = unseal(key, marked_box[:-MARKS], roll_hash)
+        return (
+            content if content is not None and mark(roll_hash, dealer, holder, content) == marked_box[-MARKS:] else None
+        )
 
 
 class SharedWork(Work):
-    """What one client has worked out, the next is given. For simulations: nobody has secrets from this object."""
+    """Computes everything once for all clients. For simulations only: this object knows everybody's secrets."""
 
     def __init__(self) -> None:
         self._prints: dict[tuple[bytes, int, bytes], bytes | None] = {}
@@ -50,7 +52,7 @@ class SharedWork(Work):
         self._contents: dict[tuple[bytes, bytes, bytes, int, int], bytes] = {}
 
     def agree(self, ends: Iterable[tuple[bytes, bytes, bytes]]) -> None:
-        """Private key, its public one, and another's: worked out in threads, without Python's lock, once per pair."""
+        """Shared secrets of (private key, its public key, another's public key): once per pair, in threads."""
         wanted = {pair_of(mine, theirs): (private, theirs) for private, mine, theirs in ends}
         missing = [(pair, *ends) for pair, ends in wanted.items() if pair not in self._secrets]
 
@@ -78,17 +80,17 @@ class SharedWork(Work):
             self._keys[name] = super().keys(secret, purpose, size)
         return self._keys[name]
 
-    def mark_box(self, key: bytes, content: bytes, said: bytes, dealer: int, holder: int) -> bytes:
-        box = super().mark_box(key, content, said, dealer, holder)
-        self._contents[key, box, said, dealer, holder] = content
+    def mark_box(self, key: bytes, content: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes:
+        box = super().mark_box(key, content, roll_hash, dealer, holder)
+        self._contents[key, box, roll_hash, dealer, holder] = content
         return box
 
-    def content(self, key: bytes, marked_box: bytes, said: bytes, dealer: int, holder: int) -> bytes | None:
-        known = self._contents.get((key, marked_box, said, dealer, holder))
-        return super().content(key, marked_box, said, dealer, holder) if known is None else known
+    def content(self, key: bytes, marked_box: bytes, roll_hash: bytes, dealer: int, holder: int) -> bytes | None:
+        known = self._contents.get((key, marked_box, roll_hash, dealer, holder))
+        return super().content(key, marked_box, roll_hash, dealer, holder) if known is None else known
 
     def forget(self) -> None:
-        """What two agreed on."""
+        """Forget all shared secrets, and what was derived from them."""
         self._secrets.clear()
         self._keys.clear()
         self._contents.clear()

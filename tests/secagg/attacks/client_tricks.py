@@ -9,7 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from folkmoot.secagg.client import Answer, Random, Refused, deal_shares, step
+from folkmoot.foundation.randomness import PrivateRandomness
+from folkmoot.secagg.client import Answer, Refused, deal_shares, step
 from folkmoot.secagg.dealing import CONTENT, SHARE, challenge_of, mark
 from folkmoot.secagg.keys import channel_private
 from folkmoot.secagg.messages import Announcement, Boxes, Neighbours, Unmasking
@@ -50,17 +51,17 @@ Lie = Callable[[Moment, int, bytes], bytes]  # of (moment, owner, share): what i
 Contents = dict[int, bytes]  # by holder: both shares, as they go into a box
 
 
-def honest(moment: Moment) -> bytes:
+def reply_honestly(moment: Moment) -> bytes:
     return moment.reply
 
 
-def coins(client: int, seed: int = 0) -> Random:
-    return np.random.default_rng([seed, client]).bytes
+def coins(client: int, seed: int = 0) -> PrivateRandomness:
+    return PrivateRandomness.for_tests(np.random.default_rng([seed, client]).bytes)
 
 
 def play(
     federation: Federation,
-    trick: Trick = honest,
+    trick: Trick = reply_honestly,
     *,
     to_clients: Meddle | None = None,
     to_server: Meddle | None = None,
@@ -85,7 +86,7 @@ def play(
             sent[exchange] = outbox
         replies: Outbox = {}
         for client, message in (to_clients(exchange, dict(outbox)) if to_clients else outbox).items():
-            answer = federation.answer(client) if vectors is None else answering(vectors[client])
+            answer = federation.answer(client) if vectors is None else answer_with(vectors[client])
             before = states[client]
             try:
                 states[client], reply = step(federation.members[client], before, message, answer, drawn[client], work)
@@ -101,7 +102,7 @@ def play(
             return result
 
 
-def answering(vector: Vector) -> Answer:
+def answer_with(vector: Vector) -> Answer:
     return lambda _: vector
 
 
@@ -114,7 +115,7 @@ def rehearsal(federation: Federation, rounds: int = 0, seed: int = 0) -> dict[tu
         seen[moment.exchange, moment.client] = moment
         return moment.reply
 
-    play(federation, watching, announcement=federation.later(rounds), seed=seed)
+    play(federation, watching, announcement=federation.announce_later(rounds), seed=seed)
     return seen
 
 
@@ -128,26 +129,26 @@ def spare(federation: Federation) -> int:
     return terms(federation).degree - terms(federation).threshold
 
 
-def boxes_in(federation: Federation, reply: bytes) -> Boxes:
+def read_boxes(federation: Federation, reply: bytes) -> Boxes:
     return Boxes.decode(reply, MANY, terms(federation).threshold)
 
 
 def holders(federation: Federation, owner: int) -> list[int]:
     """Who holds this client's shares, in the order of the points; read off its boxes."""
-    return sorted(boxes_in(federation, rehearsal(federation)[SHARES, owner].reply).boxes)
+    return sorted(read_boxes(federation, rehearsal(federation)[SHARES, owner].reply).boxes)
 
 
-def lost(at: Collection[tuple[int, int]]) -> Trick:
+def lose(at: Collection[tuple[int, int]]) -> Trick:
     """Replies of these (exchange, client) do not arrive."""
     return lambda moment: None if (moment.exchange, moment.client) in at else moment.reply
 
 
-def says(client: int, exchange: int, message: bytes) -> Trick:
+def say(client: int, exchange: int, message: bytes) -> Trick:
     """One client says this at one exchange, and is honest at all others."""
     return lambda now: message if (now.exchange, now.client) == (exchange, client) else now.reply
 
 
-def lying(liars: Collection[int], lie: Lie) -> Trick:
+def lie_about_shares(liars: Collection[int], lie: Lie) -> Trick:
     """At the end these holders give something else for every share they hold."""
 
     def trick(moment: Moment) -> bytes:
@@ -180,16 +181,16 @@ class Table:
         shown = Neighbours.decode(self.moment.message, MANY).adverts[holder]
         secret = agree(channel_private(self.state.seed), shown[:KEY])
         assert secret is not None
-        return Edge.between(secret, self.state.said, self.moment.client, holder).box
+        return Edge.derive(secret, self.state.roll_hash, self.moment.client, holder).box
 
-    def sealed(self, holder: int, content: bytes) -> bytes:
+    def seal_box(self, holder: int, content: bytes) -> bytes:
         """A box that opens, and marks that fit what is in it."""
-        marks = mark(self.state.said, self.moment.client, holder, content)
-        return seal(self.key(holder), content, self.state.said) + marks
+        marks = mark(self.state.roll_hash, self.moment.client, holder, content)
+        return seal(self.key(holder), content, self.state.roll_hash) + marks
 
     def dealing(self, boxes: dict[int, bytes], lines: Callable[[int], bytes] | None = None) -> bytes:
         """Boxes with marks, and the honest polynomials' lines under the challenge of these; or others."""
-        challenge = challenge_of(self.state.said, self.moment.client, boxes)
+        challenge = challenge_of(self.state.roll_hash, self.moment.client, boxes)
         lines = lines or deal_shares(self.state, len(boxes)).lines
         announcement = self.state.announcement
         return Boxes(announcement.session, announcement.round, lines(challenge), boxes).encode()
@@ -204,7 +205,7 @@ def dealing(owners: Collection[int], deal: Callable[[Table], bytes]) -> Trick:
     return trick
 
 
-def moved(content: bytes, which: int = 0) -> bytes:
+def shift(content: bytes, which: int = 0) -> bytes:
     """A number of one of both shares, the first of its limbs, is one more: no longer where it was dealt."""
     at = which * SHARE
     number = (U64.unpack_from(content, at)[0] + 1) % (2**61 - 1)

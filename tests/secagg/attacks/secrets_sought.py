@@ -32,12 +32,12 @@ class Round:
 
     def __init__(self) -> None:
         self.server = EvilServer(FEDERATION)
-        self.server.up_to(UNMASKING)
+        self.server.advance_to(UNMASKING)
         self.messages = {exchange: outbox[VICTIM] for exchange, outbox in self.server.sent.items()}
         self.before, self.replies, coins = {KEYS: b""}, dict[int, bytes](), Coins(0, VICTIM)
         for exchange, message in self.messages.items():
             state, self.replies[exchange] = step(
-                MEMBER, self.before[exchange], message, FEDERATION.answer(VICTIM), coins
+                MEMBER, self.before[exchange], message, FEDERATION.answer(VICTIM), coins.private
             )
             self.before[exchange + 1 if exchange != RECEIPT else VECTOR] = state
         self.states = list(self.before.values())
@@ -55,7 +55,7 @@ class Round:
         self.dealt, self.held = dealing.contents, checked.shares
 
     @cached_property
-    def sought(self) -> list[bytes]:
+    def fragments(self) -> list[bytes]:
         """Any eight bytes of a secret, a share or a key of two in the ways they are written, and the numbers."""
         shares = [*self.dealt, *(share for both in self.held.values() for share in both)]
         secrets = [*self.raw, *shares, *(key for keys in self.edges.values() for key in keys)]
@@ -65,9 +65,9 @@ class Round:
 
     def shows(self, what: object) -> bool:
         text = what if isinstance(what, bytes) else f"{what!r} {what!s}".encode()
-        return any(form in text for form in self.sought)
+        return any(form in text for form in self.fragments)
 
 
-def given(vector: Vector, _: Announcement) -> Vector:
+def answer_anything(vector: Vector, _: Announcement) -> Vector:
     """An answer, but for its first argument."""
     return vector

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from folkmoot.foundation.errors import FolkmootError
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg import client as client_side
 from folkmoot.secagg.client import Answer, Refused, step
 from folkmoot.secagg.dealing import challenge_of, values_of
@@ -36,10 +37,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -82,6 +83,11 @@ class Coins:
         self.drawn.append(self.generator.bytes(size))
         return self.drawn[-1]
 
+    @property
+    def private(self) -> PrivateRandomness:
+        """The same, as a client takes it."""
+        return PrivateRandomness.for_tests(self)
+
 
 class EvilServer:
     """One round. `states` go on from another; a client's coins follow from `seed` and its number. `terms` are degree
@@ -105,23 +111,23 @@ class EvilServer:
         self.answers, self.terms, self.planted = answers or federation.answer, terms, planted or {}
         self.sent: dict[int, Outbox] = {}
         self.replies: dict[int, Outbox] = {}
-        self.masked: dict[int, Masked] = {}  # all that clients masked, in any exchange
+        self.masked: dict[int, MaskedVector] = {}  # all that clients masked, in any exchange
 
-    def up_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
+    def advance_to(self, exchange: int, silent: Iterable[int] = ()) -> Outbox:
         """Honest until then, but that the silent say nothing in the exchange before: what it would send now."""
         self.sent[KEYS] = dict.fromkeys(self.federation.ids, self.announcement.encode())
         for now, then in pairwise(one for one in REGULAR if one <= exchange):
             there = sorted(self.sent[now].keys() - (set(silent) if then == exchange else set()))
             self.replies[now] = {one: self.ask(one, self.sent[now][one]) for one in there}
-            self.sent[then] = self.honest(then)
+            self.sent[then] = self.compose(then)
         return self.sent[exchange]
 
-    def honest(self, exchange: int) -> Outbox:
+    def compose(self, exchange: int) -> Outbox:
         """What an honest server says after all that it heard, if nobody complained."""
         heard = self.replies[REGULAR[REGULAR.index(exchange) - 1]]
         if exchange == CHOICE:
             degree, threshold = self.terms or self.usual_terms()
-            return dict.fromkeys(heard, self.rolled(sorted(heard), degree, threshold).encode())
+            return dict.fromkeys(heard, self.make_roll(sorted(heard), degree, threshold).encode())
         if exchange == SHARES:
             return {one: self.neighbours(one) for one in heard}
         if exchange == RECEIPT:
@@ -144,12 +150,12 @@ class EvilServer:
         def falling(roll: Roll, who: int, state: bytes, seed: bytes) -> set[int]:
             return self.planted[who] if who in self.planted else draw_neighbours(roll, who, state, seed)
 
-        with patch.object(client_side, "drawn", falling):
-            return step(member, self.states[client], message, answer, self.coins[client])
+        with patch.object(client_side, "draw_neighbours", falling):
+            return step(member, self.states[client], message, answer, self.coins[client].private)
 
     def ask(self, client: int, message: bytes) -> bytes:
         self.states[client], reply = self.trial(client, message)
-        if kind_of(reply) == Masked.kind:
+        if kind_of(reply) == MaskedVector.kind:
             self.masked[client] = self.masked_of(reply)
         return reply
 
@@ -190,20 +196,20 @@ class EvilServer:
     def dealer(self, one: int, boxes: bytes) -> Dealer:
         sent = Boxes.decode(boxes, self.roll.degree, self.roll.threshold)
         values = values_of(sent.lines, self.roll.degree) or ()
-        challenge = challenge_of(self.said, one, sent.boxes)
+        challenge = challenge_of(self.roll_hash, one, sent.boxes)
         return Dealer(sent.boxes, dict(zip(sent.boxes, values, strict=True)), challenge)
 
     @property
-    def said(self) -> bytes:
+    def roll_hash(self) -> bytes:
         return hash_roll(self.announcement.encode(), self.roll.encode())
 
-    def masked_of(self, reply: bytes) -> Masked:
-        return Masked.decode(reply, self.announcement.vector_size, len(self.federation.ids))
+    def masked_of(self, reply: bytes) -> MaskedVector:
+        return MaskedVector.decode(reply, self.announcement.vector_size, len(self.federation.ids))
 
     def consent_of(self, reply: bytes) -> dict[int, bytes]:
         return Consent.decode(reply, len(self.roll.ids)).words
 
-    def given(self, reply: bytes) -> dict[int, bytes]:
+    def read_shares(self, reply: bytes) -> dict[int, bytes]:
         return Unmasking.decode(reply, len(self.roll.ids)).shares
 
     def complaints(self, reply: bytes) -> dict[int, bytes]:
@@ -223,10 +229,10 @@ class EvilServer:
         signature = sign(identity, "advertisement", announced or self.announcement.encode(), *content)
         return b"".join(content[1:]) + signature
 
-    def of_body(self, one: int, body: bytes) -> Advertisement:
-        return Advertisement.of_body(*self.mark, one, body)
+    def read_body(self, one: int, body: bytes) -> Advertisement:
+        return Advertisement.read_body(*self.mark, one, body)
 
-    def rolled(
+    def make_roll(
         self,
         clients: Iterable[int] | None = None,
         degree: int | None = None,
@@ -238,22 +244,22 @@ class EvilServer:
         """
         ids = self.roll.ids.tolist() if clients is None else list(clients)
         bodies = {one: advert.body() for one, advert in self.adverts.items()} | (forged or {})
-        prints = b"".join(self.of_body(one, bodies.get(one, b"")).fingerprint() for one in ids)
+        prints = b"".join(self.read_body(one, bodies.get(one, b"")).fingerprint() for one in ids)
         terms = degree or self.roll.degree, threshold or self.roll.threshold
         return Roll(*self.mark, *terms, np.array(ids, dtype="<u4").tobytes(), prints)
 
     def neighbours(self, client: int) -> bytes:
         return Neighbours(*self.mark, {one: self.adverts[one].body() for one in self.graph[client]}).encode()
 
-    def dealt(self, dealer: int, holder: int) -> Dealt:
+    def parcel(self, dealer: int, holder: int) -> Parcel:
         """What an honest server gives the holder."""
         of, sealed = self.dealers[dealer], self.dealers[dealer].sealed[holder]
-        return Dealt(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
+        return Parcel(keys_in(self.adverts[dealer].body()), sealed[:BOX], sealed[BOX:], of.values[holder], of.challenge)
 
-    def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Dealt] | None = None) -> bytes:
+    def delivery(self, holder: int, dealers: Iterable[int], instead: Mapping[int, Parcel] | None = None) -> bytes:
         """As if only these had dealt anything; of some, something else than they dealt."""
         of = [one for one in set(dealers) - {holder} if holder in self.dealers[one].sealed]
-        dealt = {one: self.dealt(one, holder) for one in of} | dict(instead or {})
+        dealt = {one: self.parcel(one, holder) for one in of} | dict(instead or {})
         return Delivery(*self.mark, {one: body_of(item) for one, item in dealt.items()}).encode()
 
     def accusations(self, signatures: dict[int, bytes]) -> bytes:
@@ -261,8 +267,8 @@ class EvilServer:
 
     def false_complaint(self, dealer: int, corrupt: int) -> bytes:
         """A corrupt holder was given what was dealt to it, and complains."""
-        case = self.dealt(dealer, corrupt).case()
-        return sign(self.federation.identities[corrupt], *complaint(self.said, dealer, corrupt, case))
+        case = self.parcel(dealer, corrupt).case()
+        return sign(self.federation.identities[corrupt], *complaint(self.roll_hash, dealer, corrupt, case))
 
     def sharers(self, sharing: Iterable[int]) -> bytes:
         return Sharers(*self.mark, self.bits(sharing)).encode()
@@ -270,8 +276,8 @@ class EvilServer:
     def survivors(self, alive: Iterable[int]) -> bytes:
         return Survivors(*self.mark, self.bits(alive)).encode()
 
-    def agreed(self, sharing: Iterable[int]) -> bytes:
-        return hash_sharers(self.said, self.bits(sharing))
+    def sharers_hash(self, sharing: Iterable[int]) -> bytes:
+        return hash_sharers(self.roll_hash, self.bits(sharing))
 
     def seed(self, corrupt: int) -> bytes:
         """Which all secrets of a corrupt client come from."""
@@ -282,11 +288,11 @@ class EvilServer:
         other = holder if corrupt == dealer else dealer
         secret = agree(channel_private(self.seed(corrupt)), self.adverts[other].channel_key)
         assert secret is not None
-        return Edge.between(secret, self.said, dealer, holder)
+        return Edge.derive(secret, self.roll_hash, dealer, holder)
 
-    def forged(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
+    def forge_consents(self, corrupt: int, sharing: Iterable[int], alive: Iterable[int]) -> dict[int, bytes]:
         """The consents of a corrupt client, who vouches for anything."""
-        about = hash_consent(self.agreed(sharing), self.bits(alive))
+        about = hash_consent(self.sharers_hash(sharing), self.bits(alive))
         dealers = [one for one, chosen in self.graph.items() if corrupt in chosen]
         return {one: tag(self.edge(corrupt, one, corrupt).consent, about) for one in dealers}
 
@@ -294,9 +300,9 @@ class EvilServer:
         """As many of these as the client wants to see, and all that owners vouched for to it."""
         holders = self.graph[client] & spoken.keys()
         words = {one: spoken[one][client] for one in holders if client in spoken[one]}
-        return Consents(*self.mark, words, self.vouched(client)).encode()
+        return Consents(*self.mark, words, self.vouchers(client)).encode()
 
-    def vouched(self, client: int) -> dict[int, bytes]:
+    def vouchers(self, client: int) -> dict[int, bytes]:
         """What came with the vectors of those who chose this client."""
         return {
             owner: sent.words.get(client, bytes(TAG)) + sent.signature
@@ -313,17 +319,17 @@ class EvilServer:
         given: Shares = {}
         for one, alive in shown.items():
             if (story := frozenset(alive)) not in false:
-                false[story] = {other: self.forged(other, sharing, alive) for other in corrupt}
+                false[story] = {other: self.forge_consents(other, sharing, alive) for other in corrupt}
             same = {other: words[other] for other in shown if shown[other] == alive} | false[story]
             try:
-                given[one] = self.given(self.ask(one, self.consents(one, same)))
+                given[one] = self.read_shares(self.ask(one, self.consents(one, same)))
             except Refused:
                 continue
         return given
 
     # What it makes of it.
 
-    def held(self, clients: Iterable[int], kind: int) -> Shares:
+    def held_shares(self, clients: Iterable[int], kind: int) -> Shares:
         """What corrupt clients hold: of seeds of own masks (0), of mask keys (1)."""
         return {
             one: {who: both[kind] for who, both in State.decode(self.states[one]).shares.items()} for one in clients
@@ -333,10 +339,10 @@ class EvilServer:
         """Of both kinds of seeds: a mark says which kind a share is of."""
         clients, choices = len(self.roll.ids), self.replies[CHOICE]
         digests = {one: Choice.decode(data, clients).own_digest for one, data in choices.items()}
-        return Recovery(self.said, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
+        return Recovery(self.roll_hash, self.roll.threshold, self.adverts, digests, self.dealers, held, {}, {})
 
-    def bare(
-        self, vectors: Mapping[int, Masked], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
+    def expose(
+        self, vectors: Mapping[int, MaskedVector], state: bytes, own: dict[int, bytes], masking: dict[int, bytes]
     ) -> Vector:
         """The sum of these masked vectors, without the own masks and the pair masks whose seeds are known. Masks
         between two of them cancel.
@@ -360,7 +366,7 @@ class EvilServer:
         return (words & words.dtype.type(2**ring - 1)).astype(np.int64)
 
 
-def known_seed(recover: Callable[[int], bytes], owner: int) -> bytes | None:
+def recover_seed(recover: Callable[[int], bytes], owner: int) -> bytes | None:
     """None where the shares do not bring it back."""
     try:
         return recover(owner)

@@ -11,25 +11,25 @@ import pytest
 
 from folkmoot.secagg.dealing import MARK, SHARE, VALUES
 from folkmoot.secagg.keys import complaint
-from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Dealt
+from folkmoot.secagg.messages import BOX, Announcement, Answers, Complaints, Parcel
 from folkmoot.secagg.primitives import SIGNATURE, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import Stage, State
-from tests.secagg.attacks.server_tricks import EvilServer, known_seed
+from tests.secagg.attacks.server_tricks import EvilServer, recover_seed
 from tests.secagg.cohorts import ANSWERS, CONSENT, RECEIPT, UNMASKING, Federation, Outbox, conversation
 
 FEDERATION, TERMS = Federation(12), (10, 6)
 DEALER, STRANGER, *OTHERS = FEDERATION.ids  # the dealer chose all but the stranger
 CORRUPT, HOLDER = OTHERS[0], OTHERS[1]
 NOW = FEDERATION.announcement
-NOT_DEALT = "not signed by whom it names, or is about something that this client did not deal"
+NOT_DEALT = "not signed by the client it names, or is about something this client did not deal"
 
 
 @pytest.fixture(scope="module")
 def dealt() -> EvilServer:
     """All boxes are with the server."""
     server = EvilServer(FEDERATION, terms=TERMS, planted={DEALER: set(OTHERS)})
-    server.up_to(RECEIPT)
+    server.advance_to(RECEIPT)
     return server
 
 
@@ -41,24 +41,24 @@ def server(dealt: EvilServer) -> EvilServer:
     return found
 
 
-def flipped(data: bytes, at: int = 0) -> bytes:
+def flip(data: bytes, at: int = 0) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-Tamper = Callable[[Dealt, Dealt], Dealt]  # of what was dealt to this holder, and to another
+Tamper = Callable[[Parcel, Parcel], Parcel]  # of what was dealt to this holder, and to another
 TAMPERED: dict[str, Tamper] = {
-    "box": lambda was, _: was._replace(box=flipped(was.box)),
-    "end of the box": lambda was, _: was._replace(box=flipped(was.box, len(was.box) - 1)),
-    "marks": lambda was, _: was._replace(marks=flipped(was.marks)),
-    "second mark": lambda was, _: was._replace(marks=flipped(was.marks, MARK)),
-    "values": lambda was, _: was._replace(values=flipped(was.values)),
-    "second value": lambda was, _: was._replace(values=flipped(was.values, VALUES // 2)),
+    "box": lambda was, _: was._replace(box=flip(was.box)),
+    "end of the box": lambda was, _: was._replace(box=flip(was.box, len(was.box) - 1)),
+    "marks": lambda was, _: was._replace(marks=flip(was.marks)),
+    "second mark": lambda was, _: was._replace(marks=flip(was.marks, MARK)),
+    "values": lambda was, _: was._replace(values=flip(was.values)),
+    "second value": lambda was, _: was._replace(values=flip(was.values, VALUES // 2)),
     "values out of the field": lambda was, _: was._replace(values=b"\xff" * VALUES),
     "challenge": lambda was, _: was._replace(challenge=was.challenge ^ 1),
     "challenge beyond the field": lambda was, _: was._replace(challenge=was.challenge + PRIME),
     "the box of another holder": lambda was, other: was._replace(box=other.box),
     "all of another holder": lambda _, other: other,
-    "nothing of it": lambda was, _: Dealt(was.keys, bytes(BOX), bytes(2 * MARK), bytes(VALUES), 0),
+    "nothing of it": lambda was, _: Parcel(was.keys, bytes(BOX), bytes(2 * MARK), bytes(VALUES), 0),
 }
 
 
@@ -67,7 +67,7 @@ def test_changed_on_the_way_to_honest_holders(dealt: EvilServer, server: EvilSer
     """They complain, and hold nothing of the dealer; who shows nothing to them, and goes on."""
     evil, made = dealt.fork(), dict[int, bytes]()
     for holder in OTHERS[: TERMS[1] - 1]:
-        wrong = TAMPERED[kind](evil.dealt(DEALER, holder), evil.dealt(DEALER, OTHERS[-1]))
+        wrong = TAMPERED[kind](evil.parcel(DEALER, holder), evil.parcel(DEALER, OTHERS[-1]))
         reply = evil.ask(holder, evil.delivery(holder, FEDERATION.ids, {DEALER: wrong}))
         complaints = evil.complaints(reply)
         assert complaints.keys() == {DEALER}
@@ -87,7 +87,7 @@ def test_a_complaint_does_not_depend_on_what_is_in_the_box(dealt: EvilServer) ->
     evil, complained = dealt.fork(), list[bool]()
     for holder in OTHERS:
         dealers = [one for one in FEDERATION.ids if holder in evil.dealers[one].sealed]
-        wrong = {one: evil.dealt(one, holder) for one in dealers}
+        wrong = {one: evil.parcel(one, holder) for one in dealers}
         same = {one: item._replace(challenge=item.challenge % PRIME + 7 * PRIME) for one, item in wrong.items()}
         same = {one: item for one, item in same.items() if item.challenge < 2**64}
         reply = evil.ask(holder, evil.delivery(holder, dealers, same))
@@ -103,34 +103,34 @@ def test_honest_holders_do_not_complain_of_what_was_dealt(dealt: EvilServer) -> 
 
 
 def test_forged_complaints(server: EvilServer) -> None:
-    case, said = server.dealt(DEALER, HOLDER).case(), server.said
+    case, roll_hash = server.parcel(DEALER, HOLDER).case(), server.roll_hash
     identities = FEDERATION.identities
-    other_case = server.dealt(DEALER, OTHERS[2]).case()
+    other_case = server.parcel(DEALER, OTHERS[2]).case()
     forged = [
         bytes(SIGNATURE),
-        sign(identities[CORRUPT], *complaint(said, DEALER, HOLDER, case)),  # by somebody else
-        sign(identities[HOLDER], *complaint(said, STRANGER, HOLDER, case)),  # of another dealer
-        sign(identities[HOLDER], *complaint(said, DEALER, CORRUPT, case)),  # for another holder
-        sign(identities[HOLDER], *complaint(said, DEALER, HOLDER, other_case)),  # about what another was given
+        sign(identities[CORRUPT], *complaint(roll_hash, DEALER, HOLDER, case)),  # by somebody else
+        sign(identities[HOLDER], *complaint(roll_hash, STRANGER, HOLDER, case)),  # of another dealer
+        sign(identities[HOLDER], *complaint(roll_hash, DEALER, CORRUPT, case)),  # for another holder
+        sign(identities[HOLDER], *complaint(roll_hash, DEALER, HOLDER, other_case)),  # about what another was given
         sign(identities[HOLDER], *complaint(bytes(32), DEALER, HOLDER, case)),  # of another conversation
-        sign(identities[HOLDER], "masked", *complaint(said, DEALER, HOLDER, case)[1:]),
+        sign(identities[HOLDER], "masked", *complaint(roll_hash, DEALER, HOLDER, case)[1:]),
         server.adverts[HOLDER].signature,
     ]
     for signature in forged:
         server.is_refused(DEALER, server.accusations({HOLDER: signature}), NOT_DEALT)
     good = server.false_complaint(DEALER, HOLDER)
     for at in range(0, SIGNATURE, 5):
-        server.is_refused(DEALER, server.accusations({HOLDER: flipped(good, at)}), NOT_DEALT)
+        server.is_refused(DEALER, server.accusations({HOLDER: flip(good, at)}), NOT_DEALT)
     server.is_refused(DEALER, server.accusations({CORRUPT: good}), NOT_DEALT)
 
 
 @pytest.mark.parametrize(
-    "then", [FEDERATION.later(), replace(NOW, session=bytes(16)), replace(NOW, question=bytes([1] * 32))]
+    "then", [FEDERATION.announce_later(), replace(NOW, session=bytes(16)), replace(NOW, question=bytes([1] * 32))]
 )
 def test_complaints_of_another_time(server: EvilServer, then: Announcement) -> None:
     """The same coins fall, so that keys, seeds and neighbours are the same; the case is another, and so is the roll."""
     other = EvilServer(FEDERATION, then, terms=TERMS, planted={DEALER: set(OTHERS)})
-    other.up_to(RECEIPT)
+    other.advance_to(RECEIPT)
     assert other.adverts[DEALER].mask_key == server.adverts[DEALER].mask_key
     old = other.false_complaint(DEALER, CORRUPT)
     server.is_refused(DEALER, server.accusations({CORRUPT: old}), NOT_DEALT)
@@ -138,7 +138,7 @@ def test_complaints_of_another_time(server: EvilServer, then: Announcement) -> N
 
 
 def test_somebody_who_holds_nothing(server: EvilServer) -> None:
-    signature = sign(FEDERATION.identities[STRANGER], *complaint(server.said, DEALER, STRANGER, bytes(16)))
+    signature = sign(FEDERATION.identities[STRANGER], *complaint(server.roll_hash, DEALER, STRANGER, bytes(16)))
     why = "somebody complains who holds no share"
     server.is_refused(DEALER, server.accusations({STRANGER: signature}), why)
     both = {STRANGER: signature, CORRUPT: server.false_complaint(DEALER, CORRUPT)}
@@ -151,7 +151,7 @@ def test_what_is_shown_the_corrupt_have_anyway(dealt: EvilServer, server: EvilSe
     evil, liars = server.fork(), OTHERS[:corrupt]
     told = evil.accusations({one: evil.false_complaint(DEALER, one) for one in liars})
     if corrupt >= TERMS[1]:
-        evil.is_refused(DEALER, told, "so many do that they could reconstruct a secret")
+        evil.is_refused(DEALER, told, "enough complain to reconstruct a secret")
         return
     shown = Answers.decode(evil.ask(DEALER, told), len(OTHERS)).contents
     holding = dealt.fork()
@@ -161,7 +161,7 @@ def test_what_is_shown_the_corrupt_have_anyway(dealt: EvilServer, server: EvilSe
     assert shown.keys() == set(liars)
     for kind, recover in ((0, "own_seed"), (1, "mask_seed")):
         held = {one: {DEALER: content[kind * SHARE :][:SHARE]} for one, content in shown.items()}
-        assert known_seed(getattr(evil.recovery(held), recover), DEALER) is None
+        assert recover_seed(getattr(evil.recovery(held), recover), DEALER) is None
 
 
 def test_a_client_answers_once_and_still_masks(server: EvilServer) -> None:
@@ -184,7 +184,7 @@ def test_nothing_is_shown_before_or_after(dealt: EvilServer) -> None:
     dealt.is_refused(DEALER, told, "another kind")
     for exchange in (CONSENT, UNMASKING):
         later = EvilServer(FEDERATION, terms=TERMS, planted={DEALER: set(OTHERS)})
-        outbox = later.up_to(exchange)
+        outbox = later.advance_to(exchange)
         later.is_refused(DEALER, told, "another kind")
     later.ask(DEALER, outbox[DEALER])
     later.is_refused(DEALER, told, "in no round")

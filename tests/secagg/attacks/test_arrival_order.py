@@ -8,17 +8,17 @@ import pytest
 
 from folkmoot.secagg.keys import complaint
 from folkmoot.secagg.member import Policy
-from folkmoot.secagg.messages import Complaints, Dealt, Delivery
+from folkmoot.secagg.messages import Complaints, Delivery, Parcel
 from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.state import State
-from tests.secagg.attacks.client_tricks import MANY, Moment, lost, play
+from tests.secagg.attacks.client_tricks import MANY, Moment, lose, play
 from tests.secagg.cohorts import KEYS, RECEIPT, SHARES, UNMASKING, VECTOR, Federation, Outbox
 
 GONE = {(KEYS, 3), (SHARES, 31), (VECTOR, 52), (UNMASKING, 80)}
 GRUMBLER = 66
 
 
-def shuffled(seed: int, replies: Outbox) -> Outbox:
+def shuffle(seed: int, replies: Outbox) -> Outbox:
     order = list(replies)
     if seed == 0:
         order.reverse()
@@ -27,12 +27,12 @@ def shuffled(seed: int, replies: Outbox) -> Outbox:
     return {one: replies[one] for one in order}
 
 
-def complaining(federation: Federation, moment: Moment) -> bytes:
+def complain(federation: Federation, moment: Moment) -> bytes:
     """About everybody, so that all have something to answer."""
-    said, me = State.decode(moment.before).said, moment.client
+    roll_hash, me = State.decode(moment.before).roll_hash, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
-    made = {one: sign(federation.identities[me], *complaint(said, one, me, case)) for one, case in cases.items()}
+    cases = {one: Parcel.read(body).case() for one, body in delivery.dealt.items()}
+    made = {one: sign(federation.identities[me], *complaint(roll_hash, one, me, case)) for one, case in cases.items()}
     return Complaints(delivery.session, delivery.round, made).encode()
 
 
@@ -46,11 +46,11 @@ def test_the_order_of_arrival_does_not_matter(seed: int, room: int, gone: set[tu
 
     def trick(moment: Moment) -> bytes | None:
         if gone and (moment.exchange, moment.client) == (RECEIPT, GRUMBLER):
-            return complaining(federation, moment)
-        return lost(gone)(moment)
+            return complain(federation, moment)
+        return lose(gone)(moment)
 
     in_order = play(federation, trick, sent=expected)
-    result = play(federation, trick, sent=sent, to_server=lambda _, replies: shuffled(seed, replies))
+    result = play(federation, trick, sent=sent, to_server=lambda _, replies: shuffle(seed, replies))
     assert sent == expected
     assert len(sent) == (8 if gone else 7)
     assert (result.survivors, result.parameters, result.excluded) == (in_order.survivors, in_order.parameters, {})

@@ -10,7 +10,7 @@ from folkmoot.secagg.keys import keys_in
 from folkmoot.secagg.messages import Delivery
 from folkmoot.secagg.primitives import ANY_KEY, KEY, agree
 from folkmoot.secagg.state import State
-from tests.secagg.attacks.keys_shown import FEDERATION, FRESH, TERMS, VICTIM, Place, delivered, with_box
+from tests.secagg.attacks.keys_shown import FEDERATION, FRESH, TERMS, VICTIM, Place, append_box, deliver
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import RECEIPT
 
@@ -29,28 +29,28 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 def test_good_keys_are_taken(place: Place) -> None:
-    place.takes(place.adverts[place.corrupt].body())
-    place.takes(place.server.advert(place.corrupt, *FRESH))
+    place.check_accepted(place.adverts[place.corrupt].body())
+    place.check_accepted(place.server.advert(place.corrupt, *FRESH))
 
 
 @pytest.mark.parametrize("point", LOW_ORDER + OTHER_FORMS, ids=hex)
 def test_of_low_order_or_not_in_its_one_form(place: Place, point: int) -> None:
-    wrong, why = point.to_bytes(KEY, "little"), "low order, or not in its one form"
+    wrong, why = point.to_bytes(KEY, "little"), "low order, or is not in canonical form"
     assert agree(ANY_KEY, wrong) is None
-    place.refuses(place.server.advert(place.corrupt, wrong, FRESH[1]), why)
-    place.refuses_mask_key(wrong, why)
+    place.check_refused(place.server.advert(place.corrupt, wrong, FRESH[1]), why)
+    place.check_mask_key_refused(wrong, why)
 
 
 def test_the_clients_own_or_repeated(place: Place) -> None:
     advert, mine, other = place.server.advert, place.adverts[VICTIM], place.adverts[place.other]
     for key in (mine.channel_key, mine.mask_key):
-        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or stands there twice")
-        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or stands there twice")
-    place.refuses(advert(place.corrupt, FRESH[0], FRESH[0]), "own, or stands there twice")
+        place.check_refused(advert(place.corrupt, key, FRESH[1]), "own, or occurs twice")
+        place.check_refused(advert(place.corrupt, FRESH[0], key), "own, or occurs twice")
+    place.check_refused(advert(place.corrupt, FRESH[0], FRESH[0]), "own, or occurs twice")
     for key in (other.channel_key, other.mask_key):
-        place.refuses(advert(place.corrupt, key, FRESH[1]), "own, or stands there twice")
-        place.refuses(advert(place.corrupt, FRESH[0], key), "own, or stands there twice")
-    place.refuses(advert(place.corrupt, mine.mask_key, mine.channel_key), "own, or stands there twice")
+        place.check_refused(advert(place.corrupt, key, FRESH[1]), "own, or occurs twice")
+        place.check_refused(advert(place.corrupt, FRESH[0], key), "own, or occurs twice")
+    place.check_refused(advert(place.corrupt, mine.mask_key, mine.channel_key), "own, or occurs twice")
 
 
 def test_the_clients_own_or_repeated_written_in_another_way(place: Place) -> None:
@@ -58,8 +58,8 @@ def test_the_clients_own_or_repeated_written_in_another_way(place: Place) -> Non
     for one in (VICTIM, place.other):
         for key in (place.adverts[one].channel_key, place.adverts[one].mask_key):
             same = key[:-1] + bytes([key[-1] | 128])
-            place.refuses(place.server.advert(place.corrupt, same, FRESH[1]), "not in its one form")
-            place.refuses_mask_key(same, "not in its one form")
+            place.check_refused(place.server.advert(place.corrupt, same, FRESH[1]), "not in canonical form")
+            place.check_mask_key_refused(same, "not in canonical form")
 
 
 def test_signed_but_not_on_the_roll(place: Place) -> None:
@@ -71,19 +71,19 @@ def test_signed_but_not_on_the_roll(place: Place) -> None:
         server.advert(place.corrupt, honest.channel_key, FRESH[1]),
     ]
     for other in others:
-        place.takes(other)
-        place.refuses(other, "not the one on the roll", on_roll=honest.body())
-        place.refuses(honest.body(), "not the one on the roll", on_roll=other)
-    place.refuses(honest.body(), "not the one on the roll", on_roll=place.adverts[place.other].body())
+        place.check_accepted(other)
+        place.check_refused(other, "does not match the roll", on_roll=honest.body())
+        place.check_refused(honest.body(), "does not match the roll", on_roll=other)
+    place.check_refused(honest.body(), "does not match the roll", on_roll=place.adverts[place.other].body())
 
 
 def test_a_neighbours_key_does_not_change() -> None:
     """Of a neighbour that the victim chose, when its box comes."""
     place = Place(delivered=True)
     honest, forged = place.adverts[place.other].body(), place.server.advert(place.other, *FRESH)
-    server, message = place.shown(forged, on_roll=honest, who=place.other)
-    server.is_refused(VICTIM, message, "not the one on the roll")
-    server, message = place.shown(honest, on_roll=honest, who=place.other)
+    server, message = place.show(forged, on_roll=honest, who=place.other)
+    server.is_refused(VICTIM, message, "does not match the roll")
+    server, message = place.show(honest, on_roll=honest, who=place.other)
     assert server.trial(VICTIM, message)
 
 
@@ -92,8 +92,8 @@ def test_a_key_of_a_neighbour_that_sent_no_box() -> None:
     place = Place(delivered=True)
     for key, taken in ((FRESH[1], True), (place.adverts[place.other].mask_key, False)):
         body = place.server.advert(place.corrupt, FRESH[0], key)
-        server, _ = place.shown(body)
-        message = delivered(server, {place.corrupt: body})
+        server, _ = place.show(body)
+        message = deliver(server, {place.corrupt: body})
         if taken:
             assert server.trial(VICTIM, message)
         else:
@@ -103,21 +103,21 @@ def test_a_key_of_a_neighbour_that_sent_no_box() -> None:
 @pytest.mark.parametrize("cut", [1, 16, 31, 32, 64])
 def test_of_wrong_length(place: Place, cut: int) -> None:
     body = place.adverts[place.corrupt].body()
-    server, message = place.shown(body)
-    whole = with_box(body) if place.delivered else body
+    server, message = place.show(body)
+    whole = append_box(body) if place.delivered else body
     assert message.count(whole) == 1
     for wrong in (whole[cut:], whole + bytes(cut)):
-        why = "more entries|goes on after|not in order|ends before"
+        why = "more entries|continues after|not in order|ends before"
         server.is_refused(VICTIM, message.replace(whole, wrong), why)
 
 
 def test_a_box_that_comes_back_opens_nothing() -> None:
     """The victim's own box for a neighbour, sent back as that neighbour's: keys have a direction."""
     server = EvilServer(FEDERATION, terms=TERMS)
-    honest = server.up_to(RECEIPT)[VICTIM]
+    honest = server.advance_to(RECEIPT)[VICTIM]
     dealers = Delivery.decode(honest, len(FEDERATION.ids)).dealt.keys()
     other = min(server.graph[VICTIM] & dealers)
-    back = server.dealt(VICTIM, other)._replace(keys=keys_in(server.adverts[other].body()))
+    back = server.parcel(VICTIM, other)._replace(keys=keys_in(server.adverts[other].body()))
     state, reply = server.trial(VICTIM, server.delivery(VICTIM, dealers, {other: back}))
     before, _ = server.trial(VICTIM, honest)
     assert State.decode(before).shares.keys() - State.decode(state).shares.keys() == {other}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.keys import own_seed
-from tests.secagg.attacks.server_tricks import EvilServer, known_seed
+from tests.secagg.attacks.server_tricks import EvilServer, recover_seed
 from tests.secagg.cohorts import CONSENT, VECTOR, Federation
 
 FEDERATION = Federation(20)
@@ -18,21 +18,21 @@ EVERYONE = set(FEDERATION.ids)
 @pytest.fixture(scope="module")
 def masked() -> EvilServer:
     server = EvilServer(FEDERATION, terms=(18, 11))
-    server.up_to(CONSENT)
+    server.advance_to(CONSENT)
     return server
 
 
 def test_before_its_vector_is_sent() -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
-    outbox = server.up_to(VECTOR)
+    outbox = server.advance_to(VECTOR)
     others = EVERYONE - {VICTIM}
-    server.is_refused(VICTIM, server.sharers(others), "calls this client gone")
+    server.is_refused(VICTIM, server.sharers(others), "says that this client has dropped out")
     assert server.sharers(EVERYONE) == outbox[VICTIM]
     assert server.trial(VICTIM, outbox[VICTIM])
 
 
 def test_after_its_vector_is_sent(masked: EvilServer) -> None:
-    masked.is_refused(VICTIM, masked.survivors(EVERYONE - {VICTIM}), "calls this client gone")
+    masked.is_refused(VICTIM, masked.survivors(EVERYONE - {VICTIM}), "says that this client has dropped out")
     assert masked.trial(VICTIM, masked.survivors(EVERYONE))
     someone_else = EVERYONE - {FEDERATION.ids[9]}
     assert masked.trial(VICTIM, masked.survivors(someone_else))
@@ -43,11 +43,11 @@ def test_one_mask_is_left_when_all_others_believe_it(masked: EvilServer) -> None
     server, alive = masked.fork(), EVERYONE - {VICTIM}
     given = server.views(dict.fromkeys(alive - CORRUPT, alive), EVERYONE, CORRUPT)
     assert given.keys() == alive - CORRUPT
-    mask_seed = server.recovery(given | server.held(CORRUPT, 1)).mask_seed(VICTIM)
+    mask_seed = server.recovery(given | server.held_shares(CORRUPT, 1)).mask_seed(VICTIM)
     mine = own_seed(server.seed(VICTIM))
-    assert known_seed(server.recovery(server.held(CORRUPT, 0)).own_seed, VICTIM) is None
+    assert recover_seed(server.recovery(server.held_shares(CORRUPT, 0)).own_seed, VICTIM) is None
 
-    state, vector = server.agreed(EVERYONE), {VICTIM: server.masked[VICTIM]}
+    state, vector = server.sharers_hash(EVERYONE), {VICTIM: server.masked[VICTIM]}
     seeds, plain = {VICTIM: mask_seed}, FEDERATION.vector(VICTIM)
-    np.testing.assert_array_equal(server.bare(vector, state, {VICTIM: mine}, seeds), plain)
-    assert (server.bare(vector, state, {}, seeds) == plain).mean() < 0.1
+    np.testing.assert_array_equal(server.expose(vector, state, {VICTIM: mine}, seeds), plain)
+    assert (server.expose(vector, state, {}, seeds) == plain).mean() < 0.1

@@ -13,7 +13,7 @@ from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Advertisement, Roll
 from folkmoot.secagg.primitives import sign
-from tests.secagg.attacks.client_tricks import play, rehearsal, says
+from tests.secagg.attacks.client_tricks import play, rehearsal, say
 from tests.secagg.cohorts import CHOICE, KEYS, Federation, Outbox
 
 COHORT = Federation(12, length=8, policy=Policy(fewest=5, dropout=0.2))
@@ -32,14 +32,14 @@ def advert(client: int) -> Advertisement:
     return Advertisement.decode(rehearsal(COHORT)[KEYS, client].reply)
 
 
-def with_signature(entry: Advertisement, client: int = LIAR, announced: bytes = ANNOUNCED) -> bytes:
+def add_signature(entry: Advertisement, client: int = LIAR, announced: bytes = ANNOUNCED) -> bytes:
     identity = COHORT.identities[client]
     return replace(entry, signature=sign(identity, "advertisement", announced, *entry.content())).encode()
 
 
 def check_left_off(message: bytes, fault: Fault | None = Fault.KEYS, also: int | None = None) -> None:
     sent: dict[int, Outbox] = {}
-    result = play(COHORT, says(LIAR, KEYS, message), sent=sent)
+    result = play(COHORT, say(LIAR, KEYS, message), sent=sent)
     others = [one for one in COHORT.ids if one not in (LIAR, also)]
     assert Roll.decode(sent[CHOICE][others[0]]).ids.tolist() == others
     assert result.survivors == tuple(others)
@@ -49,13 +49,13 @@ def check_left_off(message: bytes, fault: Fault | None = Fault.KEYS, also: int |
 
 @pytest.mark.parametrize("key", [*LOW_ORDER, *TOP_BIT], ids=bytes.hex)
 def test_keys_of_low_order(key: bytes) -> None:
-    check_left_off(with_signature(replace(advert(LIAR), mask_key=key)))
-    check_left_off(with_signature(replace(advert(LIAR), channel_key=key)))
+    check_left_off(add_signature(replace(advert(LIAR), mask_key=key)))
+    check_left_off(add_signature(replace(advert(LIAR), channel_key=key)))
 
 
 def test_one_key_for_both_purposes() -> None:
     mine = advert(LIAR)
-    check_left_off(with_signature(replace(mine, channel_key=mine.mask_key)))
+    check_left_off(add_signature(replace(mine, channel_key=mine.mask_key)))
 
 
 Forge = Callable[[Advertisement, Advertisement], Advertisement]  # of (its own, the victim's)
@@ -68,20 +68,20 @@ COPIES: dict[str, Forge] = {
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_keys_of_another_client(copy: str) -> None:
-    check_left_off(with_signature(COPIES[copy](advert(LIAR), advert(VICTIM))), fault=None, also=VICTIM)
+    check_left_off(add_signature(COPIES[copy](advert(LIAR), advert(VICTIM))), fault=None, also=VICTIM)
 
 
 UNSIGNED = {
     "not signed": replace(advert(LIAR), signature=bytes(64)).encode(),
     "signed for other keys": replace(advert(LIAR), signature=advert(VICTIM).signature).encode(),
     "signed before a change": replace(advert(LIAR), commitment=bytes(32)).encode(),
-    "signed by another": with_signature(advert(LIAR), client=VICTIM),
-    "for another round": with_signature(advert(LIAR), announced=COHORT.later().encode()),
+    "signed by another": add_signature(advert(LIAR), client=VICTIM),
+    "for another round": add_signature(advert(LIAR), announced=COHORT.announce_later().encode()),
     "another's own": advert(VICTIM).encode(),
 }
 UNREADABLE = {
-    "of another round": with_signature(replace(advert(LIAR), round=2)),
-    "of another session": with_signature(replace(advert(LIAR), session=bytes(16))),
+    "of another round": add_signature(replace(advert(LIAR), round=2)),
+    "of another session": add_signature(replace(advert(LIAR), session=bytes(16))),
     "nothing": b"",
 }
 
@@ -97,4 +97,4 @@ def test_what_are_no_keys_of_this_round(wrong: str) -> None:
 
 
 def test_keys_in_anothers_name() -> None:
-    check_left_off(with_signature(replace(advert(LIAR), id=VICTIM)))
+    check_left_off(add_signature(replace(advert(LIAR), id=VICTIM)))

@@ -11,7 +11,7 @@ import pytest
 from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.messages import Boxes, Choice
 from folkmoot.secagg.wire import bitmap
-from tests.secagg.attacks.client_tricks import boxes_in, holders, play, rehearsal, says
+from tests.secagg.attacks.client_tricks import holders, play, read_boxes, rehearsal, say
 from tests.secagg.cohorts import CHOICE, REGULAR, SESSION, SHARES, Federation, Outbox
 
 COHORT = Federation(12, length=8)
@@ -19,21 +19,21 @@ LIAR = COHORT.ids[3]
 ORDER = np.array(COHORT.ids)
 CHOSEN = holders(COHORT, LIAR)
 LEFT = next(one for one in COHORT.ids if one not in CHOSEN and one != LIAR)
-DEALT = boxes_in(COHORT, rehearsal(COHORT)[SHARES, LIAR].reply)
+DEALT = read_boxes(COHORT, rehearsal(COHORT)[SHARES, LIAR].reply)
 BOXES, LINES = DEALT.boxes, DEALT.lines
 FIRST = CHOSEN[0]
 DRAWN = Choice.decode(rehearsal(COHORT)[CHOICE, LIAR].reply, COHORT.clients)
 
 
-def without(place: int) -> dict[int, bytes]:
+def drop_box(place: int) -> dict[int, bytes]:
     return {one: box for one, box in BOXES.items() if one != place}
 
 
 WRONG_BOXES = {
-    "to itself": {**without(FIRST), LIAR: BOXES[FIRST]},
-    "to a neighbour it did not draw": {**without(FIRST), LEFT: BOXES[FIRST]},
-    "to nobody": {**without(FIRST), 10_000: BOXES[FIRST]},
-    "too few": without(FIRST),
+    "to itself": {**drop_box(FIRST), LIAR: BOXES[FIRST]},
+    "to a neighbour it did not draw": {**drop_box(FIRST), LEFT: BOXES[FIRST]},
+    "to nobody": {**drop_box(FIRST), 10_000: BOXES[FIRST]},
+    "too few": drop_box(FIRST),
     "too many": {**BOXES, LEFT: BOXES[FIRST]},
     "none": {},
 }
@@ -48,7 +48,7 @@ WRONG_CHOICES = {
 
 def check_out(message: bytes, exchange: int, fault: Fault) -> None:
     sent: dict[int, Outbox] = {}
-    result = play(COHORT, says(LIAR, exchange, message), sent=sent)
+    result = play(COHORT, say(LIAR, exchange, message), sent=sent)
     assert {now: LIAR in outbox for now, outbox in sent.items()} == {now: now <= exchange for now in REGULAR}
     assert result.excluded == {LIAR: fault}
     assert result.survivors == tuple(one for one in COHORT.ids if one != LIAR)

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.faults import Fault
-from folkmoot.secagg.messages import BOX, DEALT, Answers, Complaints, Delivery, Unmasking
+from folkmoot.secagg.messages import BOX, PARCEL, Answers, Complaints, Delivery, Unmasking
 from tests.secagg.attacks.client_tricks import (
     MANY,
     Moment,
     Table,
-    boxes_in,
     dealing,
     holders,
-    lost,
-    moved,
+    lose,
     play,
+    read_boxes,
     rehearsal,
+    shift,
     spare,
     terms,
 )
@@ -32,7 +32,7 @@ COHORT = Federation(12, length=8)
 LIAR = COHORT.ids[3]
 CHOSEN, SPARE, THRESHOLD = holders(COHORT, LIAR), spare(COHORT), terms(COHORT).threshold
 DEALER = Table(rehearsal(COHORT)[SHARES, LIAR])
-BOXES = boxes_in(COHORT, DEALER.moment.reply).boxes
+BOXES = read_boxes(COHORT, DEALER.moment.reply).boxes
 Shut = Callable[[int], bytes]  # of a receiver: a box that it cannot open
 
 
@@ -40,7 +40,7 @@ def garbage(receiver: int) -> bytes:
     return np.random.default_rng(receiver).bytes(BOX)
 
 
-def to_another(receiver: int) -> bytes:
+def misdirect(receiver: int) -> bytes:
     """What was sealed for the next."""
     return BOXES[CHOSEN[(CHOSEN.index(receiver) + 1) % len(CHOSEN)]][:BOX]
 
@@ -54,7 +54,7 @@ def owners_of(moment: Moment) -> set[int]:
     return set(Unmasking.decode(moment.reply, MANY).shares)
 
 
-@pytest.mark.parametrize("shut", [garbage, to_another])
+@pytest.mark.parametrize("shut", [garbage, misdirect])
 @pytest.mark.parametrize("dead", [False, True], ids=["own seed", "mask key"])
 @pytest.mark.parametrize("many", [1, SPARE + 1, len(CHOSEN)])
 @pytest.mark.parametrize("way", ["right", "wrong", "missing", "silent"])
@@ -70,14 +70,14 @@ def test_boxes_that_do_not_open(shut: Shut, dead: bool, many: int, way: str) -> 
             complained.add(moment.client)
         if moment.exchange == UNMASKING:
             told[moment.client] = owners_of(moment)
-        return lost({(VECTOR, LIAR)} if dead else ())(moment) and deal(moment)
+        return lose({(VECTOR, LIAR)} if dead else ())(moment) and deal(moment)
 
     def to_server(exchange: int, replies: Outbox) -> Outbox:
         if exchange != ANSWERS or way == "silent":
             return replies
         contents = {one: DEALER.contents[one] for one in receivers}
         if way == "wrong":
-            contents[receivers[-1]] = moved(contents[receivers[-1]])
+            contents[receivers[-1]] = shift(contents[receivers[-1]])
         if way == "missing":
             del contents[receivers[-1]]
         return {**replies, LIAR: Answers(SESSION, 1, contents).encode()}
@@ -98,7 +98,7 @@ def test_a_liar_that_is_gone_before_anybody_could_ask_it() -> None:
     boxes = {one: garbage(one) + BOXES[one][BOX:] for one in BOXES}
     deal = dealing([LIAR], lambda table: table.dealing(boxes))
     sent: dict[int, Outbox] = {}
-    result = play(COHORT, lambda moment: lost({(RECEIPT, LIAR)})(moment) and deal(moment), sent=sent)
+    result = play(COHORT, lambda moment: lose({(RECEIPT, LIAR)})(moment) and deal(moment), sent=sent)
     assert ANSWERS not in sent
     assert result.excluded == {LIAR: Fault.DEALING}
     COHORT.check(result)
@@ -115,7 +115,7 @@ def test_boxes_swapped_on_the_way() -> None:
         if exchange != RECEIPT:
             return outbox
         shown = {one: Delivery.decode(outbox[one], COHORT.clients) for one in (a, b)}
-        assert all(len(body) == DEALT for body in shown[a].dealt.values())
+        assert all(len(body) == PARCEL for body in shown[a].dealt.values())
         both = shown[a].dealt.keys() & shown[b].dealt.keys()
         for one, other in ((a, b), (b, a)):
             dealt = {**shown[one].dealt, **{sender: shown[other].dealt[sender] for sender in both}}

@@ -12,7 +12,7 @@ from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Roll
 from folkmoot.secagg.together import aggregate
-from tests.secagg.attacks.client_tricks import Moment, lost, play
+from tests.secagg.attacks.client_tricks import Moment, lose, play
 from tests.secagg.cohorts import KEYS, REGULAR, UNMASKING, VECTOR, Federation, Outbox
 
 TERMS = Policy(fewest=5, dropout=0.25)
@@ -50,13 +50,13 @@ def test_two_clients_gone(first: Dropout, second: Dropout) -> None:
 @pytest.mark.parametrize("exchange", REGULAR)
 def test_where_nearly_all_are_gone_there_is_no_sum(exchange: int) -> None:
     with pytest.raises(AggregationFailed):
-        play(COHORT, lost({(exchange, one) for one in COHORT.ids[4:]}))
+        play(COHORT, lose({(exchange, one) for one in COHORT.ids[4:]}))
 
 
 @pytest.mark.parametrize("exchange", [KEYS, UNMASKING])
 def test_where_all_are_gone_there_is_no_sum(exchange: int) -> None:
     with pytest.raises(AggregationFailed):
-        play(COHORT, lost({(exchange, one) for one in COHORT.ids}))
+        play(COHORT, lose({(exchange, one) for one in COHORT.ids}))
 
 
 def test_clients_gone_together_with_all_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +69,8 @@ def test_clients_gone_together_with_all_their_neighbours(monkeypatch: pytest.Mon
         return set(sorted(half - {client})[: roll.degree])
 
     for side in ("client", "server"):
-        monkeypatch.setattr(f"folkmoot.secagg.{side}.drawn", drawn)
-    result = play(federation, lost({(VECTOR, one) for one in halves[1]}))
+        monkeypatch.setattr(f"folkmoot.secagg.{side}.draw_neighbours", drawn)
+    result = play(federation, lose({(VECTOR, one) for one in halves[1]}))
     assert result.survivors == tuple(federation.ids[:8])
     federation.check(result)
 

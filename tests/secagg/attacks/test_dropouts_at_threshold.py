@@ -14,7 +14,7 @@ COHORT = Federation(60, length=4)
 OWNER = COHORT.ids[20]
 
 
-def without_shares_of(owner: int, message: bytes) -> bytes:
+def drop_shares(owner: int, message: bytes) -> bytes:
     told = Unmasking.decode(message, MANY)
     left = {one: share for one, share in told.shares.items() if one != owner}
     return Unmasking(told.session, told.round, left).encode()
@@ -30,7 +30,7 @@ def test_exactly_the_threshold_is_enough(missing: int, dead: bool, way: str) -> 
         if dead and (moment.exchange, moment.client) == (VECTOR, OWNER):
             return None
         if moment.exchange == UNMASKING and moment.client in silent:
-            return None if way == "gone" else without_shares_of(OWNER, moment.reply)
+            return None if way == "gone" else drop_shares(OWNER, moment.reply)
         return moment.reply
 
     if missing:

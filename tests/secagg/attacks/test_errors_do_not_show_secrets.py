@@ -12,7 +12,7 @@ from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.server import serve
-from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, given
+from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, answer_anything
 from tests.secagg.attacks.server_tricks import Coins
 from tests.secagg.cohorts import (
     CHOICE,
@@ -44,7 +44,7 @@ def is_silent(played: Round, error: BaseException) -> bool:
 def test_in_what_a_client_raises(played: Round, exchange: int) -> None:
     """A byte changed here or there, or everything from there on left out."""
     message, state, raised = played.messages[exchange], played.before[exchange], list[FolkmootError]()
-    answer, random = FEDERATION.answer(VICTIM), Coins(1)
+    answer, random = FEDERATION.answer(VICTIM), Coins(1).private
     for at in range(0, len(message), max(len(message) // 40, 1)):
         for wrong in (message[:at], message[:at] + bytes([message[at] ^ 129]) + message[at + 1 :]):
             try:
@@ -58,11 +58,11 @@ def test_in_what_a_client_raises(played: Round, exchange: int) -> None:
 @pytest.mark.parametrize("wrong", [MINE[:2], MINE[:, None], MINE * 1.0], ids=["short", "square", "broken"])
 def test_in_what_it_raises_about_its_own_vector(played: Round, wrong: Vector) -> None:
     with pytest.raises(InputError, match="whole numbers") as caught:
-        step(MEMBER, played.before[VECTOR], played.messages[VECTOR], partial(given, wrong), Coins(1))
+        step(MEMBER, played.before[VECTOR], played.messages[VECTOR], partial(answer_anything, wrong), Coins(1).private)
     assert is_silent(played, caught.value)
 
 
-def end_of(replies: list[Outbox]) -> None:
+def end_round(replies: list[Outbox]) -> None:
     """A server that hears this, and then nothing more."""
     server = serve(FEDERATION.announcement, FEDERATION.roster, FEDERATION.ids, FEDERATION.policy)
     next(server)
@@ -91,7 +91,7 @@ def test_in_what_the_server_raises(played: Round, exchange: int, why: str) -> No
     before = [inbox for now, inbox in replies.items() if now < exchange]
     for last in [few, mixed_up] if exchange == UNMASKING else [few]:
         with pytest.raises(AggregationFailed, match=why) as caught:
-            end_of([*before, last])
+            end_round([*before, last])
         assert is_silent(played, caught.value)
 
 
@@ -99,4 +99,4 @@ def test_ten_of_twelve_are_not_enough_to_begin(played: Round) -> None:
     """Clients would refuse such a roll; five would do later on."""
     few = dict(list(played.server.replies[KEYS].items())[:10])
     with pytest.raises(AggregationFailed, match="10 clients gave their keys; 11 are needed"):
-        end_of([few])
+        end_round([few])

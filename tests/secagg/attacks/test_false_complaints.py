@@ -13,7 +13,7 @@ import pytest
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.dealing import SHARE, VALUES
 from folkmoot.secagg.keys import complaint
-from folkmoot.secagg.messages import Accusations, Answers, Complaints, Dealt, Delivery, Masked
+from folkmoot.secagg.messages import Accusations, Answers, Complaints, Delivery, MaskedVector, Parcel
 from folkmoot.secagg.primitives import sign
 from folkmoot.secagg.server import Aggregate
 from folkmoot.secagg.state import Stage, State
@@ -25,22 +25,22 @@ COHORT = Federation(20, length=8)
 DEALER = COHORT.ids[6]
 CHOSEN, THRESHOLD, SPARE = holders(COHORT, DEALER), terms(COHORT).threshold, spare(COHORT)
 BEFORE = rehearsal(COHORT)[RECEIPT, DEALER].after  # the dealer, when complaints come
-SAID = State.decode(BEFORE).said
+ROLL_HASH = State.decode(BEFORE).roll_hash
 CONTENTS = Table(rehearsal(COHORT)[SHARES, DEALER]).contents
 
 
-def dealt_to(holder: int) -> Dealt:
+def parcel_of(holder: int) -> Parcel:
     """What an honest server hands on."""
     shown = Delivery.decode(rehearsal(COHORT)[RECEIPT, holder].message, MANY)
-    return Dealt.read(shown.dealt[DEALER])
+    return Parcel.read(shown.dealt[DEALER])
 
 
 def complaint_of(holder: int, case: bytes | None = None, signer: int | None = None, dealer: int = DEALER) -> bytes:
     identity = COHORT.identities[holder if signer is None else signer]
-    return sign(identity, *complaint(SAID, dealer, holder, dealt_to(holder).case() if case is None else case))
+    return sign(identity, *complaint(ROLL_HASH, dealer, holder, parcel_of(holder).case() if case is None else case))
 
 
-def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
+def accuse(signatures: dict[int, bytes]) -> tuple[State, Answers]:
     """What the dealer does about them."""
     message = Accusations(SESSION, 1, signatures).encode()
     after, reply = step(COHORT.members[DEALER], BEFORE, message, COHORT.answer(DEALER))
@@ -49,13 +49,13 @@ def accused(signatures: dict[int, bytes]) -> tuple[State, Answers]:
 
 def is_refused(signatures: dict[int, bytes], why: str) -> None:
     with pytest.raises(Refused, match=why):
-        accused(signatures)
+        accuse(signatures)
 
 
 @pytest.mark.parametrize("many", [1, 2, THRESHOLD - 1])
 def test_a_dealer_shows_the_shares_of_its_accusers_and_nothing_else(many: int) -> None:
     accusers = CHOSEN[::-1][:many]
-    after, answers = accused({one: complaint_of(one) for one in accusers})
+    after, answers = accuse({one: complaint_of(one) for one in accusers})
     assert answers.contents == {one: CONTENTS[one] for one in accusers}
     reply, others = answers.encode(), [one for one in CHOSEN if one not in accusers]
     for one in others:
@@ -78,7 +78,7 @@ def test_a_dealer_answers_once() -> None:
 
 @pytest.mark.parametrize("many", [THRESHOLD, len(CHOSEN)])
 def test_as_many_as_could_reconstruct_a_secret_are_refused(many: int) -> None:
-    is_refused({one: complaint_of(one) for one in CHOSEN[:many]}, "could reconstruct a secret")
+    is_refused({one: complaint_of(one) for one in CHOSEN[:many]}, "enough complain to reconstruct a secret")
 
 
 def test_who_holds_no_share_is_refused() -> None:
@@ -100,23 +100,23 @@ def test_a_complaint_that_another_signed_is_refused() -> None:
         complaint_of(second),
         bytes(64),
     ):
-        is_refused({first: wrong}, "not signed by whom it names")
-        is_refused({first: wrong, second: complaint_of(second)}, "not signed by whom it names")
+        is_refused({first: wrong}, "not signed by the client it names")
+        is_refused({first: wrong, second: complaint_of(second)}, "not signed by the client it names")
 
 
-def other(data: bytes) -> bytes:
+def change(data: bytes) -> bytes:
     return bytes([data[0] ^ 1]) + data[1:]
 
 
-CHANGES: dict[str, Callable[[Dealt], Dealt]] = {
-    "box": lambda dealt: dealt._replace(box=other(dealt.box)),
-    "end of the box": lambda dealt: dealt._replace(box=dealt.box[:-1] + other(dealt.box[-1:])),
-    "marks": lambda dealt: dealt._replace(marks=other(dealt.marks)),
-    "values": lambda dealt: dealt._replace(values=other(dealt.values)),
-    "values of the mask key": lambda dealt: dealt._replace(values=dealt.values[:8] + other(dealt.values[8:])),
+CHANGES: dict[str, Callable[[Parcel], Parcel]] = {
+    "box": lambda dealt: dealt._replace(box=change(dealt.box)),
+    "end of the box": lambda dealt: dealt._replace(box=dealt.box[:-1] + change(dealt.box[-1:])),
+    "marks": lambda dealt: dealt._replace(marks=change(dealt.marks)),
+    "values": lambda dealt: dealt._replace(values=change(dealt.values)),
+    "values of the mask key": lambda dealt: dealt._replace(values=dealt.values[:8] + change(dealt.values[8:])),
     "challenge": lambda dealt: dealt._replace(challenge=dealt.challenge ^ 1),
     "values of another": lambda dealt: dealt._replace(values=bytes(VALUES)),
-    "box of another": lambda dealt: dealt._replace(box=dealt_to(CHOSEN[1]).box, marks=dealt_to(CHOSEN[1]).marks),
+    "box of another": lambda dealt: dealt._replace(box=parcel_of(CHOSEN[1]).box, marks=parcel_of(CHOSEN[1]).marks),
 }
 
 
@@ -126,23 +126,23 @@ def test_a_server_that_changes_what_it_passes_on_gets_a_complaint_and_no_answer(
     holder = CHOSEN[0]
     moment = rehearsal(COHORT)[RECEIPT, holder]
     shown = Delivery.decode(moment.message, MANY)
-    changed = body_of(CHANGES[change](dealt_to(holder)))
+    changed = body_of(CHANGES[change](parcel_of(holder)))
     message = replace(shown, dealt={**shown.dealt, DEALER: changed}).encode()
     after, reply = step(COHORT.members[holder], moment.before, message, COHORT.answer(holder))
     made = Complaints.decode(reply, MANY).signatures
     assert list(made) == [DEALER]
     assert DEALER not in State.decode(after).shares
     for others in ({}, {CHOSEN[1]: complaint_of(CHOSEN[1])}):
-        is_refused({holder: made[DEALER], **others}, "about something that this client did not deal")
+        is_refused({holder: made[DEALER], **others}, "about something this client did not deal")
 
 
 def test_a_complaint_of_another_round_is_refused() -> None:
     later = rehearsal(COHORT, rounds=1)[RECEIPT, CHOSEN[0]]
-    said = State.decode(later.after).said
-    assert said != SAID
+    roll_hash = State.decode(later.after).roll_hash
+    assert roll_hash != ROLL_HASH
     first = CHOSEN[0]
-    signature = sign(COHORT.identities[first], *complaint(said, DEALER, first, dealt_to(first).case()))
-    is_refused({first: signature}, "not signed by whom it names")
+    signature = sign(COHORT.identities[first], *complaint(roll_hash, DEALER, first, parcel_of(first).case()))
+    is_refused({first: signature}, "not signed by the client it names")
 
 
 def play_accusing(accusers: list[int], states: dict[int, State], sent: dict[int, Outbox]) -> Aggregate:
@@ -178,7 +178,7 @@ def test_the_words_of_a_dealer_reach_its_accusers_too() -> None:
         if moment.exchange == RECEIPT and moment.client == CHOSEN[0]:
             return Complaints(SESSION, 1, {DEALER: complaint_of(moment.client)}).encode()
         if (moment.exchange, moment.client) == (VECTOR, DEALER):
-            words.append(set(Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY).words))
+            words.append(set(MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY).words))
         return moment.reply
 
     COHORT.check(play(COHORT, trick))

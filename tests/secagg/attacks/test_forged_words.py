@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from folkmoot.secagg.keys import hash_consent
-from folkmoot.secagg.messages import Consents, Masked
+from folkmoot.secagg.messages import Consents, MaskedVector
 from folkmoot.secagg.primitives import SIGNATURE, TAG, sign, tag
 from folkmoot.secagg.state import State
 from tests.secagg.attacks.server_tricks import EvilServer
@@ -19,13 +19,13 @@ FEDERATION, ALL = Federation(12), (11, 7)  # all are neighbours of all
 IDS, (ONE, TWO, THREE, *_) = FEDERATION.ids, FEDERATION.ids  # `ONE` is shown the words
 EVERYONE, FEWER = set(IDS), set(IDS[:-1])
 NOW = FEDERATION.announcement
-ELSEWHERE = [FEDERATION.later(), replace(NOW, session=bytes(16)), replace(NOW, question=bytes([1] * 32))]
+ELSEWHERE = [FEDERATION.announce_later(), replace(NOW, session=bytes(16)), replace(NOW, question=bytes([1] * 32))]
 
 
 @pytest.fixture(scope="module")
 def server() -> EvilServer:
     found = EvilServer(FEDERATION, terms=ALL)
-    found.up_to(UNMASKING)
+    found.advance_to(UNMASKING)
     return found
 
 
@@ -34,89 +34,90 @@ def elsewhere() -> list[EvilServer]:
     """Other rounds in which everybody's coins fall as here: the keys advertised are the same."""
     found = [EvilServer(FEDERATION, other, terms=ALL) for other in ELSEWHERE]
     for other in found:
-        other.up_to(UNMASKING)
+        other.advance_to(UNMASKING)
     return found
 
 
-def shown(server: EvilServer) -> Consents:
+def show_consents(server: EvilServer) -> Consents:
     return Consents.decode(server.sent[UNMASKING][ONE], len(IDS), len(IDS))
 
 
 Forge = Callable[[EvilServer], bytes]
 CONSENTS: dict[str, Forge] = {  # what the server may have, or dream up, instead of TWO's consent to ONE
     "zeros": lambda _: bytes(TAG),
-    "of another edge: to somebody else": lambda s: s.forged(TWO, EVERYONE, EVERYONE)[THREE],
-    "of another edge: by somebody else": lambda s: shown(s).words[THREE],
-    "in the other direction": lambda s: s.forged(ONE, EVERYONE, EVERYONE)[TWO],
-    "a word": lambda s: shown(s).owners[TWO][:TAG],
-    "the key of a word": lambda s: tag(s.edge(TWO, ONE, TWO).word, about(s)),
-    "the key of a box": lambda s: tag(s.edge(TWO, ONE, TWO).box, about(s)),
-    "other sharers": lambda s: s.forged(TWO, FEWER, EVERYONE)[ONE],
-    "other survivors": lambda s: s.forged(TWO, EVERYONE, FEWER)[ONE],
-    "about sharers alone": lambda s: tag(s.edge(TWO, ONE, TWO).consent, s.agreed(EVERYONE)),
+    "of another edge: to somebody else": lambda s: s.forge_consents(TWO, EVERYONE, EVERYONE)[THREE],
+    "of another edge: by somebody else": lambda s: show_consents(s).words[THREE],
+    "in the other direction": lambda s: s.forge_consents(ONE, EVERYONE, EVERYONE)[TWO],
+    "a word": lambda s: show_consents(s).owners[TWO][:TAG],
+    "the key of a word": lambda s: tag(s.edge(TWO, ONE, TWO).word, consent_hash(s)),
+    "the key of a box": lambda s: tag(s.edge(TWO, ONE, TWO).box, consent_hash(s)),
+    "other sharers": lambda s: s.forge_consents(TWO, FEWER, EVERYONE)[ONE],
+    "other survivors": lambda s: s.forge_consents(TWO, EVERYONE, FEWER)[ONE],
+    "about sharers alone": lambda s: tag(s.edge(TWO, ONE, TWO).consent, s.sharers_hash(EVERYONE)),
 }
 WORDS: dict[str, Forge] = {  # instead of TWO's word to ONE
     "zeros": lambda _: bytes(TAG),
     "of another edge: to somebody else": lambda s: s.masked[TWO].words[THREE],
     "of another edge: by somebody else": lambda s: s.masked[THREE].words[ONE],
     "in the other direction": lambda s: s.masked[ONE].words[TWO],
-    "a consent": lambda s: shown(s).words[TWO],
-    "the key of a consent": lambda s: tag(s.edge(TWO, TWO, ONE).consent, s.agreed(EVERYONE)),
-    "other sharers": lambda s: tag(s.edge(TWO, TWO, ONE).word, s.agreed(FEWER)),
-    "about survivors": lambda s: tag(s.edge(TWO, TWO, ONE).word, about(s)),
+    "a consent": lambda s: show_consents(s).words[TWO],
+    "the key of a consent": lambda s: tag(s.edge(TWO, TWO, ONE).consent, s.sharers_hash(EVERYONE)),
+    "other sharers": lambda s: tag(s.edge(TWO, TWO, ONE).word, s.sharers_hash(FEWER)),
+    "about survivors": lambda s: tag(s.edge(TWO, TWO, ONE).word, consent_hash(s)),
 }
 
 
-def about(server: EvilServer) -> bytes:
+def consent_hash(server: EvilServer) -> bytes:
     """What all consent to."""
-    return hash_consent(server.agreed(EVERYONE), server.bits(EVERYONE))
+    return hash_consent(server.sharers_hash(EVERYONE), server.bits(EVERYONE))
 
 
-def with_consent(server: EvilServer, word: bytes) -> bytes:
+def add_consent(server: EvilServer, word: bytes) -> bytes:
     """TWO's, and others' up to the threshold."""
-    told = shown(server)
+    told = show_consents(server)
     others = [one for one in sorted(told.words) if one != TWO][: server.roll.threshold - 1]
     return replace(told, words={TWO: word} | {one: told.words[one] for one in others}).encode()
 
 
 @pytest.mark.parametrize("forge", CONSENTS)
 def test_a_forged_consent_does_not_count(server: EvilServer, forge: str) -> None:
-    good, forged = shown(server).words[TWO], CONSENTS[forge](server)
-    assert good == server.forged(TWO, EVERYONE, EVERYONE)[ONE]  # whoever has the key can
-    assert server.trial(ONE, with_consent(server, good))
-    server.is_refused(ONE, with_consent(server, forged), "6 neighbours vouch for the same roll and survivors; 7 must")
+    good, forged = show_consents(server).words[TWO], CONSENTS[forge](server)
+    assert good == server.forge_consents(TWO, EVERYONE, EVERYONE)[ONE]  # whoever has the key can
+    assert server.trial(ONE, add_consent(server, good))
+    why = "6 neighbours vouch for the same roll and survivors; 7 are needed"
+    server.is_refused(ONE, add_consent(server, forged), why)
 
 
 def test_nor_one_of_another_round_session_or_question(server: EvilServer, elsewhere: list[EvilServer]) -> None:
     for other in elsewhere:
         assert other.adverts[TWO].channel_key == server.adverts[TWO].channel_key
-        server.is_refused(ONE, with_consent(server, shown(other).words[TWO]), "6 neighbours vouch")
-        everything = replace(shown(other), session=NOW.session, round=NOW.round)
+        server.is_refused(ONE, add_consent(server, show_consents(other).words[TWO]), "6 neighbours vouch")
+        everything = replace(show_consents(other), session=NOW.session, round=NOW.round)
         server.is_refused(ONE, everything.encode(), "0 neighbours vouch")
 
 
 def test_any_bit_of_a_consent(server: EvilServer) -> None:
-    good = shown(server).words[TWO]
+    good = show_consents(server).words[TWO]
     for bit in range(8 * TAG):
         wrong = (int.from_bytes(good, "little") ^ 1 << bit).to_bytes(TAG, "little")
-        server.is_refused(ONE, with_consent(server, wrong), "6 neighbours vouch")
+        server.is_refused(ONE, add_consent(server, wrong), "6 neighbours vouch")
 
 
 def test_consents_of_two_swapped(server: EvilServer) -> None:
-    words = shown(server).words
-    crossed = replace(shown(server), words=words | {TWO: words[THREE], THREE: words[TWO]})
+    words = show_consents(server).words
+    crossed = replace(show_consents(server), words=words | {TWO: words[THREE], THREE: words[TWO]})
     assert server.trial(ONE, crossed.encode())  # nine of eleven are left
     turned = dict(zip(words, list(words.values())[1:] + list(words.values())[:1], strict=True))
-    server.is_refused(ONE, replace(shown(server), words=turned).encode(), "0 neighbours vouch")
+    server.is_refused(ONE, replace(show_consents(server), words=turned).encode(), "0 neighbours vouch")
 
 
 @pytest.mark.parametrize("count", range(12))
 def test_the_threshold(server: EvilServer, count: int) -> None:
     """So many good ones, and all the others rubbish or not there."""
-    words = shown(server).words
+    words = show_consents(server).words
     few = dict(sorted(words.items())[:count])
     for told in (few, dict.fromkeys(words, bytes(TAG)) | few):
-        message = replace(shown(server), words=told).encode()
+        message = replace(show_consents(server), words=told).encode()
         if count < 7:
             server.is_refused(ONE, message, f"{count} neighbours vouch")
         else:
@@ -125,9 +126,9 @@ def test_the_threshold(server: EvilServer, count: int) -> None:
 
 def opens(server: EvilServer, vouched: bytes) -> bool:
     """Whether ONE gives a share to open TWO; all others it gives in any case."""
-    told = shown(server)
+    told = show_consents(server)
     _, reply = server.trial(ONE, replace(told, owners=told.owners | {TWO: vouched}).encode())
-    given = server.given(reply)
+    given = server.read_shares(reply)
     assert given.keys() >= set(IDS) - {ONE, TWO}
     assert all(share == State.decode(server.states[ONE]).shares[owner][0] for owner, share in given.items())
     return TWO in given
@@ -135,7 +136,7 @@ def opens(server: EvilServer, vouched: bytes) -> bool:
 
 @pytest.mark.parametrize("forge", WORDS)
 def test_a_forged_word_opens_nobody(server: EvilServer, forge: str) -> None:
-    told = shown(server).owners[TWO]
+    told = show_consents(server).owners[TWO]
     word, signature = told[:TAG], told[TAG:]
     forged = WORDS[forge](server)
     assert opens(server, word + signature)
@@ -145,13 +146,13 @@ def test_a_forged_word_opens_nobody(server: EvilServer, forge: str) -> None:
 
 
 def test_a_forged_signature_opens_nobody(server: EvilServer, elsewhere: list[EvilServer]) -> None:
-    identity, state = FEDERATION.identities[TWO], server.agreed(EVERYONE)
-    good = shown(server).owners[TWO][TAG:]
+    identity, state = FEDERATION.identities[TWO], server.sharers_hash(EVERYONE)
+    good = show_consents(server).owners[TWO][TAG:]
     assert sign(identity, "masked", state) == good
     wrong = [
-        sign(identity, "masked", server.agreed(FEWER)),
+        sign(identity, "masked", server.sharers_hash(FEWER)),
         sign(identity, "consent", state),
-        sign(identity, "masked", about(server)),
+        sign(identity, "masked", consent_hash(server)),
         sign(FEDERATION.identities[THREE], "masked", state),
         server.adverts[TWO].signature,
         *(other.masked[TWO].signature for other in elsewhere),
@@ -170,7 +171,7 @@ def test_a_client_that_spoils_its_words_is_in_the_sum_all_the_same(words: str) -
     def spoiled(exchange: int, replies: Outbox) -> Outbox:
         if exchange != VECTOR:
             return replies
-        sent = Masked.decode(replies[TWO], NOW.vector_size, len(IDS))
+        sent = MaskedVector.decode(replies[TWO], NOW.vector_size, len(IDS))
         turned = dict(zip(sent.words, reversed(sent.words.values()), strict=True))
         told = {"none": {}, "zeros": dict.fromkeys(sent.words, bytes(TAG)), "turned round": turned}[words]
         return replies | {TWO: replace(sent, words=told).encode()}
@@ -184,7 +185,7 @@ def test_a_client_that_spoils_its_words_is_in_the_sum_all_the_same(words: str) -
 def test_the_server_asks_of_others_what_only_survivors_have() -> None:
     """A dealer left off the sharers after its box was checked: no word of it opens it, and nobody consents to it."""
     server, gone = EvilServer(FEDERATION, terms=ALL), TWO
-    server.up_to(RECEIPT)
+    server.advance_to(RECEIPT)
     for one in IDS:
         server.ask(one, server.sent[RECEIPT][one])
     left = EVERYONE - {gone}

@@ -41,7 +41,7 @@ class Grinding:
         server = EvilServer(FEDERATION, session(number), self.states, seed=number, terms=TERMS)
         for one in OTHERS:
             server.states[one] = b""
-        outbox = server.up_to(CHOICE)
+        outbox = server.advance_to(CHOICE)
         server.replies[CHOICE] = {VICTIM: server.ask(VICTIM, outbox[VICTIM])}
         self.states = server.states
         self.draws.append(server.graph[VICTIM])
@@ -51,7 +51,7 @@ class Grinding:
         """Whether the victim's neighbours are all to the server's liking in the end."""
         return any(self.draw() <= WANTED for _ in range(tries))
 
-    def grind_on(self) -> None:
+    def grind_fully(self) -> None:
         """To whatever end."""
         while True:
             self.draw()
@@ -62,7 +62,7 @@ class Grinding:
 
 
 def test_a_client_that_does_not_count_is_ground(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ledger, "unfinished", 0)
+    monkeypatch.setattr(Ledger, "excess", 0)
     grinding = Grinding()
     assert grinding.grind(200)
     assert len(grinding.draws) > LIMIT
@@ -70,10 +70,10 @@ def test_a_client_that_does_not_count_is_ground(monkeypatch: pytest.MonkeyPatch)
 
 def test_one_that_counts_is_not() -> None:
     grinding = Grinding()
-    with pytest.raises(Refused, match=f"{LIMIT} {BROKEN}, and only 0 were finished"):
+    with pytest.raises(Refused, match=f"{LIMIT} {BROKEN} and only 0 finished"):
         grinding.grind(200)
     assert len(grinding.draws) == LIMIT
-    assert grinding.ledger.unfinished == LIMIT
+    assert grinding.ledger.excess == LIMIT
     for number in range(100, 110):  # in no session, however the server calls it
         server = EvilServer(FEDERATION, states=grinding.states)
         server.is_refused(VICTIM, session(number).encode(), BROKEN)
@@ -98,12 +98,12 @@ def test_the_count_is_in_what_is_stored() -> None:
 def test_announcements_and_rolls_that_it_refuses_show_no_neighbours_and_do_not_count() -> None:
     """Else anybody could send a client away with nothing."""
     server = EvilServer(FEDERATION, session(1), terms=TERMS)
-    server.up_to(CHOICE)
+    server.advance_to(CHOICE)
     for number in range(2, 5 * LIMIT):
         server.ask(VICTIM, session(number).encode())
     server.announcement = session(5 * LIMIT - 1)
     server.mark = server.announcement.session, server.announcement.round
-    server.is_refused(VICTIM, server.rolled().encode(), "other keys for this client")
+    server.is_refused(VICTIM, server.make_roll().encode(), "other keys for this client")
     assert State.decode(server.states[VICTIM]).record == Ledger()
 
 
@@ -112,9 +112,9 @@ def test_wherever_a_round_is_broken_off_it_counts_once(exchange: int) -> None:
     states = dict.fromkeys(FEDERATION.ids, b"")
     for number in range(1, LIMIT + 1):
         server = EvilServer(FEDERATION, session(number), states, seed=number, terms=TERMS)
-        server.up_to(exchange)
+        server.advance_to(exchange)
         states = server.states
-        assert State.decode(states[VICTIM]).record.unfinished == number
+        assert State.decode(states[VICTIM]).record.excess == number
     EvilServer(FEDERATION, states=states).is_refused(VICTIM, session(99).encode(), BROKEN)
 
 
@@ -123,21 +123,21 @@ def test_finished_rounds_earn_back() -> None:
     states = dict.fromkeys(FEDERATION.ids, b"")
     for number in (201, 202):
         server = EvilServer(FEDERATION, session(number), states, seed=number, terms=TERMS)
-        for one, message in server.up_to(UNMASKING).items():
+        for one, message in server.advance_to(UNMASKING).items():
             server.ask(one, message)
         states = server.states
     record = State.decode(states[VICTIM]).record
-    assert (record.begun, record.finished, record.unfinished) == (2, 2, -2)
+    assert (record.begun, record.finished, record.excess) == (2, 2, -2)
     grinding = Grinding(states[VICTIM])
-    with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN}, and only 2 were finished"):
-        grinding.grind_on()
+    with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN} and only 2 finished"):
+        grinding.grind_fully()
     assert len(grinding.draws) == LIMIT + 2
 
 
 def test_a_round_is_finished_only_with_its_last_answer() -> None:
     """Refused at the end, the round counts as broken off."""
     server = EvilServer(FEDERATION, session(1), terms=TERMS)
-    server.up_to(UNMASKING)
+    server.advance_to(UNMASKING)
     server.is_refused(VICTIM, server.consents(VICTIM, {}), "0 neighbours vouch")
     assert State.decode(server.states[VICTIM]).record.finished == 0
     server.ask(VICTIM, server.sent[UNMASKING][VICTIM])
@@ -147,8 +147,8 @@ def test_a_round_is_finished_only_with_its_last_answer() -> None:
 def test_within_a_round_the_choice_is_made_once() -> None:
     """The roll follows from the server; the choice from the client's seed and the roll. No second roll is looked at."""
     server = EvilServer(FEDERATION, terms=TERMS)
-    server.up_to(CHOICE)
-    rolls = [server.rolled(threshold=threshold).encode() for threshold in (6, 7, 8)]
+    server.advance_to(CHOICE)
+    rolls = [server.make_roll(threshold=threshold).encode() for threshold in (6, 7, 8)]
     choices = {server.trial(VICTIM, roll)[1] for roll in rolls}
     assert len(choices) == 3  # coins fall otherwise for each
     assert server.trial(VICTIM, rolls[0]) == server.trial(VICTIM, rolls[0])
@@ -162,14 +162,14 @@ def test_coins_of_the_server_play_no_part() -> None:
     (coins are fixed: the same every time).
     """
     counts, server = dict.fromkeys(OTHERS, 0), EvilServer(FEDERATION, terms=TERMS)
-    server.up_to(CHOICE)
+    server.advance_to(CHOICE)
     for number in range(300):
         again = EvilServer(FEDERATION, terms=TERMS)
         again.coins[VICTIM] = Coins(number)
         again.replies[REGULAR[0]] = server.replies[REGULAR[0]] | {
             VICTIM: again.ask(VICTIM, again.announcement.encode())
         }
-        again.sent[CHOICE] = again.honest(CHOICE)
+        again.sent[CHOICE] = again.compose(CHOICE)
         again.replies[CHOICE] = {VICTIM: again.ask(VICTIM, again.sent[CHOICE][VICTIM])}
         for one in again.graph[VICTIM]:
             counts[one] += 1

@@ -20,7 +20,7 @@ class Isolation:
 
     def __init__(self, federation: Federation, seed: int, terms: tuple[int, int] | None = None) -> None:
         self.server, self.federation = EvilServer(federation, seed=seed, terms=terms), federation
-        self.server.up_to(VECTOR)
+        self.server.advance_to(VECTOR)
         self.generator = np.random.default_rng(seed)
         shuffled = self.generator.permutation(federation.ids).tolist()
         bad = int(federation.policy.corrupt * federation.clients)
@@ -58,9 +58,9 @@ class Isolation:
         for one in left:
             server.ask(one, server.sharers(sharing))
         given = server.views(dict.fromkeys(left, sharing), sharing, self.corrupt)
-        own_seed = server.recovery(given | server.held(self.corrupt, 0)).own_seed
+        own_seed = server.recovery(given | server.held_shares(self.corrupt, 0)).own_seed
         masking = {one: mask_seed(server.seed(one)) for one in self.corrupt}
-        return server.bare(server.masked, server.agreed(sharing), {one: own_seed(one) for one in left}, masking)
+        return server.expose(server.masked, server.sharers_hash(sharing), {one: own_seed(one) for one in left}, masking)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_same_program_against_clients_who_take_any_terms(monkeypatch: pytest
     """With a low threshold it gets its victim into a smaller sum than it ever may; no honest client takes that roll."""
     low, usual = (22, 10), choose(60)
     server = EvilServer(Federation(60), terms=low)
-    server.is_refused(3, server.up_to(CHOICE)[3], "too small")
+    server.is_refused(3, server.advance_to(CHOICE)[3], "too small")
     monkeypatch.setattr(client, "is_safe", lambda *_: True)
     isolation = Isolation(Federation(60), 0, low)
     left = isolation.fewest(tries=3)

@@ -11,10 +11,10 @@ import pytest
 
 from folkmoot.secagg.dealing import SHARE
 from folkmoot.secagg.faults import AggregationFailed, Fault
-from folkmoot.secagg.messages import Consent, Consents, Masked, Unmasking
+from folkmoot.secagg.messages import Consent, Consents, MaskedVector, Unmasking
 from folkmoot.secagg.primitives import SIGNATURE, TAG
 from folkmoot.secagg.server import Aggregate
-from tests.secagg.attacks.client_tricks import MANY, Moment, holders, lost, play, rehearsal, rubbish, says, spare
+from tests.secagg.attacks.client_tricks import MANY, Moment, holders, lose, play, rehearsal, rubbish, say, spare
 from tests.secagg.cohorts import CONSENT, KEYS, REGULAR, SESSION, UNMASKING, VECTOR, Federation, Outbox
 
 COHORT = Federation(12, length=8)
@@ -34,7 +34,7 @@ def test_an_answer_that_comes_too_late(exchange: int, later: int) -> None:
     def trick(moment: Moment) -> bytes | None:
         if moment.client == LATE:
             kept[moment.exchange] = moment.reply
-        return lost({(exchange, LATE)})(moment)
+        return lose({(exchange, LATE)})(moment)
 
     def to_server(now: int, replies: Outbox) -> Outbox:
         return {**replies, LATE: kept[exchange]} if now == later else replies
@@ -45,7 +45,7 @@ def test_an_answer_that_comes_too_late(exchange: int, later: int) -> None:
 @pytest.mark.parametrize(("exchange", "later"), list(combinations(REGULAR, 2)))
 def test_an_old_message_in_place_of_a_new_one_counts_as_none(exchange: int, later: int) -> None:
     old = rehearsal(COHORT)[exchange, LATE].reply
-    result = play(COHORT, says(LATE, later, old))
+    result = play(COHORT, say(LATE, later, old))
     check(result, {LATE} if later <= VECTOR else set(), {LATE: Fault.UNREADABLE})
 
 
@@ -67,7 +67,7 @@ def test_a_client_of_the_roster_that_was_not_asked(missing: int) -> None:
     def to_clients(now: int, outbox: Outbox) -> Outbox:
         return {**outbox, LATE: announcement.encode()} if now == KEYS else outbox
 
-    trick = lost({(KEYS, one) for one in gone})
+    trick = lose({(KEYS, one) for one in gone})
     check(play(COHORT, trick, to_clients=to_clients, announcement=announcement, asked=asked), gone | {LATE})
 
 
@@ -78,7 +78,7 @@ def test_a_client_that_gave_no_keys(exchange: int) -> None:
     def to_server(now: int, replies: Outbox) -> Outbox:
         return {**replies, LATE: rehearsal(COHORT)[now, LATE].reply} if now == exchange else replies
 
-    check(play(COHORT, lost({(KEYS, LATE)}), to_server=to_server), {LATE})
+    check(play(COHORT, lose({(KEYS, LATE)}), to_server=to_server), {LATE})
 
 
 def test_shares_of_clients_that_did_not_consent_are_not_looked_at() -> None:
@@ -88,7 +88,7 @@ def test_shares_of_clients_that_did_not_consent_are_not_looked_at() -> None:
     def to_server(now: int, replies: Outbox) -> Outbox:
         return {**replies, **dict.fromkeys(FEW, wrong)} if now == UNMASKING else replies
 
-    check(play(COHORT, lost({(CONSENT, one) for one in FEW}), to_server=to_server), set())
+    check(play(COHORT, lose({(CONSENT, one) for one in FEW}), to_server=to_server), set())
 
 
 def test_a_client_whose_vector_is_lost_cannot_consent_its_way_back() -> None:
@@ -97,7 +97,7 @@ def test_a_client_whose_vector_is_lost_cannot_consent_its_way_back() -> None:
     def to_server(now: int, replies: Outbox) -> Outbox:
         return {**replies, LATE: rehearsal(COHORT)[now, LATE].reply} if now > VECTOR else replies
 
-    check(play(COHORT, lost({(VECTOR, LATE)}), to_server=to_server), {LATE})
+    check(play(COHORT, lose({(VECTOR, LATE)}), to_server=to_server), {LATE})
 
 
 def rubbish_words(moment: Moment) -> bytes:
@@ -141,19 +141,19 @@ def test_with_more_of_them_nobody_unmasks() -> None:
 def test_where_nobody_consents_there_is_nobody_to_ask() -> None:
     sent: dict[int, Outbox] = {}
     with pytest.raises(AggregationFailed, match="0 shares of client"):
-        play(COHORT, lost({(CONSENT, one) for one in COHORT.ids}), sent=sent)
+        play(COHORT, lose({(CONSENT, one) for one in COHORT.ids}), sent=sent)
     assert sent[UNMASKING] == {}
 
 
-def masked(moment: Moment) -> Masked:
-    return Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
+def read_masked(moment: Moment) -> MaskedVector:
+    return MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY)
 
 
 def test_a_vector_that_is_not_signed_counts_as_none() -> None:
     """Or its sender could say later that it was told of other sharers; the others go on without it."""
-    told = masked(rehearsal(COHORT)[VECTOR, LATE])
+    told = read_masked(rehearsal(COHORT)[VECTOR, LATE])
     forged = replace(told, signature=bytes(SIGNATURE)).encode()
-    check(play(COHORT, says(LATE, VECTOR, forged)), {LATE}, {LATE: Fault.UNSIGNED})
+    check(play(COHORT, say(LATE, VECTOR, forged)), {LATE}, {LATE: Fault.UNSIGNED})
 
 
 @pytest.mark.parametrize("way", ["rubbish", "none", "for others"])
@@ -165,7 +165,7 @@ def test_words_that_are_none(way: str) -> None:
     def trick(moment: Moment) -> bytes:
         if (moment.exchange, moment.client) != (VECTOR, LATE):
             return moment.reply
-        told, chosen = masked(moment), holders(COHORT, LATE)
+        told, chosen = read_masked(moment), holders(COHORT, LATE)
         others = [one for one in COHORT.ids if one not in chosen]
         names = {"rubbish": chosen, "none": [], "for others": others}[way]
         return replace(told, words={one: rubbish(one, size=TAG) for one in names}).encode()

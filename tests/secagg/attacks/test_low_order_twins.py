@@ -12,7 +12,7 @@ from folkmoot.secagg.member import Policy
 from folkmoot.secagg.messages import Advertisement, Roll
 from folkmoot.secagg.primitives import ANY_KEY, FIELD, KEY, agree, public_of
 from folkmoot.secagg.server import serve
-from tests.secagg.attacks.keys_shown import FRESH, TERMS, VICTIM, Place, delivered
+from tests.secagg.attacks.keys_shown import FRESH, TERMS, VICTIM, Place, deliver
 from tests.secagg.attacks.server_tricks import EvilServer
 from tests.secagg.cohorts import CHOICE, KEYS, Federation
 
@@ -20,10 +20,10 @@ Point = tuple[int, int]
 A = 486662  # v² = u³ + A·u² + u
 ROOT = pow(2, (FIELD - 1) // 4, FIELD)  # of −1
 EIGHT = 325606250916557431795983626356110631294008115727848805560023387167927233504
-LOW = "two keys differ in a part of low order only"
+LOW = "two keys differ only by a point of low order"
 
 
-def on_curve(u: int) -> Point:
+def find_point(u: int) -> Point:
     """One of the two points with this u."""
     square = (u * u * u + A * u * u + u) % FIELD
     v = pow(square, (FIELD + 3) // 8, FIELD)
@@ -33,18 +33,18 @@ def on_curve(u: int) -> Point:
     return u, v
 
 
-def plus(one: Point, other: Point) -> Point:
+def add_points(one: Point, other: Point) -> Point:
     """Of two that are not the same, nor each other's negative."""
     slope = (other[1] - one[1]) * pow(other[0] - one[0], -1, FIELD) % FIELD
     u = (slope * slope - A - one[0] - other[0]) % FIELD
     return u, (slope * (one[0] - u) - one[1]) % FIELD
 
 
-SMALL = {2: (0, 0), 4: on_curve(1), 8: on_curve(EIGHT)}  # points of these orders
+SMALL = {2: (0, 0), 4: find_point(1), 8: find_point(EIGHT)}  # points of these orders
 
 
 def twin(key: bytes, order: int) -> bytes:
-    u, _ = plus(on_curve(int.from_bytes(key, "little")), SMALL[order])
+    u, _ = add_points(find_point(int.from_bytes(key, "little")), SMALL[order])
     return u.to_bytes(KEY, "little")
 
 
@@ -72,19 +72,19 @@ def test_twins_agree_on_the_same_with_everybody(order: int) -> None:
 def test_a_client_refuses_twins_of_channel_keys(place: Place, order: int) -> None:
     """Among the neighbours it chose, and among those who chose it."""
     key = twin(place.adverts[place.other].channel_key, order)
-    place.refuses(place.server.advert(place.corrupt, key, FRESH[1]), LOW)
+    place.check_refused(place.server.advert(place.corrupt, key, FRESH[1]), LOW)
 
 
 @orders
 def test_a_client_refuses_twins_of_mask_keys(place: Place, order: int) -> None:
-    place.refuses_mask_key(twin(place.adverts[place.other].mask_key, order), LOW)
+    place.check_mask_key_refused(twin(place.adverts[place.other].mask_key, order), LOW)
 
 
 @orders
 def test_a_twin_of_both_keys_of_one_client(place: Place, order: int) -> None:
     other = place.adverts[place.other]
     body = place.server.advert(place.corrupt, twin(other.channel_key, order), twin(other.mask_key, order))
-    place.refuses(body, LOW)
+    place.check_refused(body, LOW)
 
 
 @orders
@@ -93,7 +93,7 @@ def test_a_twin_of_the_victims_own_key_is_bound_to_nobody_else(order: int) -> No
     place = Place(delivered=True)
     mine = place.adverts[VICTIM]
     body = place.server.advert(place.corrupt, twin(mine.channel_key, order), twin(mine.mask_key, order))
-    server, message = place.shown(body)
+    server, message = place.show(body)
     _, reply = server.trial(VICTIM, message)
     assert place.corrupt in server.complaints(reply)
 
@@ -115,12 +115,12 @@ def test_an_honest_server_leaves_twins_off_the_roll(order: int, forge: str) -> N
     """And says so in the end, if nobody else can have made them; the round goes on without."""
     federation = Federation(12, policy=Policy(fewest=5, dropout=0.2))
     evil = EvilServer(federation, terms=TERMS)
-    evil.up_to(CHOICE)
+    evil.advance_to(CHOICE)
     corrupt, other = federation.ids[9], federation.ids[2]
     body = evil.advert(corrupt, *FORGED[forge](evil.adverts, other, order))
     server = serve(federation.announcement, federation.roster, federation.ids, federation.policy)
     next(server)
-    outbox = server.send(evil.replies[KEYS] | {corrupt: evil.of_body(corrupt, body).encode()})
+    outbox = server.send(evil.replies[KEYS] | {corrupt: evil.read_body(corrupt, body).encode()})
     roll = Roll.decode(outbox[VICTIM])
     alone = forge in ("its own", "one key for both")  # else nobody can tell who copied whom
     assert set(roll.ids.tolist()) == set(federation.ids) - ({corrupt} if alone else {corrupt, other})
@@ -141,10 +141,10 @@ def test_the_secret_is_the_same_but_not_what_follows_from_it(order: int) -> None
     """
     place = Place(delivered=True)
     body = place.server.advert(place.corrupt, twin(place.adverts[place.other].channel_key, order), FRESH[1])
-    server, _ = place.shown(body)
-    _, reply = server.trial(VICTIM, delivered(server, {place.corrupt: body}))
+    server, _ = place.show(body)
+    _, reply = server.trial(VICTIM, deliver(server, {place.corrupt: body}))
     assert server.complaints(reply).keys() == {place.corrupt}
-    server.adverts = server.adverts | {place.corrupt: server.of_body(place.corrupt, body)}
+    server.adverts = server.adverts | {place.corrupt: server.read_body(place.corrupt, body)}
     pairs = [(one, VICTIM) for one in (place.corrupt, place.other)]
     keys = [key for dealer, holder in pairs for key in server.edge(VICTIM, dealer, holder)]
     keys += [key for holder, dealer in pairs for key in server.edge(VICTIM, dealer, holder)]

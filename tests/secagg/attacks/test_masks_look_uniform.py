@@ -25,14 +25,14 @@ VICTIM = FEDERATION.ids[6]
 Numbers = NDArray[np.int64]
 
 
-def masked(number: int, announcement: Announcement | None = None, seed: int = 0) -> Numbers:
+def mask_number(number: int, announcement: Announcement | None = None, seed: int = 0) -> Numbers:
     """The victim's vector, everywhere this number, as the server sees it."""
 
     def answers(_: int) -> Answer:
         return lambda announcement: np.full(announcement.length, number, dtype=np.int64)
 
     server = EvilServer(FEDERATION, announcement, seed=seed, answers=answers)
-    outbox = server.up_to(VECTOR)
+    outbox = server.advance_to(VECTOR)
     assert server.announcement.ring_bits == BITS
     sent = server.masked_of(server.ask(VICTIM, outbox[VICTIM]))
     words = np.zeros(FEDERATION.length, dtype=np.uint32)
@@ -79,26 +79,26 @@ def test_the_tests_see_what_is_not_uniform() -> None:
 @pytest.mark.parametrize("number", [0, 40_000])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_masked_vector_is_uniform(number: int, seed: int) -> None:
-    assert not oddities(masked(number, seed=seed))
+    assert not oddities(mask_number(number, seed=seed))
 
 
 def test_no_mask_is_used_again() -> None:
     """The same vector in another round, session or question, or with other coins: what is left of it is uniform."""
     now = FEDERATION.announcement
-    others = [FEDERATION.later(), replace(now, session=bytes(16)), replace(now, question=bytes([1] * 32))]
-    first = masked(7)
-    assert (masked(7) == first).all()  # the same coins, the same everything: the comparison can fail
-    assert set((masked(9) - first) % 2**BITS) == {2}
-    for again in [*(masked(7, other, seed=3) for other in others), masked(7, seed=4)]:
+    others = [FEDERATION.announce_later(), replace(now, session=bytes(16)), replace(now, question=bytes([1] * 32))]
+    first = mask_number(7)
+    assert (mask_number(7) == first).all()  # the same coins, the same everything: the comparison can fail
+    assert set((mask_number(9) - first) % 2**BITS) == {2}
+    for again in [*(mask_number(7, other, seed=3) for other in others), mask_number(7, seed=4)]:
         assert not oddities((again - first) % 2**BITS)
 
 
 def test_even_with_broken_coins_masks_differ_from_round_to_round() -> None:
     """Clients whose coins fall the same way in every round: keys are still bound to all that was said."""
     now = FEDERATION.announcement
-    others = [FEDERATION.later(), replace(now, session=bytes(16)), replace(now, question=bytes([1] * 32))]
+    others = [FEDERATION.announce_later(), replace(now, session=bytes(16)), replace(now, question=bytes([1] * 32))]
     for other in others:
-        assert not oddities((masked(7, other) - masked(7)) % 2**BITS)
+        assert not oddities((mask_number(7, other) - mask_number(7)) % 2**BITS)
 
 
 def test_every_pair_has_masks_of_its_own() -> None:
@@ -106,7 +106,11 @@ def test_every_pair_has_masks_of_its_own() -> None:
     private = {one: mask_private(seed) for one, seed in seeds.items()}
     public = {one: public_of(key) for one, key in private.items()}
     keys = set[bytes]()
-    announcements = [FEDERATION.announcement, FEDERATION.later(), replace(FEDERATION.announcement, session=bytes(16))]
+    announcements = [
+        FEDERATION.announcement,
+        FEDERATION.announce_later(),
+        replace(FEDERATION.announcement, session=bytes(16)),
+    ]
     states = [
         hash_sharers(hash_roll(one.encode(), roll), bits)
         for one in announcements

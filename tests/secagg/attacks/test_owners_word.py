@@ -20,10 +20,10 @@ IDS, (HOLDER, OWNER, OTHER, *_) = FEDERATION.ids, FEDERATION.ids
 @pytest.mark.parametrize("signed_by_owner", ["nothing", "other sharers", "another purpose", "somebody else"])
 def test_no_share_of_an_own_mask_without_its_owners_word(signed_by_owner: str) -> None:
     server = EvilServer(FEDERATION, terms=(14, 8))
-    honest = server.up_to(UNMASKING)[HOLDER]
+    honest = server.advance_to(UNMASKING)[HOLDER]
     assert {OWNER, OTHER} <= State.decode(server.states[HOLDER]).shares.keys()
     shown = Consents.decode(honest, len(IDS), len(IDS))
-    state, fewer = server.agreed(IDS), server.agreed(set(IDS) - {OTHER})
+    state, fewer = server.sharers_hash(IDS), server.sharers_hash(set(IDS) - {OTHER})
     identity, keys = FEDERATION.identities[OWNER], server.edge(OWNER, OWNER, HOLDER)
     told: dict[str, dict[int, bytes]] = {
         "nothing": {},

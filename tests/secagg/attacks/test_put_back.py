@@ -36,12 +36,12 @@ class Spying:
 
     def __init__(self, clients: list[int], state: bytes = b"", advert: bytes = b"", leaves: bool = False) -> None:
         self.seeds = dict[str, bytes]()
-        self.before, self.told, self.said = dict[int, bytes](), dict[int, bytes](), dict[int, bytes]()
+        self.before, self.received, self.sent = dict[int, bytes](), dict[int, bytes](), dict[int, bytes]()
         states = dict.fromkeys(clients, b"") | {VICTIM: state}
         server = serve(NOW, FEDERATION.roster, clients, FEDERATION.policy)
         with (
-            patch.object(Recovery, "own_seed", self.keeping("own", Recovery.own_seed)),
-            patch.object(Recovery, "mask_seed", self.keeping("mask", Recovery.mask_seed)),
+            patch.object(Recovery, "own_seed", self.keep_seeds("own", Recovery.own_seed)),
+            patch.object(Recovery, "mask_seed", self.keep_seeds("mask", Recovery.mask_seed)),
         ):
             outbox = next(server)
             while outbox:
@@ -56,7 +56,7 @@ class Spying:
                     member, answer = FEDERATION.members[one], FEDERATION.answer(one)
                     states[one], replies[one] = step(member, states[one], message, answer)
                 if VICTIM in outbox:
-                    self.told[exchange], self.said[exchange] = outbox[VICTIM], replies[VICTIM]
+                    self.received[exchange], self.sent[exchange] = outbox[VICTIM], replies[VICTIM]
                 try:
                     outbox = server.send(replies)
                 except StopIteration as end:
@@ -67,7 +67,7 @@ class Spying:
     def after_keys(self) -> bytes:
         return self.before[CHOICE]
 
-    def keeping(self, name: str, recover: Callable[[Recovery, int], bytes]) -> Callable[[Recovery, int], bytes]:
+    def keep_seeds(self, name: str, recover: Callable[[Recovery, int], bytes]) -> Callable[[Recovery, int], bytes]:
         def kept(recovery: Recovery, owner: int) -> bytes:
             seed = recover(recovery, owner)
             if owner == VICTIM:
@@ -77,14 +77,14 @@ class Spying:
         return kept
 
 
-def bare(first: Spying, second: Spying) -> Vector:
+def expose(first: Spying, second: Spying) -> Vector:
     """The victim's vector of the second round, by what was brought out in both. Its neighbours and their public keys,
     which the server knows, are read from its state.
     """
     state = State.decode(second.before[VECTOR])
-    agreed_state = hash_sharers(state.said, Sharers.decode(second.told[VECTOR], len(state.order)).bits)
+    agreed_state = hash_sharers(state.roll_hash, Sharers.decode(second.received[VECTOR], len(state.order)).bits)
     words = as_words(np.zeros(NOW.words), NOW.ring_bits)
-    add_packed(masked_vector(second.said[VECTOR], NOW), NOW.ring_bits, words)
+    add_packed(masked_vector(second.sent[VECTOR], NOW), NOW.ring_bits, words)
     added, taken = list[bytes](), [own_mask_key(second.seeds["own"], agreed_state)]
     for other, public in state.mask_keys.items():
         secret = agree(mask_private(first.seeds["mask"]), public)
@@ -101,17 +101,17 @@ def first() -> Spying:
 
 
 def test_a_state_that_is_put_back_shows_the_vector(first: Spying) -> None:
-    second = Spying(COHORTS[1], first.after_keys, first.said[KEYS])
+    second = Spying(COHORTS[1], first.after_keys, first.sent[KEYS])
     assert [*first.seeds, *second.seeds] == ["mask", "own"]  # either is as it should be
-    np.testing.assert_array_equal(bare(first, second), FEDERATION.vector(VICTIM))
+    np.testing.assert_array_equal(expose(first, second), FEDERATION.vector(VICTIM))
 
 
 def test_a_state_that_is_lost_does_not(first: Spying) -> None:
     second = Spying(COHORTS[1])
-    assert (bare(first, second) == FEDERATION.vector(VICTIM)).mean() < 0.2
+    assert (expose(first, second) == FEDERATION.vector(VICTIM)).mean() < 0.2
 
 
 def test_a_round_does_not_begin_again_by_itself(first: Spying) -> None:
-    message, answer = first.told[KEYS], FEDERATION.answer(VICTIM)
-    with pytest.raises(Refused, match="not beyond the last"):
+    message, answer = first.received[KEYS], FEDERATION.answer(VICTIM)
+    with pytest.raises(Refused, match="not later than the last"):
         step(FEDERATION.members[VICTIM], first.after_keys, message, answer)

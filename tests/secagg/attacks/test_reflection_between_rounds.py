@@ -28,7 +28,7 @@ FEDERATION, ALL = Federation(11), (10, 6)  # all are neighbours of all
 VICTIM = FEDERATION.ids[4]
 NOW = FEDERATION.announcement
 ELSEWHERE = {
-    "later round": FEDERATION.later(),
+    "later round": FEDERATION.announce_later(),
     "earlier round": replace(NOW, round=0),
     "other session": replace(NOW, session=bytes(16)),
     "other session and round": replace(NOW, session=bytes(16), round=9),
@@ -48,7 +48,7 @@ def here() -> dict[int, EvilServer]:
     """By exchange: this round when it has come to it."""
     found = {exchange: EvilServer(FEDERATION, terms=ALL) for exchange in NAMES}
     for exchange, server in found.items():
-        server.up_to(exchange)
+        server.advance_to(exchange)
     return found
 
 
@@ -56,7 +56,7 @@ def here() -> dict[int, EvilServer]:
 def there(request: pytest.FixtureRequest) -> EvilServer:
     """A whole round somewhere else, with the same clients."""
     server = EvilServer(FEDERATION, ELSEWHERE[request.param], seed=1, terms=ALL)
-    server.up_to(UNMASKING)
+    server.advance_to(UNMASKING)
     return server
 
 
@@ -71,8 +71,8 @@ def test_as_it_was(here: dict[int, EvilServer], there: EvilServer, exchange: int
     ("exchange", "why"),
     [
         (CHOICE, "other keys for this client"),
-        (SHARES, "not the one on the roll|another session or round"),
-        (RECEIPT, "not the one on the roll"),
+        (SHARES, "does not match the roll|another session or round"),
+        (RECEIPT, "does not match the roll"),
         (UNMASKING, "0 neighbours vouch"),
     ],
 )
@@ -90,7 +90,7 @@ def test_keys_of_there_on_the_roll_of_here(here: dict[int, EvilServer], there: E
     """The client's own are fresh, so it takes the roll; but those of others are signed for elsewhere."""
     server, some = here[CHOICE].fork(), [one for one in FEDERATION.ids if one != VICTIM][:others]
     stale = {one: there.adverts[one].body() for one in some}
-    server.ask(VICTIM, server.rolled(forged=stale).encode())
+    server.ask(VICTIM, server.make_roll(forged=stale).encode())
     shown = {one: advert.body() for one, advert in server.adverts.items() if one != VICTIM} | stale
     server.is_refused(VICTIM, Neighbours(*server.mark, shown).encode(), "of another session or round")
 
@@ -109,7 +109,7 @@ def test_an_announcement_is_of_its_round(here: dict[int, EvilServer]) -> None:
     """In the middle of a round: an earlier one is not begun, a later one ends this one and brings new keys."""
     later = replace(ELSEWHERE["later round"], question=bytes([1] * 32))
     for server in here.values():
-        server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "its keys are spent")
+        server.is_refused(VICTIM, ELSEWHERE["earlier round"].encode(), "keys are used up")
         state, _ = server.trial(VICTIM, later.encode())
         assert State.decode(state).announcement == later
         assert not State.decode(state).held

@@ -22,14 +22,14 @@ GONE, VICTIM = FEDERATION.ids[4], FEDERATION.ids[7]
 def test_whoever_was_gone_stays_gone(exchange: int) -> None:
     server = EvilServer(FEDERATION, terms=(18, 11))
     after = REGULAR[REGULAR.index(exchange) + 1]
-    outbox = server.up_to(after, silent=[GONE])
+    outbox = server.advance_to(after, silent=[GONE])
     for now, then in pairwise(one for one in REGULAR if after <= one <= CONSENT):  # those that are left go on
         server.replies[now] = {one: server.ask(one, message) for one, message in outbox.items()}
-        outbox = server.honest(then)
+        outbox = server.compose(then)
     there = set(FEDERATION.ids) - {GONE}
     assert server.replies[VECTOR].keys() == there
-    server.is_refused(VICTIM, server.survivors(FEDERATION.ids), "gone before")
-    server.is_refused(VICTIM, server.survivors(there - {FEDERATION.ids[0]} | {GONE}), "gone before")
+    server.is_refused(VICTIM, server.survivors(FEDERATION.ids), "had dropped out before")
+    server.is_refused(VICTIM, server.survivors(there - {FEDERATION.ids[0]} | {GONE}), "had dropped out before")
     assert server.trial(VICTIM, server.survivors(there))
     assert server.trial(VICTIM, server.survivors(there - {FEDERATION.ids[0]}))
 
@@ -37,12 +37,12 @@ def test_whoever_was_gone_stays_gone(exchange: int) -> None:
 def test_a_sum_of_the_dead_is_no_larger_for_it() -> None:
     """Three are there and many are named: the dead do not fill the sum up to the five that the client wants."""
     server = EvilServer(FEDERATION, terms=(18, 11))
-    server.up_to(VECTOR)
+    server.advance_to(VECTOR)
     sharing = set(FEDERATION.ids[:16])
     server.ask(VICTIM, server.sharers(sharing))
     few = {VICTIM, *FEDERATION.ids[:2]}
     server.is_refused(VICTIM, server.survivors(few), "too few to hide among")
-    server.is_refused(VICTIM, server.survivors(few | set(FEDERATION.ids[16:])), "gone before")
+    server.is_refused(VICTIM, server.survivors(few | set(FEDERATION.ids[16:])), "had dropped out before")
 
 
 @pytest.mark.parametrize("exchange", [SHARES, VECTOR], ids=["before its shares", "before its vector"])
@@ -56,6 +56,6 @@ def test_the_server_does_not_hear_the_dead(exchange: int) -> None:
         evil.replies[now] = {one: evil.ask(one, message) for one, message in outbox.items() if one not in gone}
         if now == CONSENT:
             sharing = there if exchange == SHARES else FEDERATION.ids
-            evil.replies[now][GONE] = Consent(*evil.mark, evil.forged(GONE, sharing, there)).encode()
+            evil.replies[now][GONE] = Consent(*evil.mark, evil.forge_consents(GONE, sharing, there)).encode()
         outbox = server.send(evil.replies[now])
     assert outbox.keys() == there

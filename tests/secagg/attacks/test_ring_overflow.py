@@ -13,9 +13,9 @@ import pytest
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.client import step
 from folkmoot.secagg.masks import as_words
-from folkmoot.secagg.messages import Masked
+from folkmoot.secagg.messages import MaskedVector
 from folkmoot.secagg.packing import add_packed, pack_bits
-from tests.secagg.attacks.client_tricks import MANY, Moment, answering, play, rehearsal
+from tests.secagg.attacks.client_tricks import MANY, Moment, answer_with, play, rehearsal
 from tests.secagg.cohorts import VECTOR, Federation, Vector
 
 COHORT = Federation(8, length=9)
@@ -23,7 +23,7 @@ ME, MOST = COHORT.ids[2], COHORT.announcement.most
 FIT = COHORT.vector(ME)
 
 
-def vector_with(number: int) -> Vector:
+def make_vector(number: int) -> Vector:
     return np.array([0] * 8 + [number], dtype=np.int64)
 
 
@@ -32,10 +32,10 @@ def vector_with(number: int) -> Vector:
 def test_a_number_out_of_bounds_is_cut(number: int, room: int) -> None:
     """And nothing that the server sees tells that it was."""
     federation = Federation(8, length=9, room=room)
-    vectors = {one: vector_with(number if one == ME else 0) for one in federation.ids}
+    vectors = {one: make_vector(number if one == ME else 0) for one in federation.ids}
     result = play(federation, vectors=vectors)
     assert result.survivors == tuple(federation.ids)
-    np.testing.assert_array_equal(result.total, vector_with(min(max(number, 0), MOST)))
+    np.testing.assert_array_equal(result.total, make_vector(min(max(number, 0), MOST)))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64])
@@ -43,7 +43,7 @@ def test_numbers_of_any_width_are_cut_alike(dtype: type[np.integer[Any]]) -> Non
     """To the announced largest number of one client, where there is one."""
     announcement = replace(COHORT.announcement, largest=90)
     numbers = np.array([0, 1, 89, 90, 91, 127, 3, 3, np.iinfo(dtype).max], dtype=dtype)
-    vectors = {one: numbers if one == ME else vector_with(0) for one in COHORT.ids}
+    vectors = {one: numbers if one == ME else make_vector(0) for one in COHORT.ids}
     total = play(COHORT, announcement=announcement, vectors=vectors).total
     np.testing.assert_array_equal(total, [0, 1, 89, 90, 90, 90, 3, 3, 90])
 
@@ -66,7 +66,7 @@ def test_numbers_of_any_width_are_cut_alike(dtype: type[np.integer[Any]]) -> Non
 def test_a_vector_of_another_shape_or_type_is_not_sent(vector: Vector, room: int) -> None:
     moment = rehearsal(Federation(8, length=9, room=room))[VECTOR, ME]
     with pytest.raises(InputError, match="answer"):
-        step(COHORT.members[ME], moment.before, moment.message, answering(vector))
+        step(COHORT.members[ME], moment.before, moment.message, answer_with(vector))
 
 
 @pytest.mark.parametrize("bits", [1, 31, 32, 33, 63])
@@ -97,7 +97,7 @@ def test_what_a_liar_adds_changes_nothing_else() -> None:
     def trick(moment: Moment) -> bytes:
         if (moment.exchange, moment.client) != (VECTOR, ME):
             return moment.reply
-        told = Masked.decode(moment.reply, COHORT.announcement.vector_size, MANY)
+        told = MaskedVector.decode(moment.reply, COHORT.announcement.vector_size, MANY)
         words = as_words(shift, bits)
         add_packed(told.vector, bits, words)
         return replace(told, vector=pack_bits(words, bits)).encode()

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from folkmoot.secagg.dealing import MARKS, SHARE, coins_needed, deal
+from folkmoot.secagg.dealing import MARKS, SHARE, count_coins, deal
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import complaint, mask_seed
 from folkmoot.secagg.member import Policy
@@ -25,19 +25,19 @@ from folkmoot.secagg.messages import (
     Choice,
     Complaints,
     Consent,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
+    Parcel,
     Roll,
     Unmasking,
 )
 from folkmoot.secagg.neighbours import draw_neighbours
-from folkmoot.secagg.parameters import part_of
+from folkmoot.secagg.parameters import count_share
 from folkmoot.secagg.primitives import SEED, SIGNATURE, TAG, sign
 from folkmoot.secagg.shamir import PRIME
 from folkmoot.secagg.state import State
 from folkmoot.secagg.wire import bitmap
-from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, moved, play, rubbish
+from tests.secagg.attacks.client_tricks import MANY, Moment, Table, dealing, play, rubbish, shift
 from tests.secagg.cohorts import (
     ANSWERS,
     CHOICE,
@@ -79,58 +79,60 @@ class Kind:
 
 def shut_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: rubbish(one, size=BOX) + table.sealed(one, text)[BOX:] for one, text in table.contents.items()}
+    boxes = {one: rubbish(one, size=BOX) + table.seal_box(one, text)[BOX:] for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
 def rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    pairs = {one: (table.sealed(one, rubbish(one)), table.sealed(one, text)) for one, text in table.contents.items()}
+    pairs = {
+        one: (table.seal_box(one, rubbish(one)), table.seal_box(one, text)) for one, text in table.contents.items()
+    }
     return table.dealing({one: box[:BOX] + marks[BOX:] for one, (box, marks) in pairs.items()})
 
 
 def marked_rubbish_in_boxes(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    return table.dealing({one: table.sealed(one, rubbish(one)) for one in table.contents})
+    return table.dealing({one: table.seal_box(one, rubbish(one)) for one in table.contents})
 
 
 def rubbish_marks(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: table.sealed(one, text)[:BOX] + rubbish(one, size=MARKS) for one, text in table.contents.items()}
+    boxes = {one: table.seal_box(one, text)[:BOX] + rubbish(one, size=MARKS) for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
-def off_the_line(_: Scene, moment: Moment) -> bytes:
+def misplaced_shares(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    return table.dealing({one: table.sealed(one, moved(text, one % 2)) for one, text in table.contents.items()})
+    return table.dealing({one: table.seal_box(one, shift(text, one % 2)) for one, text in table.contents.items()})
 
 
 def rubbish_lines(_: Scene, moment: Moment) -> bytes:
     table = Table(moment)
-    boxes = {one: table.sealed(one, text) for one, text in table.contents.items()}
-    numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.needed, dtype=np.uint64)
+    boxes = {one: table.seal_box(one, text) for one, text in table.contents.items()}
+    numbers = np.random.default_rng(moment.client).integers(0, PRIME, 2 * table.state.threshold, dtype=np.uint64)
     return table.dealing(boxes, lambda _: numbers.tobytes())
 
 
-def off_the_line_for_a_few(scene: Scene, moment: Moment) -> bytes:
+def misplaced_shares_for_a_few(scene: Scene, moment: Moment) -> bytes:
     """Fewer honest ones than would be believed at once."""
     table = Table(moment)
     victims = sorted(scene.honest & table.contents.keys())[: 1 + moment.client % 3]
-    boxes = {one: table.sealed(one, moved(text) if one in victims else text) for one, text in table.contents.items()}
+    boxes = {one: table.seal_box(one, shift(text) if one in victims else text) for one, text in table.contents.items()}
     return table.dealing(boxes)
 
 
 def too_few_boxes(_: Scene, moment: Moment) -> bytes:
-    sent = Boxes.decode(moment.reply, MANY, State.decode(moment.after).needed)
+    sent = Boxes.decode(moment.reply, MANY, State.decode(moment.after).threshold)
     return replace(sent, boxes=dict(list(sent.boxes.items())[1:])).encode()
 
 
 def false_complaints(scene: Scene, moment: Moment) -> bytes:
-    said, me = State.decode(moment.before).said, moment.client
+    roll_hash, me = State.decode(moment.before).roll_hash, moment.client
     delivery = Delivery.decode(moment.message, MANY)
-    cases = {one: Dealt.read(body).case() for one, body in delivery.dealt.items()}
+    cases = {one: Parcel.read(body).case() for one, body in delivery.dealt.items()}
     identity = scene.federation.identities[me]
-    made = {one: sign(identity, *complaint(said, one, me, case)) for one, case in cases.items()}
+    made = {one: sign(identity, *complaint(roll_hash, one, me, case)) for one, case in cases.items()}
     return Complaints(SESSION, 1, made).encode()
 
 
@@ -145,21 +147,21 @@ def complaints_of_strangers(scene: Scene, moment: Moment) -> bytes:
     return Complaints(SESSION, 1, {one: rubbish(one, size=SIGNATURE) for one in few}).encode()
 
 
-def masked(scene: Scene, moment: Moment) -> Masked:
-    return Masked.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
+def read_masked(scene: Scene, moment: Moment) -> MaskedVector:
+    return MaskedVector.decode(moment.reply, scene.federation.announcement.vector_size, MANY)
 
 
 def rubbish_words(scene: Scene, moment: Moment) -> bytes:
-    sent = masked(scene, moment)
+    sent = read_masked(scene, moment)
     return replace(sent, words={one: rubbish(one, size=TAG) for one in sent.words}).encode()
 
 
 def no_words(scene: Scene, moment: Moment) -> bytes:
-    return replace(masked(scene, moment), words={}).encode()
+    return replace(read_masked(scene, moment), words={}).encode()
 
 
 def unsigned_vector(scene: Scene, moment: Moment) -> bytes:
-    return replace(masked(scene, moment), signature=bytes(SIGNATURE)).encode()
+    return replace(read_masked(scene, moment), signature=bytes(SIGNATURE)).encode()
 
 
 def rubbish_consents(_: Scene, moment: Moment) -> bytes:
@@ -174,7 +176,7 @@ def wrong_shares(_: Scene, moment: Moment) -> bytes:
     return replace(sent, shares=sent.shares | wrong).encode()
 
 
-def unreadable(_: Scene, moment: Moment) -> bytes:
+def unreadable_reply(_: Scene, moment: Moment) -> bytes:
     """Nothing, too little, too much, or noise."""
     noise = rubbish(moment.client, size=200)
     return [b"", moment.reply[:-1], moment.reply + b"\0", noise][moment.client % 4]
@@ -196,13 +198,13 @@ KINDS = {
     "rubbish in boxes": Kind(SHARES, rubbish_in_boxes, True, Fault.DEALING),
     "marked rubbish in boxes": Kind(SHARES, marked_rubbish_in_boxes, True, Fault.DEALING),
     "rubbish marks": Kind(SHARES, rubbish_marks, True, Fault.DEALING),
-    "off the line": Kind(SHARES, off_the_line, True, Fault.DEALING),
+    "off the line": Kind(SHARES, misplaced_shares, True, Fault.DEALING),
     "rubbish lines": Kind(SHARES, rubbish_lines, True, Fault.DEALING),
     "too few boxes": Kind(SHARES, too_few_boxes, True, Fault.DEALING),
-    "wrong answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
-    "answers for others": Kind(SHARES, off_the_line_for_a_few, True, Fault.DEALING),
-    "unreadable answers": Kind(SHARES, off_the_line_for_a_few, True, Fault.UNREADABLE),
-    "silent": Kind(SHARES, off_the_line_for_a_few, True),  # it may have dropped out, falsely accused
+    "wrong answers": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.DEALING),
+    "answers for others": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.DEALING),
+    "unreadable answers": Kind(SHARES, misplaced_shares_for_a_few, True, Fault.UNREADABLE),
+    "silent": Kind(SHARES, misplaced_shares_for_a_few, True),  # it may have dropped out, falsely accused
     "false complaints": Kind(RECEIPT, false_complaints),  # who is right, it or the dealer, nobody can tell
     "unsigned complaints": Kind(RECEIPT, unsigned_complaints, False, Fault.UNSIGNED),
     "complaints of strangers": Kind(RECEIPT, complaints_of_strangers),
@@ -211,7 +213,7 @@ KINDS = {
     "unsigned vector": Kind(VECTOR, unsigned_vector, True, Fault.UNSIGNED),
     "rubbish consents": Kind(CONSENT, rubbish_consents),  # only dealers can tell
     "wrong shares": Kind(UNMASKING, wrong_shares, False, Fault.SHARE),
-    **{f"unreadable {one}": Kind(one, unreadable, one <= VECTOR, Fault.UNREADABLE) for one in REGULAR},
+    **{f"unreadable {one}": Kind(one, unreadable_reply, one <= VECTOR, Fault.UNREADABLE) for one in REGULAR},
 }
 
 
@@ -266,7 +268,7 @@ def test_one_kind(kind: str) -> None:
 def test_one_in_ten_of_any_kind(seed: int) -> None:
     rng = np.random.default_rng(seed)
     federation = cohort(int(rng.integers(20, 41)))
-    saboteurs = rng.choice(federation.ids, part_of(0.1, federation.clients), replace=False).tolist()
+    saboteurs = rng.choice(federation.ids, count_share(0.1, federation.clients), replace=False).tolist()
     check_round(federation, {one: str(rng.choice(list(KINDS))) for one in saboteurs}, seed)
 
 
@@ -279,9 +281,9 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
     owner, other = federation.ids[7], federation.ids[11]
 
     def another(table: Table) -> bytes:
-        state, coins = table.state, rubbish(seed, size=coins_needed(table.state.needed))
-        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.needed, coins)
-        boxes = {one: table.sealed(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
+        state, coins = table.state, rubbish(seed, size=count_coins(table.state.threshold))
+        made = deal(rubbish(seed, 1, size=SEED), mask_seed(state.seed), len(state.sealed), state.threshold, coins)
+        boxes = {one: table.seal_box(one, text) for one, text in zip(state.sealed, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
     def trick(moment: Moment) -> bytes | None:
@@ -304,7 +306,7 @@ def test_saboteurs_cannot_choose_each_other(honest_coins: bool) -> None:
     federation = cohort(60)
     chosen = federation.policy.protection(federation.clients)
     owner, *others = federation.ids
-    silent = others[: part_of(federation.policy.dropout, federation.clients) - 1]
+    silent = others[: count_share(federation.policy.dropout, federation.clients) - 1]
 
     def trick(moment: Moment) -> bytes | None:
         if moment.exchange == CHOICE and moment.client == owner:
@@ -327,9 +329,13 @@ def test_other_coins_that_were_not_committed_to() -> None:
     def trick(moment: Moment) -> bytes | None:
         if moment.exchange != CHOICE or moment.client != owner:
             return moment.reply
-        sent, roll, said = Choice.decode(moment.reply, 20), Roll.decode(moment.message), State.decode(moment.after).said
+        sent, roll, roll_hash = (
+            Choice.decode(moment.reply, 20),
+            Roll.decode(moment.message),
+            State.decode(moment.after).roll_hash,
+        )
         seed = rubbish(2, size=SEED)
-        return replace(sent, bits=bitmap(draw_neighbours(roll, owner, said, seed), roll.ids), seed=seed).encode()
+        return replace(sent, bits=bitmap(draw_neighbours(roll, owner, roll_hash, seed), roll.ids), seed=seed).encode()
 
     assert play(federation, trick).excluded == {owner: Fault.CHOICE}
 

@@ -23,20 +23,20 @@ from tests.secagg.cohorts import CONSENT, REGULAR, UNMASKING, VECTOR, Federation
 FEDERATION = Federation(12)
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[5]
 NOW = FEDERATION.announcement
-ANSWERED = "has answered this question"
+ANSWERED = "has already answered this question"
 AGAIN = {
-    "a later round": FEDERATION.later(),
+    "a later round": FEDERATION.announce_later(),
     "another session": replace(NOW, session=bytes(16)),
-    "fewer clients": replace(FEDERATION.later(), clients=11),
-    "another ring": replace(FEDERATION.later(), most=NOW.most + 1),
-    "another largest number": replace(FEDERATION.later(), largest=1),
-    "another length": replace(FEDERATION.later(), length=1),
-    "a sketch": replace(FEDERATION.later(), length=1_000, room=10),
+    "fewer clients": replace(FEDERATION.announce_later(), clients=11),
+    "another ring": replace(FEDERATION.announce_later(), most=NOW.most + 1),
+    "another largest number": replace(FEDERATION.announce_later(), largest=1),
+    "another length": replace(FEDERATION.announce_later(), length=1),
+    "a sketch": replace(FEDERATION.announce_later(), length=1_000, room=10),
 }
-OTHERWISE = replace(FEDERATION.later(), question=bytes([1] * 32))
+OTHERWISE = replace(FEDERATION.announce_later(), question=bytes([1] * 32))
 
 
-def asked(announcement: Announcement, clients: list[int], states: dict[int, bytes]) -> Aggregate:
+def ask(announcement: Announcement, clients: list[int], states: dict[int, bytes]) -> Aggregate:
     """A round by the book; its states stay with the clients."""
     members = {one: FEDERATION.members[one] for one in clients}
     now = {one: State.decode(states[one]) for one in clients}
@@ -49,9 +49,9 @@ def asked(announcement: Announcement, clients: list[int], states: dict[int, byte
 def difference(between: Announcement) -> Vector:
     """The attack: all, then all but the victim."""
     states = dict.fromkeys(IDS, b"")
-    first = asked(NOW, IDS, states)
+    first = ask(NOW, IDS, states)
     others = [one for one in IDS if one != VICTIM]
-    second = asked(replace(between, clients=11), others, states)
+    second = ask(replace(between, clients=11), others, states)
     return first.total - second.total
 
 
@@ -68,7 +68,7 @@ def test_the_difference_of_two_sums(again: str, monkeypatch: pytest.MonkeyPatch)
 def test_whoever_masked_anything_is_done_with_the_question(exchange: int, again: str) -> None:
     """However far the round came after that; and before that it may be asked again."""
     server = EvilServer(FEDERATION)
-    server.up_to(exchange)
+    server.advance_to(exchange)
     if exchange <= VECTOR:
         assert server.trial(VICTIM, AGAIN[again].encode())
     else:
@@ -79,21 +79,21 @@ def test_whoever_masked_anything_is_done_with_the_question(exchange: int, again:
 def test_a_round_broken_off_before_the_vectors_is_asked_again() -> None:
     """With a sum in the end, of everybody."""
     server = EvilServer(FEDERATION)
-    server.up_to(VECTOR)
-    FEDERATION.check(result := asked(FEDERATION.later(), IDS, server.states))
+    server.advance_to(VECTOR)
+    FEDERATION.check(result := ask(FEDERATION.announce_later(), IDS, server.states))
     assert result.survivors == tuple(IDS)
 
 
 def test_only_those_who_answered_refuse() -> None:
     """Some had masked when the round was broken off. The others may be asked, if they are enough."""
     server = EvilServer(FEDERATION)
-    outbox = server.up_to(VECTOR)
+    outbox = server.advance_to(VECTOR)
     for one in IDS[:4]:
         server.ask(one, outbox[one])
     for one in IDS:
         if one in IDS[:4]:
-            server.is_refused(one, FEDERATION.later().encode(), ANSWERED)
-    rest = asked(replace(FEDERATION.later(), clients=8), IDS[4:], server.states)
+            server.is_refused(one, FEDERATION.announce_later().encode(), ANSWERED)
+    rest = ask(replace(FEDERATION.announce_later(), clients=8), IDS[4:], server.states)
     np.testing.assert_array_equal(rest.total, FEDERATION.plain_sum(tuple(IDS[4:])))
 
 
@@ -102,7 +102,7 @@ def test_the_ledger_goes_on_from_round_to_round() -> None:
     states = dict.fromkeys(IDS, b"")
     questions = [replace(NOW, round=number, question=bytes([number] * 32)) for number in range(1, 6)]
     for one in questions:
-        asked(one, IDS, states)
+        ask(one, IDS, states)
     record = State.decode(states[VICTIM]).record
     assert (record.begun, record.finished, len(record.entries)) == (5, 5, 5 * ENTRY)
     server = EvilServer(FEDERATION, states=states)
@@ -128,7 +128,7 @@ def test_a_question_is_compared_as_a_whole() -> None:
 def test_a_ledger_that_was_not_stored_by_a_client() -> None:
     """A state that holds one is not taken for a fresh start."""
     server = EvilServer(FEDERATION)
-    server.up_to(CONSENT)
+    server.advance_to(CONSENT)
     now = State.decode(server.states[VICTIM])
     good = now.ledger
     assert Ledger.decode(good).encode() == good
@@ -142,10 +142,10 @@ def test_a_ledger_that_was_not_stored_by_a_client() -> None:
 def test_what_is_asked_again_fails_with_a_reason() -> None:
     """The server is told that nobody came, and that nobody answered this time."""
     server = EvilServer(FEDERATION)
-    for one, message in server.up_to(UNMASKING).items():
+    for one, message in server.advance_to(UNMASKING).items():
         server.ask(one, message)
     with pytest.raises(FolkmootError) as caught:
-        asked(FEDERATION.later(), IDS, server.states)
+        ask(FEDERATION.announce_later(), IDS, server.states)
     assert isinstance(caught.value, AggregationFailed)
     assert not caught.value.answered
     assert caught.value.excluded == {}

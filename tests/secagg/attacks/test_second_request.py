@@ -28,7 +28,7 @@ Played = tuple[EvilServer, dict[int, bytes]]
 def played() -> Played:
     """An honest round, and the victim's state after each exchange."""
     server, again, stored = EvilServer(FEDERATION, terms=(10, 6)), EvilServer(FEDERATION), {0: b""}
-    server.up_to(UNMASKING)
+    server.advance_to(UNMASKING)
     again.roll = server.roll
     assert CORRUPT in server.graph[VICTIM]
     for exchange in REGULAR:
@@ -37,14 +37,14 @@ def played() -> Played:
     return server, stored
 
 
-def before(exchange: int) -> int:
+def previous_exchange(exchange: int) -> int:
     return REGULAR[REGULAR.index(exchange) - 1]
 
 
-def another(server: EvilServer, exchange: int) -> bytes:
+def alternative(server: EvilServer, exchange: int) -> bytes:
     """A message of this exchange that the client would take as well, had it not answered one."""
     if exchange == CHOICE:
-        return server.rolled(threshold=server.roll.threshold + 1).encode()
+        return server.make_roll(threshold=server.roll.threshold + 1).encode()
     if exchange == SHARES:  # there is but one, with the advertisements that are on the roll
         return server.neighbours(VICTIM)
     if exchange == RECEIPT:
@@ -62,10 +62,10 @@ def another(server: EvilServer, exchange: int) -> bytes:
 def test_no_message_is_answered_twice(played: Played, exchange: int, reached: int) -> None:
     """The same again or another, right away or later; from the bytes that were stored, as after a crash."""
     server, stored = played[0].fork(), played[1]
-    messages = server.sent[exchange][VICTIM], another(server, exchange)
+    messages = server.sent[exchange][VICTIM], alternative(server, exchange)
     assert (messages[0] == messages[1]) == (exchange == SHARES)
     for message in messages:
-        server.states[VICTIM] = stored[before(exchange)]
+        server.states[VICTIM] = stored[previous_exchange(exchange)]
         server.trial(VICTIM, message)
         server.states[VICTIM] = stored[reached]
         server.is_refused(VICTIM, message, "another kind" if reached < UNMASKING else "in no round")
@@ -77,8 +77,8 @@ def test_no_round_is_begun_twice(played: Played, reached: int) -> None:
     server.states[VICTIM] = stored[reached]
     first = FEDERATION.announcement
     for again in (first, replace(first, question=bytes([1] * 32)), replace(first, round=0)):
-        server.is_refused(VICTIM, again.encode(), "its keys are spent")
-    after, reply = server.trial(VICTIM, replace(FEDERATION.later(), question=bytes([1] * 32)).encode())
+        server.is_refused(VICTIM, again.encode(), "keys are used up")
+    after, reply = server.trial(VICTIM, replace(FEDERATION.announce_later(), question=bytes([1] * 32)).encode())
     spent, fresh = server.adverts[VICTIM], Advertisement.decode(reply)
     assert {spent.channel_key, spent.mask_key}.isdisjoint({fresh.channel_key, fresh.mask_key})
     now, old = State.decode(after), State.decode(stored[reached])
@@ -125,15 +125,15 @@ def test_a_state_after_masking_opens_none_of_the_clients_own_boxes(played: Playe
         assert not any(key in state for key, _ in boxes)
         strings = [state[at : at + KEY] for at in range(len(state) - KEY + 1)]
         for (_, sealed), string in product(boxes[:2], strings):
-            assert unseal(string, sealed[:BOX], server.said) is None
+            assert unseal(string, sealed[:BOX], server.roll_hash) is None
     for key, sealed in boxes:  # with the right ones they do open
-        assert unseal(key, sealed[:BOX], server.said) is not None
+        assert unseal(key, sealed[:BOX], server.roll_hash) is not None
 
 
 @pytest.mark.parametrize("exchange", REGULAR[1:])
 def test_what_is_refused_does_not_change_what_is_said_next(played: Played, exchange: int) -> None:
     """A client that was shown nonsense goes on as if it had not been, with the honest message."""
     server, stored = played[0].fork(), played[1]
-    server.states[VICTIM] = stored[before(exchange)]
-    server.is_refused(VICTIM, server.sent[exchange][VICTIM] + b"\0", "goes on after its end")
+    server.states[VICTIM] = stored[previous_exchange(exchange)]
+    server.is_refused(VICTIM, server.sent[exchange][VICTIM] + b"\0", "continues after its end")
     assert server.trial(VICTIM, server.sent[exchange][VICTIM])

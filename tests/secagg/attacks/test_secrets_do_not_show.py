@@ -8,12 +8,13 @@ from functools import partial
 
 import pytest
 
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Turn
 from folkmoot.secagg.messages import Unmasking
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import Malformed
 from folkmoot.secagg.work import Work
-from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, given
+from tests.secagg.attacks.secrets_sought import FEDERATION, MEMBER, VICTIM, Round, answer_anything
 from tests.secagg.attacks.server_tricks import Coins
 from tests.secagg.cohorts import UNMASKING
 
@@ -39,16 +40,17 @@ def test_in_what_is_printed(played: Round) -> None:
     for state, message in zip(played.states, played.messages.values(), strict=False):
         now = State.decode(state)
         assert not played.shows(now)
-        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM), Work()))
+        assert not played.shows(Turn(MEMBER, now, message, FEDERATION.answer(VICTIM), Coins(0, VICTIM).private, Work()))
     assert not played.shows(MEMBER)
     assert not played.shows([MEMBER, FEDERATION.roster, MEMBER.policy])
 
 
 def test_in_a_turn_whose_answer_prints_its_vector(played: Round) -> None:
-    answer, coins = partial(given, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
+    answer, coins = partial(answer_anything, FEDERATION.vector(VICTIM)), partial(max, played.raw[2], key=len)
     assert played.shows(answer)
     assert played.shows(coins)
-    assert not played.shows(Turn(MEMBER, State(), b"", answer, coins, Work()))
+    private = PrivateRandomness.for_tests(coins)
+    assert not played.shows([private, Turn(MEMBER, State(), b"", answer, private, Work())])
 
 
 class Bomb:

@@ -40,7 +40,7 @@ def all_others(one: int) -> set[int]:
     return EVERYONE - {one}
 
 
-def spent(one: int) -> set[int]:
+def spent_clients(one: int) -> set[int]:
     """Those whose seeds are known; they themselves find their fresh keys."""
     return SPENT - {one}
 
@@ -49,15 +49,15 @@ def spent_to_the_victim(one: int) -> set[int]:
     return SPENT if one == VICTIM else set()
 
 
-def in_another_session(states: dict[int, bytes], number: int) -> dict[int, bytes]:
+def join_another_session(states: dict[int, bytes], number: int) -> dict[int, bytes]:
     """Into a round of another session, and out of it at once."""
     between = replace(FEDERATION.announcement, session=bytes(16), round=number, question=bytes([1] * 32))
     other = EvilServer(FEDERATION, between, states)
-    other.up_to(CHOICE)
+    other.advance_to(CHOICE)
     return other.states
 
 
-def forgotten(states: dict[int, bytes], _: int) -> dict[int, bytes]:
+def forget_states(states: dict[int, bytes], _: int) -> dict[int, bytes]:
     return dict.fromkeys(states, b"")
 
 
@@ -75,12 +75,12 @@ class Hopping:
     def run(self, first: EvilServer, states: dict[int, bytes], number: int) -> EvilServer:
         """The first run announced once more, up to the masked vectors."""
         run = EvilServer(FEDERATION, states=self.between(states, number), seed=number, terms=ALL)
-        run.up_to(CHOICE)
+        run.advance_to(CHOICE)
 
         def bodies(stale: set[int]) -> dict[int, bytes]:
             return {one: (first if one in stale else run).adverts[one].body() for one in FEDERATION.ids}
 
-        rolls = {one: run.rolled(forged=bodies(self.on_roll(one))).encode() for one in FEDERATION.ids}
+        rolls = {one: run.make_roll(forged=bodies(self.on_roll(one))).encode() for one in FEDERATION.ids}
         run.replies[CHOICE] = {one: run.ask(one, roll) for one, roll in rolls.items()}
         for one in FEDERATION.ids:
             adverts = {other: body for other, body in bodies(self.shown(one)).items() if other in run.graph[one]}
@@ -97,31 +97,31 @@ class Hopping:
     def vector_of_one(self) -> Vector:
         """The attack; Refused where a client sees through it."""
         first = EvilServer(FEDERATION, terms=ALL)
-        first.up_to(CONSENT)
+        first.advance_to(CONSENT)
         gone = first.views(dict.fromkeys([VICTIM, *FRESH], EVERYONE - SPENT), EVERYONE, {CORRUPT})
-        known = first.recovery(gone | first.held([CORRUPT], 1))
+        known = first.recovery(gone | first.held_shares([CORRUPT], 1))
         seeds = {one: known.mask_seed(one) for one in SPENT}  # of keys that the victim will be shown once more
 
         states, spoken = first.states, dict[int, Words]()
         for number, (one, view) in enumerate(VIEWS.items(), start=1):
             run = replace(self, shown=self.on_roll).run(first, states, number)
             asked = {two: run.consent_of(run.ask(two, run.survivors(view))) for two in view - {CORRUPT}}
-            spoken[one], states = asked | {CORRUPT: run.forged(CORRUPT, EVERYONE, view)}, run.states
+            spoken[one], states = asked | {CORRUPT: run.forge_consents(CORRUPT, EVERYONE, view)}, run.states
 
         last = self.run(first, states, 99)
         given: Shares = {}
         dead: Shares = {}
         for one, told in (dict(zip(FRESH, FRESH, strict=True)) | dict(zip(SPENT, FRESH, strict=False))).items():
             last.ask(one, last.survivors(VIEWS[told]))
-            given[one] = last.given(last.ask(one, last.consents(one, spoken[told])))
+            given[one] = last.read_shares(last.ask(one, last.consents(one, spoken[told])))
             dead[one] = {owner: share for owner, share in given[one].items() if owner not in VIEWS[told]}
-        own = last.recovery(given | last.held([CORRUPT], 0)).own_seed(VICTIM)
-        mask_seed_of = last.recovery(dead | last.held([CORRUPT], 1)).mask_seed
+        own = last.recovery(given | last.held_shares([CORRUPT], 0)).own_seed(VICTIM)
+        mask_seed_of = last.recovery(dead | last.held_shares([CORRUPT], 1)).mask_seed
         seeds |= {one: mask_seed_of(one) for one in FRESH} | {CORRUPT: mask_seed(last.seed(CORRUPT))}
-        return last.bare({VICTIM: last.masked[VICTIM]}, last.agreed(EVERYONE), {VICTIM: own}, seeds)
+        return last.expose({VICTIM: last.masked[VICTIM]}, last.sharers_hash(EVERYONE), {VICTIM: own}, seeds)
 
 
-@pytest.fixture(params=[in_another_session, forgotten], ids=["session between", "state lost"])
+@pytest.fixture(params=[join_another_session, forget_states], ids=["session between", "state lost"])
 def between(request: pytest.FixtureRequest) -> Between:
     found: Between = request.param
     return found
@@ -131,27 +131,27 @@ def between(request: pytest.FixtureRequest) -> Between:
     ("on_roll", "shown", "why"),
     [
         (nobody, nobody, "0 neighbours vouch"),
-        (nobody, spent_to_the_victim, "not the one on the roll"),
+        (nobody, spent_to_the_victim, "does not match the roll"),
         (spent_to_the_victim, spent_to_the_victim, "0 neighbours vouch"),
-        (spent, spent, "0 neighbours vouch"),
-        (spent, nobody, "not the one on the roll"),
+        (spent_clients, spent_clients, "0 neighbours vouch"),
+        (spent_clients, nobody, "does not match the roll"),
         (all_others, all_others, "0 neighbours vouch"),
-        (all_others, nobody, "not the one on the roll"),
+        (all_others, nobody, "does not match the roll"),
         (everybody, spent_to_the_victim, "other keys for this client"),
     ],
 )
 def test_no_vector_comes_out_alone(
     between: Between, on_roll: Stale, shown: Stale, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if between is in_another_session:
-        with pytest.raises(Refused, match="has answered this question"):
+    if between is join_another_session:
+        with pytest.raises(Refused, match="has already answered this question"):
             Hopping(between, on_roll, shown).vector_of_one()
-    forgetful(monkeypatch)
+    disable_memory(monkeypatch)
     with pytest.raises(Refused, match=why):
         Hopping(between, on_roll, shown).vector_of_one()
 
 
-def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+def disable_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients do not know what they have answered."""
     monkeypatch.setattr(Ledger, "has_answered", lambda *_: False)
 
@@ -163,7 +163,7 @@ def test_it_would_with_rolls_that_look_alike_and_words_without_keys(
     """The same program, with fingerprints that say nothing. Then only the keys are left that neighbours vouch under,
     and without these nothing.
     """
-    forgetful(monkeypatch)
+    disable_memory(monkeypatch)
     for module, name in ((work, "fingerprint"), (client, "fingerprint"), (messages, "fingerprint_of")):
         monkeypatch.setattr(module, name, lambda *_: bytes(FINGERPRINT))
     if not keyless:
@@ -179,11 +179,11 @@ def test_it_would_with_rolls_that_look_alike_and_words_without_keys(
 def test_the_same_announcement_is_a_new_round(between: Between) -> None:
     """After another session, or with nothing remembered, it is answered: with fresh keys, and what is old is gone."""
     server = EvilServer(FEDERATION, terms=ALL)
-    server.up_to(VECTOR)  # nobody has masked anything
-    if between is in_another_session:
-        server.is_refused(VICTIM, FEDERATION.announcement.encode(), "its keys are spent")
+    server.advance_to(VECTOR)  # nobody has masked anything
+    if between is join_another_session:
+        server.is_refused(VICTIM, FEDERATION.announcement.encode(), "keys are used up")
     again = EvilServer(FEDERATION, states=between(server.states, 1), seed=1, terms=ALL)
-    again.up_to(CHOICE)
+    again.advance_to(CHOICE)
     for one in FEDERATION.ids:
         old, new = server.adverts[one], again.adverts[one]
         assert {old.channel_key, old.mask_key, old.commitment}.isdisjoint(
@@ -198,14 +198,14 @@ def test_one_waits_while_the_others_begin_again(between: Between) -> None:
     its boxes hold nothing.
     """
     waiting = EvilServer(FEDERATION, terms=ALL)
-    waiting.up_to(CHOICE)
+    waiting.advance_to(CHOICE)
     runs, states = list[EvilServer](), waiting.states
     for number in range(3):
         run = EvilServer(FEDERATION, states=between(states, number), seed=number + 1, terms=ALL)
-        run.up_to(CHOICE)
+        run.advance_to(CHOICE)
         states = run.states
         run.adverts[VICTIM], run.states[VICTIM] = waiting.adverts[VICTIM], waiting.states[VICTIM]
-        run.roll = run.rolled()
+        run.roll = run.make_roll()
         run.replies[CHOICE] = {one: run.ask(one, run.roll.encode()) for one in FEDERATION.ids}
         run.replies[SHARES] = {one: run.ask(one, run.neighbours(one)) for one in FEDERATION.ids}
         runs.append(run)

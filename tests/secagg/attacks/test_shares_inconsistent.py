@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg import shamir
-from folkmoot.secagg.dealing import COLUMNS, CONTENT, SHARE, Dealing, coins_needed, deal, polynomials
+from folkmoot.secagg.dealing import COLUMNS, CONTENT, SHARE, Dealing, count_coins, deal, polynomials
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import mask_seed, own_seed
 from folkmoot.secagg.messages import Complaints, Unmasking
@@ -24,11 +24,11 @@ from tests.secagg.attacks.client_tricks import (
     Trick,
     dealing,
     holders,
-    lost,
-    moved,
+    lose,
     play,
     rubbish,
-    says,
+    say,
+    shift,
     spare,
     terms,
 )
@@ -40,12 +40,12 @@ DEGREE, THRESHOLD = terms(COHORT).degree, terms(COHORT).threshold
 FAULTS = ["another seed", "never bytes", "too high a degree", "no polynomial"]
 
 
-def bad(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
+def make_bad_dealing(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
     """An honest dealing but for one of both secrets."""
     state = table.state
     seeds = [own_seed(state.seed), mask_seed(state.seed)]
     assert seeds[which] == secret
-    coins = rubbish(1, size=coins_needed(THRESHOLD))
+    coins = rubbish(1, size=count_coins(THRESHOLD))
     if fault == "another seed":
         seeds[which] = bytes(SEED)
     fine = deal(seeds[0], seeds[1], DEGREE, THRESHOLD, coins)
@@ -57,7 +57,7 @@ def bad(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
         shares[:, which, 0] = (shares[:, which, 0] + np.uint64(2**60)) % np.uint64(PRIME)
         coefficients[which][0, 0] += np.uint64(2**60)
     elif fault == "too high a degree":
-        higher = polynomials(secret, THRESHOLD + 1, rubbish(2, size=coins_needed(THRESHOLD + 1) // 2))
+        higher = polynomials(secret, THRESHOLD + 1, rubbish(2, size=count_coins(THRESHOLD + 1) // 2))
         out = np.empty((DEGREE, COLUMNS), dtype=np.uint64)
         shamir.evaluate(higher, out)
         shares[:, which] = out
@@ -69,11 +69,11 @@ def bad(secret: bytes, fault: str, which: int, table: Table) -> Dealing:
     return Dealing(contents, (coefficients[0], coefficients[1]))
 
 
-def dealt_badly(which: int, fault: str) -> Trick:
+def deal_badly(which: int, fault: str) -> Trick:
     def badly(table: Table) -> bytes:
         secret = (own_seed, mask_seed)[which](table.state.seed)
-        made = bad(secret, fault, which, table)
-        boxes = {one: table.sealed(one, content) for one, content in zip(CHOSEN, made.contents, strict=True)}
+        made = make_bad_dealing(secret, fault, which, table)
+        boxes = {one: table.seal_box(one, content) for one, content in zip(CHOSEN, made.contents, strict=True)}
         return table.dealing(boxes, made.lines)
 
     return dealing([OWNER], badly)
@@ -86,13 +86,15 @@ def test_a_secret_that_is_not_the_one_promised(fault: str, which: int, dead: boo
     """One that is no polynomial's is found at once. One of another secret ends the round where that secret is needed,
     and is never noticed where it is not.
     """
-    dealt = dealt_badly(which, fault)
+    dealt = deal_badly(which, fault)
 
     def trick(moment: Moment) -> bytes | None:
-        return lost({(VECTOR, OWNER)} if dead else ())(moment) and dealt(moment)
+        return lose({(VECTOR, OWNER)} if dead else ())(moment) and dealt(moment)
 
     if fault in ("another seed", "never bytes") and dead is bool(which):
-        with pytest.raises(AggregationFailed, match=f"client {OWNER} dealt shares of another secret") as failed:
+        with pytest.raises(
+            AggregationFailed, match=f"client {OWNER} dealt shares of a secret that is not its own"
+        ) as failed:
             play(COHORT, trick)
         assert failed.value.excluded == {OWNER: Fault.SECRET}
         assert failed.value.answered
@@ -112,13 +114,13 @@ def test_wrong_shares_for_a_few_of_the_holders(wrong: int, which: int, dead: boo
     victims = CHOSEN[:wrong]
 
     def few(table: Table) -> bytes:
-        contents = {one: moved(text, which) if one in victims else text for one, text in table.contents.items()}
-        return table.dealing({one: table.sealed(one, content) for one, content in contents.items()})
+        contents = {one: shift(text, which) if one in victims else text for one, text in table.contents.items()}
+        return table.dealing({one: table.seal_box(one, content) for one, content in contents.items()})
 
     dealt, sent = dealing([OWNER], few), dict[int, Outbox]()
 
     def trick(moment: Moment) -> bytes | None:
-        return lost({(VECTOR, OWNER)} if dead else ())(moment) and dealt(moment)
+        return lose({(VECTOR, OWNER)} if dead else ())(moment) and dealt(moment)
 
     result = play(COHORT, trick, sent=sent)
     assert list(sent[ANSWERS]) == [OWNER]
@@ -133,8 +135,8 @@ def test_wrong_shares_for_accomplices_who_do_not_complain(wrong: int) -> None:
     accomplices, contents = CHOSEN[:wrong], dict[int, bytes]()
 
     def few(table: Table) -> bytes:
-        contents.update({one: moved(text) if one in accomplices else text for one, text in table.contents.items()})
-        return table.dealing({one: table.sealed(one, content) for one, content in contents.items()})
+        contents.update({one: shift(text) if one in accomplices else text for one, text in table.contents.items()})
+        return table.dealing({one: table.seal_box(one, content) for one, content in contents.items()})
 
     def trick(moment: Moment) -> bytes | None:
         if moment.client not in accomplices:
@@ -162,10 +164,10 @@ def test_an_honest_dealing_by_hand_is_the_clients_own() -> None:
     seen = list[bytes]()
 
     def same(table: Table) -> bytes:
-        boxes = {one: table.sealed(one, content) for one, content in table.contents.items()}
+        boxes = {one: table.seal_box(one, content) for one, content in table.contents.items()}
         seen.append(table.dealing(boxes))
         assert seen[-1] == table.moment.reply
         return seen[-1]
 
     COHORT.check(play(COHORT, dealing([OWNER], same)))
-    COHORT.check(play(COHORT, says(OWNER, SHARES, seen[0])))
+    COHORT.check(play(COHORT, say(OWNER, SHARES, seen[0])))

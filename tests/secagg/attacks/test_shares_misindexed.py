@@ -12,7 +12,7 @@ from tests.secagg.attacks.client_tricks import (
     Moment,
     Trick,
     holders,
-    lying,
+    lie_about_shares,
     play,
     rehearsal,
     spare,
@@ -27,13 +27,13 @@ def share_of(holder: int, owner: int) -> bytes | None:
     return Unmasking.decode(rehearsal(COHORT)[UNMASKING, holder].reply, MANY).shares.get(owner)
 
 
-def trading(pairs: dict[int, int]) -> Trick:
+def trade(pairs: dict[int, int]) -> Trick:
     """Each gives what its partner holds, where it holds anything."""
 
     def lie(moment: Moment, owner: int, share: bytes) -> bytes:
         return share_of(pairs[moment.client], owner) or share
 
-    return lying(pairs, lie)
+    return lie_about_shares(pairs, lie)
 
 
 def test_the_rounds_of_a_rehearsal_are_the_same() -> None:
@@ -50,14 +50,14 @@ def test_the_rounds_of_a_rehearsal_are_the_same() -> None:
 
 @pytest.mark.parametrize("partner", [1, 5, 11])
 def test_one_that_stands_at_anothers_point(partner: int) -> None:
-    result = play(COHORT, trading({COHORT.ids[0]: COHORT.ids[partner]}))
+    result = play(COHORT, trade({COHORT.ids[0]: COHORT.ids[partner]}))
     assert result.excluded == {COHORT.ids[0]: Fault.SHARE}
     COHORT.check(result)
 
 
 def test_two_that_trade_places() -> None:
     a, b = FEW
-    result = play(COHORT, trading({a: b, b: a}))
+    result = play(COHORT, trade({a: b, b: a}))
     assert result.excluded == {a: Fault.SHARE, b: Fault.SHARE}
     COHORT.check(result)
 
@@ -65,7 +65,7 @@ def test_two_that_trade_places() -> None:
 def test_with_more_there_is_no_sum() -> None:
     ids = COHORT.ids
     with pytest.raises(AggregationFailed, match="came back"):
-        play(COHORT, trading({one: ids[(place + 1) % 6] for place, one in enumerate(ids[:6])}))
+        play(COHORT, trade({one: ids[(place + 1) % 6] for place, one in enumerate(ids[:6])}))
 
 
 def test_shares_for_owners_that_chose_others_are_not_looked_at() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.state import State
-from tests.secagg.attacks.client_tricks import Lie, Moment, lost, lying, play, spare
+from tests.secagg.attacks.client_tricks import Lie, Moment, lie_about_shares, lose, play, spare
 from tests.secagg.cohorts import VECTOR, Federation
 
 COHORT = Federation(12, length=8)
@@ -15,32 +15,32 @@ FEW = COHORT.ids[: spare(COHORT)]
 DEAD = COHORT.ids[7]
 
 
-def of_the_other_secret(moment: Moment, owner: int, share: bytes) -> bytes:
+def share_of_other_secret(moment: Moment, owner: int, share: bytes) -> bytes:
     own, masking = State.decode(moment.before).shares[owner]
     return masking if share == own else own
 
 
-def of_the_next_owner(moment: Moment, owner: int, _share: bytes) -> bytes:
+def share_of_next_owner(moment: Moment, owner: int, _share: bytes) -> bytes:
     shares = State.decode(moment.before).shares
     owners = sorted(shares)
     following = owners[(owners.index(owner) + 1) % len(owners)]
     return shares[following][following == DEAD]
 
 
-def all_of_one_owner(moment: Moment, _owner: int, _share: bytes) -> bytes:
+def share_of_one_owner(moment: Moment, _owner: int, _share: bytes) -> bytes:
     shares = State.decode(moment.before).shares
     return shares[max(shares)][1]
 
 
-LIES = [of_the_other_secret, of_the_next_owner, all_of_one_owner]
+LIES = [share_of_other_secret, share_of_next_owner, share_of_one_owner]
 
 
 @pytest.mark.parametrize("dead", [False, True], ids=["own seeds", "and a mask key"])
 @pytest.mark.parametrize("lie", LIES)
 def test_as_many_liars_as_can_be_done_without(lie: Lie, dead: bool) -> None:
     liars = FEW if not dead else FEW[:1]  # whoever is gone gives no shares: fewer can be done without
-    told = lying(liars, lie)
-    result = play(COHORT, told if not dead else lambda moment: lost({(VECTOR, DEAD)})(moment) and told(moment))
+    told = lie_about_shares(liars, lie)
+    result = play(COHORT, told if not dead else lambda moment: lose({(VECTOR, DEAD)})(moment) and told(moment))
     assert result.excluded == dict.fromkeys(liars, Fault.SHARE)
     COHORT.check(result)
 
@@ -48,4 +48,4 @@ def test_as_many_liars_as_can_be_done_without(lie: Lie, dead: bool) -> None:
 @pytest.mark.parametrize("lie", LIES)
 def test_with_more_there_is_no_sum(lie: Lie) -> None:
     with pytest.raises(AggregationFailed, match="came back"):
-        play(COHORT, lying(COHORT.ids[: len(FEW) + 4], lie))
+        play(COHORT, lie_about_shares(COHORT.ids[: len(FEW) + 4], lie))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg.sketch import Sketch, SketchFailed
-from tests.secagg.attacks.client_tricks import lost, play
+from tests.secagg.attacks.client_tricks import lose, play
 from tests.secagg.cohorts import VECTOR, Federation, Vector
 
 COHORT = Federation(5, length=2_000, largest=3, room=20)
@@ -49,7 +49,7 @@ def test_an_overload_that_drops_out_does_no_harm() -> None:
     given |= {one: np.zeros(COHORT.length, dtype=np.int64) for one in larger.ids[5:]}
     with pytest.raises(SketchFailed):
         play(larger, vectors=given)
-    result = play(larger, lost({(VECTOR, larger.ids[1])}), vectors=given)
+    result = play(larger, lose({(VECTOR, larger.ids[1])}), vectors=given)
     np.testing.assert_array_equal(result.total, sum(given[one] for one in result.survivors))
 
 

@@ -20,7 +20,7 @@ FEDERATION = Federation(60)  # large enough for fewer neighbours than there are 
 IDS, VICTIM = FEDERATION.ids, FEDERATION.ids[0]
 
 
-def announced(clients: int) -> EvilServer:
+def announce(clients: int) -> EvilServer:
     """So many are said to be asked; the victim has given its keys."""
     server = EvilServer(FEDERATION, replace(FEDERATION.announcement, clients=clients))
     server.replies[KEYS] = {VICTIM: server.ask(VICTIM, server.announcement.encode())}
@@ -29,7 +29,7 @@ def announced(clients: int) -> EvilServer:
 
 def roll(server: EvilServer, clients: int, degree: int | None = None, threshold: int | None = None) -> bytes:
     terms = choose(clients)
-    return server.rolled(IDS[:clients], degree or terms.degree, threshold or terms.threshold).encode()
+    return server.make_roll(IDS[:clients], degree or terms.degree, threshold or terms.threshold).encode()
 
 
 @pytest.mark.parametrize("fewest", [0, 3, 5, 17])
@@ -38,24 +38,24 @@ def test_too_few_are_asked(fewest: int) -> None:
     least = max(fewest, 3)  # a sum of two is no secret to either
     for clients in (0, 1, least - 1):
         few = replace(federation.announcement, clients=clients)
-        EvilServer(federation).is_refused(VICTIM, few.encode(), "this one hides among")
+        EvilServer(federation).is_refused(VICTIM, few.encode(), "clients are asked, too few to hide among")
     assert EvilServer(federation).trial(VICTIM, replace(federation.announcement, clients=least).encode())
 
 
 def test_a_roster_of_its_own() -> None:
     """With one client more, whose identity the server made up, or with another key for somebody."""
-    keys, server = FEDERATION.roster.keys, EvilServer(FEDERATION)
+    keys, server = dict(FEDERATION.roster.keys), EvilServer(FEDERATION)
     made_up = Ed25519PrivateKey.from_private_bytes(bytes([1] * 32)).public_key().public_bytes_raw()
     for forged in (Roster(keys | {1: made_up}), Roster(keys | {IDS[1]: made_up})):
         announcement = replace(FEDERATION.announcement, roster=forged.digest)
         server.is_refused(VICTIM, announcement.encode(), "another roster")
-    assert server.trial(VICTIM, replace(FEDERATION.announcement, roster=Roster(dict(keys)).digest).encode())
+    assert server.trial(VICTIM, replace(FEDERATION.announcement, roster=Roster(keys).digest).encode())
 
 
 @pytest.mark.parametrize(("asked", "least"), [(60, 54), (40, 36), (15, 14), (6, 6), (5, 5)])
 def test_the_roll_shrinks_or_grows(asked: int, least: int) -> None:
     """Nine of ten that were asked must be there; nobody else."""
-    server = announced(asked)
+    server = announce(asked)
     for clients in range(least, asked + 1):
         terms = choose(clients, asked=asked)
         assert server.trial(VICTIM, roll(server, clients, terms.degree, terms.threshold))
@@ -85,7 +85,7 @@ def test_degree_or_threshold_is_lowered(clients: int, corrupt: float, dropout: f
 @pytest.mark.parametrize(("asked", "clients"), [(60, 54), (60, 57), (50, 49), (30, 29)])
 def test_the_honest_are_left_off_the_roll(asked: int, clients: int) -> None:
     """The corrupt are all still there: they are a tenth of those announced, not of those on the roll."""
-    server, bad = announced(asked), asked // 10
+    server, bad = announce(asked), asked // 10
     every = [(degree, threshold) for degree in range(8, clients) for threshold in range(degree // 2, degree + 1)]
     enough = [terms for terms in every if is_safe(clients, *terms, bad)]
     nearly = [terms for terms in every if is_safe(clients, *terms, bad - 1) and terms not in enough]
@@ -100,7 +100,7 @@ def test_the_honest_are_left_off_the_roll(asked: int, clients: int) -> None:
 @pytest.mark.parametrize("security", [1, 20, 40, 63])
 def test_terms_of_less_security_are_not_enough(security: int) -> None:
     """The client computes with the bits that it wants itself."""
-    server = announced(60)
+    server = announce(60)
     every = [(degree, threshold) for degree in range(2, 60) for threshold in range(1, degree + 1)]
     lower = [terms for terms in every if is_safe(60, *terms, 6, security) and not is_safe(60, *terms, 6)]
     assert lower
@@ -110,7 +110,7 @@ def test_terms_of_less_security_are_not_enough(security: int) -> None:
 
 def test_terms_that_hold_against_a_curious_server_only() -> None:
     """Half of the neighbours and no more: two sets of them could give both secrets of one client."""
-    server = announced(60)
+    server = announce(60)
     for degree in (30, 58, 59):
         for threshold in (degree // 2, degree // 2 + 3):
             server.is_refused(VICTIM, roll(server, 60, degree, threshold), "too small")
@@ -120,7 +120,7 @@ def test_terms_that_hold_against_a_curious_server_only() -> None:
 def test_the_sum_is_small(fewest: int) -> None:
     federation = Federation(16, policy=Policy(fewest=fewest))
     server = EvilServer(federation)
-    server.up_to(CONSENT)
+    server.advance_to(CONSENT)
     server.is_refused(VICTIM, server.survivors(IDS[:1]), "too few to hide among")
     server.is_refused(VICTIM, server.survivors(IDS[: fewest - 1]), "too few to hide among")
     assert server.trial(VICTIM, server.survivors(IDS[:fewest]))
@@ -130,7 +130,7 @@ def test_the_sum_is_small(fewest: int) -> None:
 def test_too_few_holders_of_its_shares_are_left(left: int) -> None:
     federation = Federation(16)
     server = EvilServer(federation, terms=(14, 8))
-    server.up_to(VECTOR)
+    server.advance_to(VECTOR)
     sharing = {VICTIM, *sorted(server.graph[VICTIM])[:left]}
     if left < 8:
         server.is_refused(VICTIM, server.sharers(sharing), "too few of the neighbours")
@@ -153,5 +153,5 @@ def test_an_honest_server_ends_a_round_that_bears_too_little() -> None:
         EvilServer(federation),
         serve(federation.announcement, federation.roster, federation.ids, federation.policy),
     )
-    with pytest.raises(AggregationFailed, match="too few to bear"):
+    with pytest.raises(AggregationFailed, match="too few to withstand"):
         server.send({one: evil.ask(one, message) for one, message in next(server).items()})

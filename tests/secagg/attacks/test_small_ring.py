@@ -26,7 +26,7 @@ def largest_number(federation: Federation, client: int) -> int:
         question = bytes([bit] * 32)  # nobody answers one twice
         announcement = replace(federation.announcement, round=8 - bit, most=most, question=question)
         server = EvilServer(federation, announcement, states, seed=bit)
-        outbox = server.up_to(VECTOR)
+        outbox = server.advance_to(VECTOR)
         try:
             server.ask(client, outbox[client])
         except Refused:
@@ -44,7 +44,7 @@ def test_it_would_if_clients_refused_what_does_not_fit(monkeypatch: pytest.Monke
     def strict(announcement: Announcement, vector: Vector, state: bytes) -> Words:
         return encode_vector(announcement, vector, state) if vector.max() <= announcement.most else refuse("too large")
 
-    monkeypatch.setattr(client_side, "encoded", strict)
+    monkeypatch.setattr(client_side, "encode_vector", strict)
     some = FEDERATION.ids[:2]
     assert [largest_number(FEDERATION, client) for client in some] == [FEDERATION.vector(one).max() for one in some]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot.secagg import client
-from tests.secagg.attacks.server_tricks import EvilServer, known_seed
+from tests.secagg.attacks.server_tricks import EvilServer, recover_seed
 from tests.secagg.cohorts import CHOICE, CONSENT, VECTOR, Federation
 
 HALVES = Federation(20)
@@ -20,8 +20,8 @@ def test_two_halves_are_told_different_stories(about: str) -> None:
     server, (*there, late, gone) = EvilServer(HALVES, terms=(18, 11)), HALVES.ids
     first, everyone = set(there[::2]), set(HALVES.ids)
     if about == "roll":
-        server.up_to(CHOICE)
-        rolls = [server.rolled(threshold=threshold) for threshold in (11, 12)]
+        server.advance_to(CHOICE)
+        rolls = [server.make_roll(threshold=threshold) for threshold in (11, 12)]
         server.replies[CHOICE] = {one: server.ask(one, rolls[one in first].encode()) for one in everyone}
         for one in everyone:
             server.roll = rolls[one in first]
@@ -30,7 +30,7 @@ def test_two_halves_are_told_different_stories(about: str) -> None:
         for one in everyone:
             server.ask(one, server.delivery(one, everyone))
     else:
-        server.up_to(VECTOR)
+        server.advance_to(VECTOR)
     for one in there:
         less = about == "sharers" and one in first
         server.ask(one, server.sharers(everyone - {gone} if less else everyone))
@@ -48,7 +48,7 @@ class TwoStories:
 
     def __init__(self, federation: Federation, seed: int, terms: tuple[int, int] | None = None) -> None:
         self.server, self.everyone = EvilServer(federation, seed=seed, terms=terms), set(federation.ids)
-        self.server.up_to(CONSENT)
+        self.server.advance_to(CONSENT)
         self.threshold, self.generator = self.server.roll.threshold, np.random.default_rng(seed)
         picked = self.generator.choice(
             federation.ids, int(federation.policy.corrupt * federation.clients), replace=False
@@ -67,7 +67,7 @@ class TwoStories:
         (fewer, more), victim = max(counts)
         return fewer, fewer + more, victim
 
-    def best(self, restarts: int) -> set[int]:
+    def find_best(self, restarts: int) -> set[int]:
         """Greedy: one client after the other goes where it helps most."""
         found = [set(self.generator.permutation(self.honest)[::2].tolist()) for _ in range(restarts)]
         for told in found:
@@ -78,7 +78,7 @@ class TwoStories:
 
     def play(self) -> int | None:
         """For real. A client whose vector came out, if there is one."""
-        server, told = self.server, self.best(restarts=10)
+        server, told = self.server, self.find_best(restarts=10)
         stories = {one: (told if one in told else set(self.honest) - told) | self.corrupt for one in self.honest}
         given = server.views(stories, self.everyone, self.corrupt)
         assert given.keys() == self.unmasking(told) | self.unmasking(set(self.honest) - told)
@@ -86,13 +86,13 @@ class TwoStories:
         mask = {
             one: {who: it for who, it in shares.items() if who not in stories[one]} for one, shares in given.items()
         }
-        own_seed = server.recovery(own | server.held(self.corrupt, 0)).own_seed
-        mask_seed = server.recovery(mask | server.held(self.corrupt, 1)).mask_seed
+        own_seed = server.recovery(own | server.held_shares(self.corrupt, 0)).own_seed
+        mask_seed = server.recovery(mask | server.held_shares(self.corrupt, 1)).mask_seed
         for one in self.honest:
-            seeds = known_seed(own_seed, one), known_seed(mask_seed, one)
+            seeds = recover_seed(own_seed, one), recover_seed(mask_seed, one)
             if seeds[0] and seeds[1]:
-                vector, state = {one: server.masked[one]}, server.agreed(self.everyone)
-                bare = server.bare(vector, state, {one: seeds[0]}, {one: seeds[1]})
+                vector, state = {one: server.masked[one]}, server.sharers_hash(self.everyone)
+                bare = server.expose(vector, state, {one: seeds[0]}, {one: seeds[1]})
                 np.testing.assert_array_equal(bare, server.federation.vector(one))
                 return one
         return None

@@ -24,11 +24,11 @@ def at() -> dict[int, EvilServer]:
     """By exchange: the same round when it has come to it."""
     found = {exchange: EvilServer(FEDERATION, terms=(18, 11)) for exchange in REGULAR[1:]}
     for exchange, server in found.items():
-        server.up_to(exchange)
+        server.advance_to(exchange)
     return found
 
 
-def listed(entries: list[tuple[int, bytes]]) -> bytes:
+def write_list(entries: list[tuple[int, bytes]]) -> bytes:
     """A list as no honest sender writes it."""
     return U32.pack(len(entries)) + b"".join(U32.pack(one) + data for one, data in entries)
 
@@ -40,12 +40,12 @@ def listed(entries: list[tuple[int, bytes]]) -> bytes:
         ([IDS[1], IDS[0], *IDS[2:]], "not in order"),
         (sorted([*IDS[:-1], UNKNOWN]), "not on the roster"),
         ([*IDS[:-1], 2**32 - 1], "not on the roster"),
-        ([one for one in IDS if one != VICTIM], "lacks this client"),
+        ([one for one in IDS if one != VICTIM], "this client is not on the roll"),
     ],
 )
 def test_on_the_roll(at: dict[int, EvilServer], ids: list[int], why: str) -> None:
     server = at[CHOICE]
-    server.is_refused(VICTIM, server.rolled(ids).encode(), why)
+    server.is_refused(VICTIM, server.make_roll(ids).encode(), why)
     assert server.trial(VICTIM, server.sent[CHOICE][VICTIM])
 
 
@@ -56,10 +56,10 @@ def test_bits_beyond_the_roll(at: dict[int, EvilServer], exchange: int, bit: int
     honest, size = server.sent[exchange][VICTIM], HEAD
     forged = bytearray(honest)
     forged[size + bit // 8] |= 1 << bit % 8
-    server.is_refused(VICTIM, bytes(forged), "bitmap does not fit")
+    server.is_refused(VICTIM, bytes(forged), "bitmap does not match")
     server.is_refused(VICTIM, honest[:size] + honest[size + 1 :], "ends before|more entries|not in order")
     server.is_refused(
-        VICTIM, honest[: size + 3] + b"\0" + honest[size + 3 :], "goes on after|more entries|not in order"
+        VICTIM, honest[: size + 3] + b"\0" + honest[size + 3 :], "continues after|more entries|not in order"
     )
     assert server.trial(VICTIM, honest)
 
@@ -75,16 +75,20 @@ def test_in_lists(at: dict[int, EvilServer], exchange: int) -> None:
         UNMASKING: lambda: Consents.decode(honest, degree, len(IDS)).words,
     }[exchange]()
     items = sorted(entries.items())
-    tail = listed(sorted(Consents.decode(honest, degree, len(IDS)).owners.items())) if exchange == UNMASKING else b""
-    head = honest[: len(honest) - len(listed(items) + tail)]
-    assert head + listed(items) + tail == honest
+    tail = (
+        write_list(sorted(Consents.decode(honest, degree, len(IDS)).owners.items())) if exchange == UNMASKING else b""
+    )
+    head = honest[: len(honest) - len(write_list(items) + tail)]
+    assert head + write_list(items) + tail == honest
     assert server.trial(VICTIM, honest)
-    server.is_refused(VICTIM, head + listed([items[0], *items[:-1]]) + tail, "twice")
-    server.is_refused(VICTIM, head + listed(items[::-1]) + tail, "not in order")
-    server.is_refused(VICTIM, head + listed([*items, *items]) + tail, "more entries")
+    server.is_refused(VICTIM, head + write_list([items[0], *items[:-1]]) + tail, "twice")
+    server.is_refused(VICTIM, head + write_list(items[::-1]) + tail, "not in order")
+    server.is_refused(VICTIM, head + write_list([*items, *items]) + tail, "more entries")
     for strange in (UNKNOWN, VICTIM):
         replaced = sorted([*items[1:], (strange, items[0][1])])
-        server.is_refused(VICTIM, head + listed(replaced) + tail, "not the neighbours|not on the roll|did not choose")
+        server.is_refused(
+            VICTIM, head + write_list(replaced) + tail, "not the neighbours|not on the roll|did not choose"
+        )
 
 
 def test_neighbours_are_those_that_were_chosen(at: dict[int, EvilServer]) -> None:
@@ -117,14 +121,14 @@ def test_complaints_of_strangers_or_repeated(at: dict[int, EvilServer]) -> None:
         server.is_refused(VICTIM, server.accusations({strange: bytes(SIGNATURE)}), "who holds no share")
     one = min(server.graph[VICTIM])
     head = Accusations(*server.mark, {}).encode()[: -U32.size]
-    server.is_refused(VICTIM, head + listed([(one, bytes(SIGNATURE))] * 2), "twice")
+    server.is_refused(VICTIM, head + write_list([(one, bytes(SIGNATURE))] * 2), "twice")
     server.is_refused(
         VICTIM,
-        head + listed([(max(one, other), bytes(SIGNATURE)), (min(one, other), bytes(SIGNATURE))]),
+        head + write_list([(max(one, other), bytes(SIGNATURE)), (min(one, other), bytes(SIGNATURE))]),
         "not in order",
     )
     everybody = [(who, bytes(SIGNATURE)) for who in IDS]
-    server.is_refused(VICTIM, head + listed(everybody), "more entries")
+    server.is_refused(VICTIM, head + write_list(everybody), "more entries")
 
 
 def test_nobody_is_both_alive_and_dead(at: dict[int, EvilServer]) -> None:
@@ -136,6 +140,6 @@ def test_nobody_is_both_alive_and_dead(at: dict[int, EvilServer]) -> None:
     for holder, shares in given.items():
         both = State.decode(at[CONSENT].states[holder]).shares
         assert shares == {owner: both[owner][owner not in alive] for owner in both}
-    twice = Unmasking(*server.mark, {}).encode()[: -U32.size] + listed([(3, bytes(SHARE)), (3, bytes(SHARE))])
+    twice = Unmasking(*server.mark, {}).encode()[: -U32.size] + write_list([(3, bytes(SHARE)), (3, bytes(SHARE))])
     with pytest.raises(Malformed, match="twice"):
         Unmasking.decode(twice, len(IDS))

@@ -7,7 +7,7 @@ the victim that a corrupt client might have as well. Masks with the honest neigh
 import numpy as np
 import pytest
 
-from folkmoot.secagg.dealing import coins_needed, deal, mark, values_of
+from folkmoot.secagg.dealing import count_coins, deal, mark, values_of
 from folkmoot.secagg.keys import (
     MASK_KEY,
     channel_private,
@@ -23,7 +23,7 @@ from folkmoot.secagg.keys import (
     pair_purpose,
 )
 from folkmoot.secagg.masks import add_masks, as_words
-from folkmoot.secagg.messages import Dealt
+from folkmoot.secagg.messages import Parcel
 from folkmoot.secagg.packing import add_packed
 from folkmoot.secagg.primitives import SIGNATURE, agree, keyed_hash, public_of, seal, tag
 from folkmoot.secagg.state import State
@@ -46,9 +46,9 @@ class Puppets:
     def __init__(self) -> None:
         self.server = EvilServer(FEDERATION, terms=TERMS, planted={VICTIM: set(CHOSEN)})
         server = self.server
-        server.up_to(CHOICE)
+        server.advance_to(CHOICE)
         self.bodies = {one: self.body(one) for one in REPLACED}
-        server.roll = server.rolled(forged=self.bodies)
+        server.roll = server.make_roll(forged=self.bodies)
 
     def body(self, one: int) -> bytes:
         seed, announced = seed_of(one), self.server.announcement.encode()
@@ -66,36 +66,36 @@ class Puppets:
         return found
 
     def edge(self, one: int) -> Edge:
-        return Edge.between(self.secret(one), self.server.said, one, VICTIM)
+        return Edge.derive(self.secret(one), self.server.roll_hash, one, VICTIM)
 
-    def dealt(self, one: int) -> Dealt:
+    def parcel(self, one: int) -> Parcel:
         """A share of the puppet's secrets, as good as any."""
         server, seed, (degree, threshold) = self.server, seed_of(one), TERMS
-        dealing = deal(own_seed(seed), mask_seed(seed), degree, threshold, Coins(one)(coins_needed(threshold)))
+        dealing = deal(own_seed(seed), mask_seed(seed), degree, threshold, Coins(one)(count_coins(threshold)))
         challenge, content = 5, dealing.contents[3]
         values = values_of(dealing.lines(challenge), degree)
         assert values is not None
-        box = seal(self.edge(one).box, content, server.said)
+        box = seal(self.edge(one).box, content, server.roll_hash)
         keys = keys_in(self.bodies[one])
-        return Dealt(keys, box, mark(server.said, one, VICTIM, content), values[3], challenge)
+        return Parcel(keys, box, mark(server.roll_hash, one, VICTIM, content), values[3], challenge)
 
-    def masked(self) -> EvilServer:
+    def mask(self) -> EvilServer:
         """The victim has masked with ten neighbours and five puppets."""
         server, there = self.server, [VICTIM, *CHOSEN]
         # Only the victim is shown this roll up to its end: its neighbours may choose puppets, and would refuse them.
         server.replies[CHOICE] = {one: server.ask(one, server.roll.encode()) for one in there}
         server.replies[SHARES] = {VICTIM: server.ask(VICTIM, server.neighbours(VICTIM))}
-        reply = server.ask(VICTIM, server.delivery(VICTIM, [], {one: self.dealt(one) for one in REPLACED}))
+        reply = server.ask(VICTIM, server.delivery(VICTIM, [], {one: self.parcel(one) for one in REPLACED}))
         assert not server.complaints(reply)
         server.ask(VICTIM, server.sharers(FEDERATION.ids))
         return server
 
-    def without(self, neighbours: dict[int, bytes], own: bytes | None) -> Vector:
+    def unmask(self, neighbours: dict[int, bytes], own: bytes | None) -> Vector:
         """The victim's vector without the masks of puppets, and of neighbours whose mask seeds are given."""
         server, ring = self.server, self.server.announcement.ring_bits
         words = as_words(np.zeros(server.announcement.words), ring)
         add_packed(server.masked[VICTIM].vector, ring, words)
-        state = hash_sharers(server.said, server.bits(FEDERATION.ids))
+        state = hash_sharers(server.roll_hash, server.bits(FEDERATION.ids))
         added, taken = list[bytes](), list[bytes]() if own is None else [own_mask_key(own, state)]
         for one, seed in neighbours.items():
             secret = agree(mask_private(seed), server.adverts[VICTIM].mask_key)
@@ -109,7 +109,7 @@ class Puppets:
 @pytest.fixture(scope="module")
 def puppets() -> Puppets:
     found = Puppets()
-    found.masked()
+    found.mask()
     return found
 
 
@@ -130,9 +130,9 @@ def test_whoever_chose_a_puppet_stays_away_too() -> None:
     for body in (puppets.bodies[REPLACED[0]], *fresh):
         again = Puppets().server
         again.planted = {one: {VICTIM, *CHOSEN[1:9], REPLACED[0]}}
-        again.roll = again.rolled(forged=puppets.bodies | {REPLACED[0]: body})
+        again.roll = again.make_roll(forged=puppets.bodies | {REPLACED[0]: body})
         again.replies[CHOICE] = {one: again.ask(one, again.roll.encode())}
-        again.adverts[REPLACED[0]] = again.of_body(REPLACED[0], body)
+        again.adverts[REPLACED[0]] = again.read_body(REPLACED[0], body)
         again.is_refused(one, again.neighbours(one), "not signed by the client it names")
 
 
@@ -143,9 +143,9 @@ def test_the_victim_believes_the_roll_and_no_other_keys() -> None:
     server.replies[SHARES] = {VICTIM: server.ask(VICTIM, server.neighbours(VICTIM))}
     one, other = REPLACED[:2]
     for wrong in (keys_in(server.adverts[one].body()), keys_in(puppets.bodies[other])):
-        told = server.delivery(VICTIM, [], {one: puppets.dealt(one)._replace(keys=wrong)})
-        server.is_refused(VICTIM, told, "not the one on the roll")
-    state, _ = server.trial(VICTIM, server.delivery(VICTIM, [], {one: puppets.dealt(one)}))
+        told = server.delivery(VICTIM, [], {one: puppets.parcel(one)._replace(keys=wrong)})
+        server.is_refused(VICTIM, told, "does not match the roll")
+    state, _ = server.trial(VICTIM, server.delivery(VICTIM, [], {one: puppets.parcel(one)}))
     assert State.decode(state).shares.keys() == {one}
 
 
@@ -163,8 +163,8 @@ def test_the_server_learns_masks_of_its_own_making_and_nothing_else(puppets: Pup
         (theirs, mine),
         *((theirs | {one: seed for one, seed in honest.items() if one != left}, mine) for left in CHOSEN),
     ):
-        assert (puppets.without(known, own) == plain).mean() < 0.2
-    np.testing.assert_array_equal(puppets.without(theirs | honest, mine), plain)
+        assert (puppets.unmask(known, own) == plain).mean() < 0.2
+    np.testing.assert_array_equal(puppets.unmask(theirs | honest, mine), plain)
 
 
 def test_puppets_vouch_for_nothing_that_counts(puppets: Puppets) -> None:
@@ -173,7 +173,7 @@ def test_puppets_vouch_for_nothing_that_counts(puppets: Puppets) -> None:
     """
     server = puppets.server.fork()
     server.ask(VICTIM, server.survivors(FEDERATION.ids))
-    state = server.agreed(FEDERATION.ids)
+    state = server.sharers_hash(FEDERATION.ids)
     server.graph = server.graph | {VICTIM: set(REPLACED)}
     spoken = {one: {VICTIM: tag(puppets.edge(one).consent, state)} for one in REPLACED}
     server.is_refused(VICTIM, server.consents(VICTIM, spoken), "did not choose")

@@ -20,7 +20,7 @@ def place() -> Place:
 
 
 def test_what_is_signed_is_taken(place: Place) -> None:
-    place.takes(place.server.advert(place.corrupt, *FRESH))
+    place.check_accepted(place.server.advert(place.corrupt, *FRESH))
 
 
 @pytest.mark.parametrize("flipped", range(0, 160, 9))
@@ -28,8 +28,8 @@ def test_changed_after_signing(place: Place, flipped: int) -> None:
     body = bytearray(place.adverts[place.corrupt].body())
     assert len(body) == 160
     body[flipped] ^= 4
-    place.refuses(bytes(body), "not signed")
-    place.refuses(bytes(body), "not signed", on_roll=place.adverts[place.corrupt].body())
+    place.check_refused(bytes(body), "not signed")
+    place.check_refused(bytes(body), "not signed", on_roll=place.adverts[place.corrupt].body())
 
 
 def test_signed_for_another_time_place_or_name(place: Place) -> None:
@@ -42,17 +42,17 @@ def test_signed_for_another_time_place_or_name(place: Place) -> None:
         replace(now, clients=now.clients + 1),
     ]
     for announcement in elsewhere:
-        place.refuses(server.advert(corrupt, *FRESH, announced=announcement.encode()), "another session or round")
-    place.refuses(server.advert(corrupt, *FRESH, signer=place.other), "not signed by the client it names")
-    place.refuses(place.adverts[place.other].body(), "not signed by the client it names")
-    place.refuses(place.adverts[VICTIM].body(), "not signed by the client it names")
+        place.check_refused(server.advert(corrupt, *FRESH, announced=announcement.encode()), "another session or round")
+    place.check_refused(server.advert(corrupt, *FRESH, signer=place.other), "not signed by the client it names")
+    place.check_refused(place.adverts[place.other].body(), "not signed by the client it names")
+    place.check_refused(place.adverts[VICTIM].body(), "not signed by the client it names")
 
 
 def test_a_roll_with_other_keys_for_the_client() -> None:
     """Of somebody else, that it signed at another time, that it did not sign, or hers in another's place."""
     server = Place(delivered=False).server
     again = EvilServer(FEDERATION, seed=1)
-    again.up_to(CHOICE)
+    again.advance_to(CHOICE)
     mine, other = server.adverts[VICTIM], FEDERATION.ids[8]
     changed = [
         again.adverts[VICTIM].body(),
@@ -63,8 +63,8 @@ def test_a_roll_with_other_keys_for_the_client() -> None:
         b"",
     ]
     for body in changed:
-        server.is_refused(VICTIM, server.rolled(forged={VICTIM: body}).encode(), "other keys for this client")
-    roll = server.rolled()
+        server.is_refused(VICTIM, server.make_roll(forged={VICTIM: body}).encode(), "other keys for this client")
+    roll = server.make_roll()
     moved = replace(roll, prints=roll.prints[16:] + roll.prints[:16])
     server.is_refused(VICTIM, moved.encode(), "other keys for this client")
     assert server.trial(VICTIM, roll.encode())

@@ -12,7 +12,7 @@ from folkmoot.secagg.keys import FINGERPRINT
 from folkmoot.secagg.ledger import ENTRY, Ledger
 from folkmoot.secagg.messages import (
     BOX,
-    DEALT,
+    PARCEL,
     Accusations,
     Advertisement,
     Announcement,
@@ -23,7 +23,7 @@ from folkmoot.secagg.messages import (
     Consent,
     Consents,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
     Roll,
     Sharers,
@@ -37,55 +37,57 @@ from folkmoot.secagg.wire import U32, Malformed
 from tests.secagg.fuzz.targets import COHORT, DECODERS, TERMS, VECTOR_SIZE, Written, honest_inputs
 
 
-def fixed(size: int) -> st.SearchStrategy[bytes]:
+def fixed_bytes(size: int) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=size, max_size=size)
 
 
-def listed(size: int) -> st.SearchStrategy[dict[int, bytes]]:
-    return st.dictionaries(NUMBER, fixed(size), max_size=5)
+def listings(size: int) -> st.SearchStrategy[dict[int, bytes]]:
+    return st.dictionaries(NUMBER, fixed_bytes(size), max_size=5)
 
 
 NUMBER = st.integers(0, 2**32 - 1)
-HEADS = (fixed(16), NUMBER)
+HEADS = (fixed_bytes(16), NUMBER)
 IDS = st.sets(NUMBER, min_size=4, max_size=4).map(lambda ids: b"".join(map(U32.pack, sorted(ids))))
 MADE: dict[str, st.SearchStrategy[Written]] = {
     "announcement": st.builds(
         Announcement,
         *HEADS,
-        fixed(32),
-        fixed(32),
+        fixed_bytes(32),
+        fixed_bytes(32),
         st.integers(0, MOST),
         st.integers(1, 2**31),
         st.integers(1, 2**63 - 1),
     ),
-    "advertisement": st.builds(Advertisement, *HEADS, NUMBER, fixed(32), fixed(32), fixed(32), fixed(64)),
-    "roll": st.builds(Roll, *HEADS, st.just(3), st.integers(1, 3), IDS, fixed(4 * FINGERPRINT)),
-    "choice": st.builds(Choice, *HEADS, fixed(2), fixed(32), fixed(32)),
-    "neighbours": st.builds(Neighbours, *HEADS, listed(Advertisement.SIZE)),
-    "boxes": st.builds(Boxes, *HEADS, fixed(16 * TERMS.threshold), listed(BOX + MARKS)),
-    "delivery": st.builds(Delivery, *HEADS, listed(DEALT)),
-    "complaints": st.builds(Complaints, *HEADS, listed(SIGNATURE)),
-    "accusations": st.builds(Accusations, *HEADS, listed(SIGNATURE)),
-    "answers": st.builds(Answers, *HEADS, listed(CONTENT)),
-    "sharers": st.builds(Sharers, *HEADS, fixed(2)),
-    "masked": st.builds(Masked, *HEADS, fixed(SIGNATURE), listed(TAG), fixed(VECTOR_SIZE)),
-    "survivors": st.builds(Survivors, *HEADS, fixed(2)),
-    "consent": st.builds(Consent, *HEADS, listed(TAG)),
-    "consents": st.builds(Consents, *HEADS, listed(TAG), listed(TAG + SIGNATURE)),
-    "unmasking": st.builds(Unmasking, *HEADS, listed(SHARE)),
+    "advertisement": st.builds(
+        Advertisement, *HEADS, NUMBER, fixed_bytes(32), fixed_bytes(32), fixed_bytes(32), fixed_bytes(64)
+    ),
+    "roll": st.builds(Roll, *HEADS, st.just(3), st.integers(1, 3), IDS, fixed_bytes(4 * FINGERPRINT)),
+    "choice": st.builds(Choice, *HEADS, fixed_bytes(2), fixed_bytes(32), fixed_bytes(32)),
+    "neighbours": st.builds(Neighbours, *HEADS, listings(Advertisement.SIZE)),
+    "boxes": st.builds(Boxes, *HEADS, fixed_bytes(16 * TERMS.threshold), listings(BOX + MARKS)),
+    "delivery": st.builds(Delivery, *HEADS, listings(PARCEL)),
+    "complaints": st.builds(Complaints, *HEADS, listings(SIGNATURE)),
+    "accusations": st.builds(Accusations, *HEADS, listings(SIGNATURE)),
+    "answers": st.builds(Answers, *HEADS, listings(CONTENT)),
+    "sharers": st.builds(Sharers, *HEADS, fixed_bytes(2)),
+    "maskedvector": st.builds(MaskedVector, *HEADS, fixed_bytes(SIGNATURE), listings(TAG), fixed_bytes(VECTOR_SIZE)),
+    "survivors": st.builds(Survivors, *HEADS, fixed_bytes(2)),
+    "consent": st.builds(Consent, *HEADS, listings(TAG)),
+    "consents": st.builds(Consents, *HEADS, listings(TAG), listings(TAG + SIGNATURE)),
+    "unmasking": st.builds(Unmasking, *HEADS, listings(SHARE)),
     "ledger": st.builds(
         Ledger,
         st.integers(9, 2**32 - 1),
         st.integers(0, 9),
-        st.integers(0, 3).flatmap(lambda many: fixed(many * ENTRY)),
+        st.integers(0, 3).flatmap(lambda many: fixed_bytes(many * ENTRY)),
     ),
 }
 
 
 def test_who_looks_on_reads_the_vector_that_the_server_reads() -> None:
-    size, honest = honest_inputs()["masked"][0][0], honest_inputs()["masked"][0][1:]
-    read = DECODERS["masked"](honest, size)
-    assert isinstance(read, Masked)
+    size, honest = honest_inputs()["maskedvector"][0][0], honest_inputs()["maskedvector"][0][1:]
+    read = DECODERS["maskedvector"](honest, size)
+    assert isinstance(read, MaskedVector)
     assert masked_vector(honest, COHORT.announcement) == read.vector == honest[-VECTOR_SIZE:]
 
 

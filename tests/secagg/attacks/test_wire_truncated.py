@@ -10,7 +10,7 @@ import pytest
 
 from folkmoot.secagg.dealing import CONTENT, MARKS, SHARE
 from folkmoot.secagg.ledger import Ledger
-from folkmoot.secagg.messages import BOX, DEALT, HEAD, Advertisement, Announcement, Message
+from folkmoot.secagg.messages import BOX, HEAD, PARCEL, Advertisement, Announcement, Message
 from folkmoot.secagg.parameters import MOST
 from folkmoot.secagg.primitives import DIGEST, SIGNATURE, TAG
 from folkmoot.secagg.state import PARTS, Stage, State
@@ -24,11 +24,11 @@ STATES = [honest_round()[exchange, CLIENT][0] for exchange in EXCHANGES[1:]]
 LISTS = {
     "neighbours": (HEAD, Advertisement.SIZE),
     "boxes": (HEAD + 16 * TERMS.threshold, BOX + MARKS),
-    "delivery": (HEAD, DEALT),
+    "delivery": (HEAD, PARCEL),
     "complaints": (HEAD, SIGNATURE),
     "accusations": (HEAD, SIGNATURE),
     "answers": (HEAD, CONTENT),
-    "masked": (HEAD + SIGNATURE, TAG),
+    "maskedvector": (HEAD + SIGNATURE, TAG),
     "consent": (HEAD, TAG),
     "consents": (HEAD, TAG),
     "unmasking": (HEAD, SHARE),
@@ -57,15 +57,15 @@ def test_another_head(name: str) -> None:
     size, honest = HONEST[name]
     for place in range(6):  # protocol, version, kind
         for flip in range(1, 256):
-            check_malformed(DECODERS[name], flipped(honest, place, flip), size)
+            check_malformed(DECODERS[name], flip_byte(honest, place, flip), size)
     for place in range(6, HEAD):  # session and round: well-formed, but of another time or place
-        other = DECODERS[name](flipped(honest, place, 1), size)
+        other = DECODERS[name](flip_byte(honest, place, 1), size)
         assert isinstance(other, Message)
         with pytest.raises(Malformed):
-            other.of(COHORT.announcement)
+            other.check_round(COHORT.announcement)
 
 
-def flipped(data: bytes, place: int, by: int) -> bytes:
+def flip_byte(data: bytes, place: int, by: int) -> bytes:
     return data[:place] + bytes([data[place] ^ by]) + data[place + 1 :]
 
 
@@ -111,12 +111,12 @@ def test_states(state: bytes) -> None:
 BASE = State.decode(honest_round()[RECEIPT, CLIENT][0])
 LAST = State.decode(honest_round()[UNMASKING, CLIENT][0])
 WRONG_PARTS: list[State] = [
-    replace(BASE, said=b""),
+    replace(BASE, roll_hash=b""),
     replace(BASE, seed=bytes(31)),
     replace(BASE, advert=BASE.advert[:-1]),
-    replace(BASE, threshold=bytes(5)),
-    replace(BASE, threshold=U32.pack(0)),
-    replace(BASE, threshold=U32.pack(len(BASE.sealed) + 1)),
+    replace(BASE, packed_threshold=bytes(5)),
+    replace(BASE, packed_threshold=U32.pack(0)),
+    replace(BASE, packed_threshold=U32.pack(len(BASE.sealed) + 1)),
     replace(BASE, roll=BASE.roll[:-1]),
     replace(BASE, prints=BASE.prints[:-16]),
     replace(BASE, sealed={3: bytes(BOX)}),

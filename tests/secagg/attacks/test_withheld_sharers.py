@@ -40,7 +40,7 @@ class Withheld:
             planted[one] = {*near, *generator.choice(self.others, self.degree - len(near), replace=False).tolist()}
         terms = self.degree, self.threshold
         self.server = EvilServer(self.federation, seed=seed, terms=terms, planted=planted)
-        self.server.up_to(RECEIPT)
+        self.server.advance_to(RECEIPT)
 
     def chance(self) -> float:
         """log2 of how many such threes are to be expected."""
@@ -83,13 +83,13 @@ class Withheld:
         first = server.views(dict.fromkeys(sorted(inner - corrupt), inner), told, corrupt)
         rest = everyone - inner
         second = server.views(dict.fromkeys(sorted(rest), everyone - spent), everyone, corrupt)
-        own_seed = server.recovery(first | second | server.held(corrupt, 0)).own_seed
-        mask_seed = server.recovery(second | server.held(corrupt, 1)).mask_seed
+        own_seed = server.recovery(first | second | server.held_shares(corrupt, 0)).own_seed
+        mask_seed = server.recovery(second | server.held_shares(corrupt, 1)).mask_seed
         masking = {one: mask_seed(one) for one in spent} | {one: mask_seed_of(server.seed(one)) for one in corrupt}
-        return server.bare(vectors, server.agreed(told), {one: own_seed(one) for one in friends}, masking)
+        return server.expose(vectors, server.sharers_hash(told), {one: own_seed(one) for one in friends}, masking)
 
 
-def attacked() -> tuple[Withheld, Vector]:
+def attack() -> tuple[Withheld, Vector]:
     withheld = Withheld(seed=4)  # one in four or so
     assert is_safe(60, withheld.degree, withheld.threshold, 6, security=40)
     assert withheld.terms.honest > 20
@@ -100,7 +100,7 @@ def attacked() -> tuple[Withheld, Vector]:
 
 def test_too_few_give_a_share_to_open_the_victims() -> None:
     with pytest.raises(AggregationFailed, match=r"shares of client .* came back; 14 are needed"):
-        attacked()
+        attack()
 
 
 def test_without_words_and_signatures_it_would_bring_out_a_sum_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +108,6 @@ def test_without_words_and_signatures_it_would_bring_out_a_sum_of_three(monkeypa
         return purpose == "masked" or is_signed(public, signature, purpose, *context)
 
     monkeypatch.setattr(client, "is_signed", lax)  # words are not looked at, then
-    withheld, total = attacked()
+    withheld, total = attack()
     np.testing.assert_array_equal(total, withheld.federation.plain_sum(tuple(withheld.friends)))
     assert withheld.chance() > -40  # far likelier than what is promised

@@ -54,11 +54,11 @@ def run(name: str, seconds: int, forget: bool) -> int:
         found = Path(work, "found")
         found.mkdir()
         options = [f"-max_total_time={seconds}", f"-artifact_prefix={work}/broken-", *OPTIONS]
-        ended = inside(name, str(found), str(corpus), *options)
+        ended = run_inside(name, str(found), str(corpus), *options)
         broken = sorted(Path(work).glob("broken-*"))
         if not broken and ended.returncode == 0:
             if not forget:
-                inside(name, "-merge=1", "-use_counters=0", str(corpus), str(found))
+                run_inside(name, "-merge=1", "-use_counters=0", str(corpus), str(found))
             print(summary(ended.stdout), flush=True)
             return 0
         kept = [keep(corpus, one.read_bytes(), "broken") for one in broken]
@@ -68,7 +68,7 @@ def run(name: str, seconds: int, forget: bool) -> int:
     return 1
 
 
-def inside(name: str, *arguments: str) -> CompletedProcess[str]:
+def run_inside(name: str, *arguments: str) -> CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.secagg.fuzz", "--inside", name, *arguments, f"-max_len={LONGEST}"]
     return run_process(command, stdout=PIPE, stderr=STDOUT, text=True, errors="replace", check=False)
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg.client import Refused, step
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import complaint
@@ -26,10 +27,10 @@ from folkmoot.secagg.messages import (
     Complaints,
     Consent,
     Consents,
-    Dealt,
     Delivery,
-    Masked,
+    MaskedVector,
     Neighbours,
+    Parcel,
     Roll,
     Sharers,
     Survivors,
@@ -58,7 +59,7 @@ CLIENT, GRUMBLER = COHORT.ids[2], COHORT.ids[4]  # who complains of the client, 
 TERMS = COHORT.policy.protection(COHORT.clients)
 VECTOR_SIZE = COHORT.announcement.vector_size
 SENDS = [Announcement, Roll, Neighbours, Delivery, Accusations, Sharers, Survivors, Consents]  # the server, in order
-REPLIES = [Advertisement, Choice, Boxes, Complaints, Answers, Masked, Consent, Unmasking]  # a client
+REPLIES = [Advertisement, Choice, Boxes, Complaints, Answers, MaskedVector, Consent, Unmasking]  # a client
 DECODERS: dict[str, Decoder] = {
     "announcement": lambda data, _: Announcement.decode(data),
     "advertisement": lambda data, _: Advertisement.decode(data),
@@ -71,7 +72,7 @@ DECODERS: dict[str, Decoder] = {
     "accusations": Accusations.decode,
     "answers": Answers.decode,
     "sharers": Sharers.decode,
-    "masked": lambda data, size: Masked.decode(data, VECTOR_SIZE, size),
+    "maskedvector": lambda data, size: MaskedVector.decode(data, VECTOR_SIZE, size),
     "survivors": Survivors.decode,
     "consent": Consent.decode,
     "consents": lambda data, size: Consents.decode(data, size, size),
@@ -133,20 +134,20 @@ def check_edited_message(data: bytes) -> None:
     """Bytes as changes of an honest message to a client: lengths and counts stay, so that more of it is looked at."""
     if data:
         state, message, _ = honest_round()[exchange_of(data), CLIENT]
-        check_step(exchange_of(data), state, edited(message, data[1:]))
+        check_step(exchange_of(data), state, edit(message, data[1:]))
 
 
 def check_edited_answer(data: bytes) -> None:
     """Bytes as changes of an honest client's answer."""
     if data:
-        check_round(exchange_of(data), edited(honest_round()[exchange_of(data), CLIENT][2], data[1:]))
+        check_round(exchange_of(data), edit(honest_round()[exchange_of(data), CLIENT][2], data[1:]))
 
 
 def exchange_of(data: bytes) -> int:
     return EXCHANGES[data[0] % len(EXCHANGES)]
 
 
-def edited(honest: bytes, edits: bytes) -> bytes:
+def edit(honest: bytes, edits: bytes) -> bytes:
     """Three bytes an edit: a place, and what is changed there."""
     out = bytearray(honest)
     for at in range(0, len(edits) - 2, 3):
@@ -192,8 +193,8 @@ TARGETS: dict[str, Target] = {
 }
 
 
-def coins(client: int, exchange: int) -> Callable[[int], bytes]:
-    return np.random.default_rng([client, exchange]).bytes
+def coins(client: int, exchange: int) -> PrivateRandomness:
+    return PrivateRandomness.for_tests(np.random.default_rng([client, exchange]).bytes)
 
 
 @lru_cache(maxsize=10_000)
@@ -224,7 +225,7 @@ def play(changed: int = 0, instead: bytes = b"", seen: Seen | None = None) -> Ag
             if said is not None:
                 states[client], replies[client] = said
                 if (exchange, client) == (RECEIPT, GRUMBLER):
-                    replies[client] = complaining(before, message)
+                    replies[client] = complain(before, message)
                 if seen is not None:
                     seen[exchange, client] = (before, message, replies[client])
         if exchange == changed:
@@ -236,12 +237,12 @@ def play(changed: int = 0, instead: bytes = b"", seen: Seen | None = None) -> Ag
             return result
 
 
-def complaining(state: bytes, message: bytes) -> bytes:
+def complain(state: bytes, message: bytes) -> bytes:
     """Of the client, if it dealt anything."""
     dealt = Delivery.decode(message, COHORT.clients).dealt
-    said, identity = State.decode(state).said, COHORT.identities[GRUMBLER]
+    roll_hash, identity = State.decode(state).roll_hash, COHORT.identities[GRUMBLER]
     made = {
-        one: sign(identity, *complaint(said, one, GRUMBLER, Dealt.read(body).case()))
+        one: sign(identity, *complaint(roll_hash, one, GRUMBLER, Parcel.read(body).case()))
         for one, body in dealt.items()
         if one == CLIENT
     }
@@ -260,7 +261,7 @@ def honest_inputs() -> dict[str, list[bytes]]:
     """For each target the bytes of an honest round, to start from."""
     moments = [honest_round()[exchange, CLIENT] for exchange in EXCHANGES]
     complaints = honest_round()[RECEIPT, GRUMBLER]  # the client's own are none
-    sizes = {Neighbours: TERMS.degree, Boxes: TERMS.degree, Masked: TERMS.degree, Consents: TERMS.degree}
+    sizes = {Neighbours: TERMS.degree, Boxes: TERMS.degree, MaskedVector: TERMS.degree, Consents: TERMS.degree}
     inputs: dict[str, list[bytes]] = {name: [] for name in TARGETS}
     for place, (state, message, reply) in enumerate(moments):
         for kind, content in ((SENDS[place], message), (REPLIES[place], reply)):
