@@ -15,7 +15,9 @@ from benchmarks.gradient import fastest, read, words_of
 from benchmarks.instances import HERE, crowd
 from benchmarks.memory import peak
 from benchmarks.table import Floor, show
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array
 from folkmoot.questions import Gradient
 
@@ -47,8 +49,8 @@ def obvious(rows: Array, x: Array, seed: int = 0) -> tuple[Array, Array]:
 
 def everybody(engine: fm.Simulation, x: Array, bits: int, stochastic: bool) -> Callable[[], object]:
     """Asks for the sum of everybody's gradient."""
-    question = Gradient(x=x, whole=8.0, single=8.0, bits=bits, stochastic=stochastic, key=1)
-    ask = Ask(question, engine.population.everyone, "everybody's gradient", 0)
+    question = Gradient(x=x, whole=8.0, single=8.0, bits=bits, stochastic=stochastic, coins=PublicCoins(1))
+    ask = Ask(question, engine.population.everyone, Purpose.SEARCH, "everybody's gradient", 0)
     return lambda: engine(ask)
 
 

@@ -28,7 +28,10 @@ from folkmoot import (
 )
 from folkmoot.conversation import codec
 from folkmoot.conversation.codec import digest_of, pack, text_of, unpack
-from folkmoot.conversation.rounds import Ask, Cohort
+from folkmoot.conversation.population import Cohort
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask
+from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.questions import Gains, Gradient, LocalBase, Magnitude
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import N
@@ -90,8 +93,13 @@ def test_unusual_matroids_come_back(name: str) -> None:
 
 def test_what_only_a_function_knows_is_not_written_down() -> None:
     oracle = MATROIDS["oracle"].matroid
-    at = LocalBase(x=np.zeros(N), whole=1.0, key=0, matroid=Truncation(oracle, 2), single=1.0)
-    for thing in (oracle, Truncation(oracle, 2), at, Ask(at, Cohort.of(np.arange(3), None), "a step", 0)):
+    at = LocalBase(x=np.zeros(N), whole=1.0, coins=NO_COINS, matroid=Truncation(oracle, 2), single=1.0)
+    for thing in (
+        oracle,
+        Truncation(oracle, 2),
+        at,
+        Ask(at, Cohort.of(np.arange(3), None), Purpose.SEARCH, "a step", 0),
+    ):
         with pytest.raises(
             InputError, match=r"^matroid: Oracle\(8 items\) cannot be written down; use one of"
         ) as refusal:
@@ -145,8 +153,9 @@ def test_equal_things_have_equal_text() -> None:
         (np.uint64(2**64 - 1), 2**64 - 1),
     ):
         assert text_of(scalar) == text_of(number)
-    once = Gains(members=mask[0], items=np.arange(4), most=1.0, key=2**64 - 1, coin=3)
-    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, key=2**64 - 1, coin=3)
+    coins, who_coins = PublicCoins(2**64 - 1), PublicCoins(3)
+    once = Gains(members=mask[0], items=np.arange(4), most=1.0, coins=coins, who_coins=who_coins)
+    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, coins=coins, who_coins=who_coins)
     assert digest_of(once) == digest_of(again)
 
 
@@ -160,8 +169,8 @@ def test_text_does_not_depend_on_the_order_of_bytes(kind: str) -> None:
 
 def test_different_things_have_different_text() -> None:
     def question(**changed: Any) -> Gradient:
-        usual: dict[str, Any] = {"x": np.zeros(3), "whole": 1.0, "key": 0, "single": 1.0, "bits": 4, "stochastic": True}
-        return Gradient(**usual | changed)
+        point, usual = np.zeros(3), {"whole": 1.0, "single": 1.0, "bits": 4, "stochastic": True}
+        return Gradient(**{"x": point, "coins": NO_COINS, **usual, **changed})
 
     ulp = np.nextafter(1.0, 2.0)
     changes: list[dict[str, Any]] = [
@@ -170,13 +179,15 @@ def test_different_things_have_different_text() -> None:
         {"x": np.zeros(4)},
         {"whole": ulp},
         {"single": ulp},
-        {"key": 1},
-        {"key": 2**64 - 1},
+        {"coins": PublicCoins(1)},
+        {"coins": PublicCoins(2**64 - 1)},
         {"bits": 5},
         {"stochastic": False},
         {"items": np.array([0, 1])},
         {"items": np.array([1, 0])},
         {"samples": 64},
+        {"norm": 1.0},
+        {"norm": ulp},
     ]
     assert len({digest_of(question(**change)) for change in changes}) == len(changes)
     assert text_of(np.zeros((2, 3))) != text_of(np.zeros((3, 2)))
@@ -238,11 +249,12 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_expected_kinds_are_made() -> None:
-    question = LocalBase(x=np.zeros(3), whole=1.0, key=0, matroid=Uniform(3, 1), single=1.0)
-    for kinds in ({}, {"LocalBase": LocalBase}, {"Uniform": Uniform}, {"Magnitude": Magnitude}):
+    question = LocalBase(x=np.zeros(3), whole=1.0, coins=NO_COINS, matroid=Uniform(3, 1), single=1.0)
+    without_coins = {"LocalBase": LocalBase, "Uniform": Uniform}
+    for kinds in ({}, {"LocalBase": LocalBase}, {"Uniform": Uniform}, {"Magnitude": Magnitude}, without_coins):
         with pytest.raises(InputError, match=REFUSAL):
             unpack(pack(question), kinds)
-    assert isinstance(unpack(pack(question), {"LocalBase": LocalBase, "Uniform": Uniform}), LocalBase)
+    assert isinstance(unpack(pack(question), {**without_coins, "PublicCoins": PublicCoins}), LocalBase)
 
 
 def kind(name: Any, **parameters: Any) -> dict[str, Any]:
@@ -254,13 +266,15 @@ def array(dtype: Any = "int64", shape: Any = (2,), data: Any = "AAAAAAAAAAAAAAAA
 
 
 HUGE = 2**70
+COINS = kind("PublicCoins", key=0)
 FOREIGN: dict[str, Any] = {
     "unknown kind": kind("os.system", command="true"),
     "kind of a list": kind(["Uniform"], n_items=3, k=1),
-    "abstract kind": kind("AtPoint", x=array(), whole=1.0, key=0),
+    "abstract kind": kind("AtPoint", x=array(), whole=1.0, coins=COINS),
     "kind alone": {"kind": "Magnitude"},
     "nothing known": {"a": 1},
     "with a list": {"kind": "Magnitude", "with": [1]},
+    "coins without a key": kind("PublicCoins"),
     "with nothing": {"kind": "Magnitude", "with": None},
     "with too much": kind("Magnitude", more=1),
     "with too little": kind("Uniform", n_items=3),
@@ -268,8 +282,8 @@ FOREIGN: dict[str, Any] = {
     "matroid in a wrong place": kind("Truncation", matroid=kind("Magnitude"), k=1),
     "map of a list": {"map": [1]},
     "map of a number": {"map": 3},
-    "point that is a number": kind("Gradient", x=3, whole=1.0, key=0, single=1.0, bits=4, stochastic=True),
-    "point that is a list": kind("Gradient", x=[0.5], whole=1.0, key=0, single=1.0, bits=4, stochastic=True),
+    "point that is a number": kind("Gradient", x=3, whole=1.0, coins=COINS, single=1.0, bits=4, stochastic=True),
+    "point that is a list": kind("Gradient", x=[0.5], whole=1.0, coins=COINS, single=1.0, bits=4, stochastic=True),
     "sets that are text": kind("Values", items=array(), sets="all", whole=1.0),
     "huge capacity": kind("Partition", groups=[0, 0], capacities=[HUGE]),
     "huge limit": kind("Laminar", n_items=3, limits=[[[0, 1], HUGE]]),

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Auto, Coverage, DiscreteGreedy, FedCG, Simulation, resume, solve, verify
+from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.exposure import Summed, smallest_difference
+from folkmoot.conversation.population import Cohort, Population
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Result, Round
-from folkmoot.conversation.rounds import Ask, Cohort, Engine, Population, Sum
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.questions import Gains, Gradient, Magnitude, Query, Votes
-from folkmoot.questions.gains import singletons
+from folkmoot.questions.gains import ask_singletons
+from tests.around import Around
 
 CLIENTS, ITEMS = 60, 200
 
@@ -24,15 +30,15 @@ def homes(clients: int = CLIENTS, items: int = ITEMS) -> np.ndarray:
     return np.random.default_rng(8).random((clients, items)) < 6 / items
 
 
-class Server:
+class Server(Around):
     """Keeps to the protocol, and remembers what it was told: questions, sums, and who is in them."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.population = engine, engine.population
+        super().__init__(engine)
         self.view: list[tuple[Ask, Sum]] = []
 
-    def __call__(self, ask: Ask) -> Sum:
-        self.view.append((ask, self.engine(ask)))
+    def add_up(self, ask: Ask, control: Control) -> Sum:
+        self.view.append((ask, super().add_up(ask, control)))
         return self.view[-1][1]
 
     def deduced(self) -> set[tuple[int, int]]:
@@ -48,7 +54,7 @@ class Server:
             apart = np.flatnonzero(there[0] != there[1])
             if len(apart) == 1 and there[1][apart[0]]:
                 old, new = (
-                    query.mean(one.total, 1, ITEMS) for query, one in ((before, earlier), (after, later))
+                    query.make_reply(one.total, 1, 1, 1).mean for query, one in ((before, earlier), (after, later))
                 )  # sums: a client that holds an item adds 1
                 found |= {(int(apart[0]), int(item)) for item in np.flatnonzero(np.abs(new - old - 1) < 1e-3)}
         return found
@@ -146,7 +152,7 @@ def test_it_is_the_fewest_clients_by_which_two_sums_differ(data: st.DataObject, 
     population = Population(5, clients, weights)
     sums = []
     for number in range(data.draw(st.integers(0, 8))):
-        cohort = population.draw(data.draw(st.sampled_from([None, 1, clients // 2 or 1, clients])), number)
+        cohort = population.draw(data.draw(st.sampled_from([None, 1, clients // 2 or 1, clients])), PublicCoins(number))
         marks = None if rng.random() < 0.3 else np.packbits(rng.random(cohort.size) < 0.8)
         sums.append(Summed(data.draw(st.sampled_from(["worth", "Magnitude"])), number, cohort, marks))
     assert smallest_difference(sums, clients) == by_definition(sums)
@@ -155,15 +161,17 @@ def test_it_is_the_fewest_clients_by_which_two_sums_differ(data: st.DataObject, 
 def test_which_sums_can_be_compared() -> None:
     """All that tell what items are worth, from whatever set, with however many of them; else only like with like."""
     nothing = np.zeros(5, dtype=bool)
-    gains = Gains(members=nothing, items=np.array([0, 2]), most=1.0, key=0)
+    gains = Gains(members=nothing, items=np.array([0, 2]), most=1.0)
     point = np.full(5, 0.1)
-    gradient = Gradient(x=point, whole=1.0, key=0, single=1.0, bits=4, stochastic=True)
-    votes = Votes(x=point, whole=1.0, key=0, votes=2, sum=1.0, bits=4)
+    gradient = Gradient(x=point, whole=1.0, coins=NO_COINS, single=1.0, bits=4, stochastic=True)
+    votes = Votes(x=point, whole=1.0, coins=NO_COINS, votes=2, sum=1.0, bits=4)
 
-    def question(query: Query) -> str:
+    queries: list[Query[Any]] = [gains, ask_singletons(5, 1.0), gradient, votes, Magnitude()]
+
+    def question(query: Query[Any]) -> str:
         return Summed.of(
-            Ask(query, Cohort(None, None, 9, 9), "", 0), Sum(np.zeros(1, dtype=np.int64), 9, 9, 9)
+            Ask(query, Cohort(None, None, 9, 9), Purpose.SEARCH, "", 0), Sum(np.zeros(1, dtype=np.int64), 9, 9, 9)
         ).question
 
-    asked = [*map(question, (gains, singletons(5, 1.0, 0), gradient)), question(votes), question(Magnitude())]
+    asked = [question(one) for one in queries]
     assert [one == other for one, other in pairwise(asked)] == [True, True, False, False]

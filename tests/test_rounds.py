@@ -11,12 +11,16 @@ import pytest
 
 from folkmoot import Coverage, FacilityLocation, InputError, Objective, Uniform
 from folkmoot.conversation.codec import digest_of
-from folkmoot.conversation.rounds import RING_BITS, WEIGHT_BITS, Ask, Cohort, Population, Run, Sum, Talk, drive
+from folkmoot.conversation.population import WEIGHT_BITS, Cohort, Population
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import RING_BITS, Ask, Run, Sum, drive
+from folkmoot.conversation.talk import Talk
 from folkmoot.engines.simulate import Simulation
-from folkmoot.foundation.coins import coins, key_of
+from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import Gains, Gradient, Magnitude, Participation, Query
+from folkmoot.questions.gradient import PointReply
 
 CHANCE = 1e-9
 WEIGHTS = np.array([0.3, 0.0, 5.0, 1.0, 0.25, 0.0, 2.0, 0.07, 0.4])  # one counts for more than all others together
@@ -42,7 +46,7 @@ def test_clients_are_asked_as_often_as_they_weigh(weights: Array | None, size: i
     p = np.full(9, 1 / 9) if weights is None else weights / weights.sum()
     draws, sums, together = 6000, np.zeros(9), np.zeros((9, 9))
     for key in range(draws):
-        cohort = population.draw(size, key)
+        cohort = population.draw(size, PublicCoins(key))
         ids, times = named(cohort, population)
         assert (np.diff(ids) > 0).all()
         assert (times > 0).all()
@@ -61,7 +65,7 @@ def test_clients_are_asked_as_often_as_they_weigh(weights: Array | None, size: i
 def test_a_draw_is_decided_by_its_key() -> None:
     for weights in (None, np.arange(1.0, 101.0)):
         population = Population(n_items=3, n_clients=100, weights=weights)
-        drawn = [population.draw(10, key) for key in (1, 1, 2, 2**64 - 1)]
+        drawn = [population.draw(10, PublicCoins(key)) for key in (1, 1, 2, 2**64 - 1)]
         digests = [digest_of(cohort) for cohort in drawn]
         assert digests[0] == digests[1]
         assert len(set(digests)) == 3
@@ -74,10 +78,10 @@ def test_a_draw_is_decided_by_its_key() -> None:
 @pytest.mark.parametrize("size", [None, 9, 10, 1000])
 def test_everyone_is_asked_when_there_are_no_more(size: int | None) -> None:
     alike = Population(n_items=3, n_clients=9)
-    cohort = alike.draw(size, 5)
+    cohort = alike.draw(size, PublicCoins(5))
     assert (cohort.ids, cohort.times, cohort.size, cohort.weight, cohort.everyone) == (None, None, 9, 9, True)
     uneven = Population(n_items=3, n_clients=9, weights=WEIGHTS)
-    cohort = uneven.draw(size, 5)
+    cohort = uneven.draw(size, PublicCoins(5))
     assert cohort.everyone
     ids, times = named(cohort, uneven)
     assert ids.tolist() == np.flatnonzero(WEIGHTS).tolist()  # who counts nothing is not asked
@@ -99,16 +103,16 @@ def test_a_population_is_what_the_server_may_know() -> None:
 
 
 def gradient(bits: int, n: int = 3) -> Gradient:
-    return Gradient(x=np.zeros(n), whole=1.0, key=0, single=1.0, bits=bits, stochastic=True)
+    return Gradient(x=np.zeros(n), whole=1.0, coins=NO_COINS, single=1.0, bits=bits, stochastic=True)
 
 
-def weighing(query: Query, weight: int) -> Ask:
-    return Ask(query, Cohort(None, None, 5, weight), "a round", 0)
+def weighing(query: Query[Any], weight: int) -> Ask:
+    return Ask(query, Cohort(None, None, 5, weight), Purpose.SEARCH, "a round", 0)
 
 
 @pytest.mark.parametrize(("query", "bound"), [(Magnitude(), 1), (gradient(1), 1), (gradient(20), 2**20 - 1)])
-def test_the_ring_is_as_small_as_can_be(query: Query, bound: int) -> None:
-    assert query.bound == bound
+def test_the_ring_is_as_small_as_can_be(query: Query[Any], bound: int) -> None:
+    assert query.encoding.limit == bound
     assert weighing(query, 1).ring_bits == bound.bit_length()
     for weight in (2, 3, 1000, 2**30, 2**30 + 1):
         bits = weighing(query, weight).ring_bits
@@ -200,8 +204,8 @@ class Deaf:
         return Sum(total, count, ask.cohort.size, ask.cohort.weight, lost=lost, spent=spent)
 
 
-def keyed(key: int) -> Gradient:
-    return Gradient(x=np.zeros(3), whole=1.0, key=key, single=1.0, bits=4, stochastic=True)
+def toss(coins: PublicCoins) -> Gradient:
+    return Gradient(x=np.zeros(3), whole=1.0, coins=coins, single=1.0, bits=4, stochastic=True)
 
 
 def talk(seed: int = 7) -> Talk:
@@ -211,7 +215,7 @@ def talk(seed: int = 7) -> Talk:
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
     engine, server = Deaf(lost), talk()
-    answer = drive(server.ask(keyed, 10, "a step"), engine)
+    answer = drive(server.ask(toss, 10, Purpose.SEARCH, "a step"), engine)
     assert answer.count == 10
     assert len(engine.heard) == server.rounds == lost + 1
     assert [ask.number for ask in engine.heard] == list(range(lost + 1))
@@ -224,7 +228,7 @@ def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
 def test_three_times_in_a_row_is_enough(spent: tuple[int, ...], more: str) -> None:
     engine, server = Deaf(99, spent), talk()
     with pytest.raises(RoundFailed, match=rf"^a step: too few clients answered, 3 times in a row.*{more}"):
-        drive(server.ask(keyed, 10, "a step"), engine)
+        drive(server.ask(toss, 10, Purpose.SEARCH, "a step"), engine)
     assert len(engine.heard) == 3
 
 
@@ -232,11 +236,11 @@ def test_three_times_in_a_row_is_enough(spent: tuple[int, ...], more: str) -> No
 def test_whoever_sent_an_answer_is_not_asked_the_same_again(spent: tuple[int, ...]) -> None:
     """Cohorts are so large that two draws would meet but for a chance below 1e-60."""
     engine, server = Deaf(2, spent), talk()
-    assert drive(server.ask(keyed, 330, "a step"), engine).count == 330
+    assert drive(server.ask(toss, 330, Purpose.SEARCH, "a step"), engine).count == 330
     asked = [named(ask.cohort, server.population)[0] for ask in engine.heard]
     for earlier, later in ((0, 1), (0, 2), (1, 2)):
         assert bool(np.isin(asked[earlier], asked[later]).any()) == (earlier not in spent)
-    drive(server.ask(keyed, 800, "the next"), engine)  # another question may be asked of anybody
+    drive(server.ask(toss, 800, Purpose.SEARCH, "the next"), engine)  # another question may be asked of anybody
 
 
 ALONE: dict[str, tuple[Talk, int | None, str]] = {
@@ -256,7 +260,7 @@ def test_where_nobody_else_can_be_asked_the_run_ends(name: str) -> None:
     server, size, why = ALONE[name]
     engine = Deaf(1, (0,))
     with pytest.raises(RoundFailed, match=f"^a step: the round was lost after clients .*, and {why}; asking the same"):
-        drive(server.ask(keyed, size, "a step"), engine)
+        drive(server.ask(toss, size, Purpose.SEARCH, "a step"), engine)
     assert len(engine.heard) == 1
 
 
@@ -264,7 +268,7 @@ def test_draws_without_some_are_as_even_as_others() -> None:
     population, without = Population(n_items=3, n_clients=12), np.array([0, 3, 4])
     draws, sums = 6000, np.zeros(12)
     for key in range(draws):
-        cohort = population.draw(4, key, without)
+        cohort = population.draw(4, PublicCoins(key), without)
         assert cohort.ids is not None
         sums[cohort.ids] += 1
     assert not sums[without].any()
@@ -275,7 +279,7 @@ def test_a_conversation_is_decided_by_its_seed() -> None:
     def conversation(seed: int) -> list[str]:
         engine, server = Deaf(1), talk(seed)
         for label in ("one", "two"):
-            drive(server.ask(keyed, 10, label), engine)
+            drive(server.ask(toss, 10, Purpose.SEARCH, label), engine)
         return [digest_of(ask) for ask in engine.heard]
 
     assert conversation(1) == conversation(1)
@@ -285,7 +289,7 @@ def test_a_conversation_is_decided_by_its_seed() -> None:
 # Several juries, their sums added up.
 
 
-def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[Sum, list[Ask]]:
+def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[PointReply, list[Ask]]:
     heard: list[Ask] = []
 
     def answer(ask: Ask) -> Sum:
@@ -293,7 +297,7 @@ def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[
         said: Sum = engine(ask)
         return said
 
-    return drive(server.ask_juries(keyed, size, count, "a jury"), answer), heard
+    return drive(server.ask_juries(toss, size, count, Purpose.SCORING, "a jury"), answer), heard
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
@@ -302,8 +306,14 @@ def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[
 def test_juries_together_are_one_large_jury(alike: bool, clients: int, dropout: float) -> None:
     objective = town(clients).reweight(np.ones(clients)) if alike else town(clients)
     server, engine = Talk(Population.of(objective), Uniform(3, 1), 5), Simulation(objective, dropout=dropout, seed=1)
-    answer, heard = juries_of(server, engine, 30, 4)
-    whole = server.population.draw(120, key_of(key_of(5, 0), 1))
+    said: list[Sum] = []
+
+    def remember(ask: Ask) -> Sum:
+        said.append(engine(ask))
+        return said[-1]
+
+    answer, heard = juries_of(server, remember, 30, 4)
+    whole = server.population.draw(120, PublicCoins.of(5, 0).branch(1))
     assert whole.everyone == server.cohort.everyone == (clients == 100)
     parts = [named(ask.cohort, server.population) for ask in heard]
     ids, times = named(whole, server.population)
@@ -316,13 +326,16 @@ def test_juries_together_are_one_large_jury(alike: bool, clients: int, dropout: 
     assert [ask.label for ask in heard] == [f"a jury, jury {at + 1} of {len(heard)}" for at in range(len(heard))]
     assert [ask.number for ask in heard] == list(range(server.rounds))
     assert (server.cohort.size, answer.asked) == (whole.size, whole.weight)
-    stayed = ids if answer.present is None else ids[answer.present]
+    there = [slice(None) if one.present is None else one.present for one in said]
+    stayed = np.sort(np.concatenate([part[0][marks] for part, marks in zip(parts, there, strict=True)]))
     assert answer.clients == len(stayed)
     weights = times[np.isin(ids, stayed)]
     assert answer.count == weights.sum()
     np.testing.assert_array_equal(answer.total, heard[0].query.total(objective[stayed], stayed, weights))
     if not dropout:
-        np.testing.assert_array_equal(answer.total, engine(Ask(heard[0].query, whole, "at once", 0)).total)
+        np.testing.assert_array_equal(
+            answer.total, engine(Ask(heard[0].query, whole, Purpose.SCORING, "at once", 0)).total
+        )
         assert server.sample(answer).complete == whole.everyone
 
 
@@ -331,7 +344,7 @@ def test_what_fits_one_round_is_asked_in_one(size: int | None, count: int) -> No
     one, several = talk(), talk()
     _, heard = juries_of(several, Deaf(0), size, count)
     engine = Deaf(0)
-    drive(one.ask(keyed, size, "a jury"), engine)
+    drive(one.ask(toss, size, Purpose.SCORING, "a jury"), engine)
     assert [digest_of(ask) for ask in heard] == [digest_of(ask) for ask in engine.heard]
 
 
@@ -380,7 +393,13 @@ def town(clients: int = 300) -> FacilityLocation:
 
 
 def a_gradient(objective: Objective, size: int | None, number: int = 0) -> Ask:
-    return Ask(keyed(key_of(3, number)), Population.of(objective).draw(size, key_of(4, number)), "a step", number)
+    return Ask(
+        toss(PublicCoins.of(3, number)),
+        Population.of(objective).draw(size, PublicCoins.of(4, number)),
+        Purpose.SEARCH,
+        "a step",
+        number,
+    )
 
 
 @pytest.mark.parametrize("size", [None, 40])
@@ -405,7 +424,7 @@ def test_the_largest_sum_fits(clients: int) -> None:
     ask = a_gradient(objective, None)
     for secure in ("ideal", "plain"):
         total = Simulation(objective, secure)(ask).total
-        assert total[:3].tolist() == [ask.query.bound * clients] * 3
+        assert total[:3].tolist() == [ask.query.encoding.limit * clients] * 3
 
 
 @pytest.mark.parametrize("size", [None, 40])
@@ -415,7 +434,7 @@ def test_coins_say_who_drops_out(size: int | None) -> None:
     for seed, number in ((0, 0), (0, 1), (9, 0)):
         ask = a_gradient(objective, size, number)
         ids, times = named(ask.cohort, Population.of(objective))
-        stay = coins(np.uint64(key_of(seed, number, 2)), ids, 0) >= 0.3
+        stay = PublicCoins.of(seed, number, 2).toss(ids) >= 0.3
         gone.append(frozenset(ids[~stay].tolist()))
         answer = Simulation(objective, dropout=0.3, seed=seed)(ask)
         expected = ask.query.total(objective[ids[stay]], ids[stay], times[stay])
@@ -426,7 +445,7 @@ def test_coins_say_who_drops_out(size: int | None) -> None:
 
 def test_so_many_drop_out() -> None:
     objective = Coverage(np.ones((2000, 2)))
-    ask = Ask(Magnitude(), Population.of(objective).everyone, "a step", 0)
+    ask = Ask(Magnitude(), Population.of(objective).everyone, Purpose.SEARCH, "a step", 0)
     clients = [Simulation(objective, dropout=0.3, seed=seed)(ask).clients for seed in range(10)]
     assert abs(np.mean(clients) / 2000 - 0.7) <= within(20_000, 1)
 
@@ -445,16 +464,18 @@ def test_too_few_answers_are_no_sum() -> None:
     assert Simulation(objective, dropout=0.9999, least=0.0, seed=1)(a_gradient(objective, 3)).count == 0
     server = Talk(Population.of(objective), Uniform(3, 1), 0)
     with pytest.raises(RoundFailed):
-        drive(server.ask(keyed, 40, "a step"), Simulation(objective, dropout=0.9))
+        drive(server.ask(toss, 40, Purpose.SEARCH, "a step"), Simulation(objective, dropout=0.9))
 
 
 def test_who_is_not_willing_is_not_in_the_sum() -> None:
     objective = town()
     nothing = np.zeros(3, dtype=bool)
     for kappa in (0.3, 1e-9):
-        query = Gains(members=nothing, items=np.arange(3), most=1 / kappa, key=5, who=Participation(even=kappa))
-        ask = Ask(query, Cohort.of(np.arange(10, 200), None), "a step", 0)
-        willing = np.arange(10, 200)[coins(np.uint64(5), np.arange(10, 200), 3) < kappa]
+        query = Gains(
+            members=nothing, items=np.arange(3), most=1 / kappa, coins=PublicCoins(5), who=Participation(even=kappa)
+        )
+        ask = Ask(query, Cohort.of(np.arange(10, 200), None), Purpose.SEARCH, "a step", 0)
+        willing = np.arange(10, 200)[PublicCoins(5).toss(np.arange(10, 200), 3) < kappa]
         answer = Simulation(objective)(ask)
         assert (answer.clients, answer.count, answer.asked) == (len(willing), len(willing), 190)
         once = np.ones(len(willing), dtype=np.int64)

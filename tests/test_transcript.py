@@ -29,9 +29,11 @@ from folkmoot import (
     verify,
 )
 from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.engine import Control
 from folkmoot.conversation.result import Round
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.transcript import Transcript
+from tests.around import Around
 
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
 METHODS = [
@@ -117,8 +119,8 @@ def test_reading_writes_nothing(finished: Path) -> None:
 def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
     objective = people()
     steady, broken = Simulation(objective, dropout=0.4), Simulation(objective, dropout=0.4)
-    broken.dropout = 0.999  # settings say the same: the same run, on a bad day
-    broken.settings = steady.settings  # type: ignore[method-assign]
+    broken.dropout = 0.999  # they describe themselves alike: the same run, on a bad day
+    broken.describe = steady.describe  # type: ignore[method-assign]
     with pytest.raises(RoundFailed, match="a stored run can be resumed"):
         solve(objective, 3, FedCG(3, cohort=12), engine=broken, transcript=tmp_path / "run")
     with Transcript.reopen(tmp_path / "run") as store:
@@ -127,17 +129,17 @@ def test_a_failed_run_keeps_its_transcript(tmp_path: Path) -> None:
     assert result == solve(objective, 3, FedCG(3, cohort=12), engine=steady)
 
 
-class Losing:
+class Losing(Around):
     """Rounds of these numbers are lost: as they are told, or after clients had sent their answers."""
 
     def __init__(self, objective: FacilityLocation, lost: tuple[int, ...] = (), spent: tuple[int, ...] = ()) -> None:
-        self.engine, self.lost, self.spent = Simulation(objective), lost, spent
-        self.population, self.heard = self.engine.population, list[Ask]()
+        super().__init__(Simulation(objective))
+        self.lost, self.spent, self.heard = lost, spent, list[Ask]()
 
-    def __call__(self, ask: Ask) -> Sum:
+    def add_up(self, ask: Ask, control: Control) -> Sum:
         self.heard.append(ask)
         if ask.number not in (*self.lost, *self.spent):
-            return self.engine(ask)
+            return super().add_up(ask, control)
         nothing = np.zeros(ask.query.length, dtype=np.int64)
         return Sum(nothing, 0, ask.cohort.size, ask.cohort.weight, lost=True, spent=ask.number in self.spent)
 

@@ -28,7 +28,9 @@ from folkmoot import (
 )
 from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, Sequenced
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
-from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.rounds import Ask, Sum, read_reply
+from tests.around import Around
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 
@@ -120,23 +122,21 @@ def test_it_is_the_algorithm_line_by_line(seed: int) -> None:
     asked: list[list[int]] = []
     engine = Simulation(FacilityLocation(matrix))
 
-    class Listening:
-        population = engine.population
-        objective = engine.objective
-
-        def __call__(self, ask: Ask) -> Sum:
+    class Listening(Around):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
             if ask.label.startswith("look"):
                 query: Any = ask.query
                 asked.append(query.order.tolist())
-                answer = engine(ask)
+                answer = super().add_up(ask, control)
+                along = read_reply(query, answer).along
                 for at, mark in enumerate(query.marks):
                     first = tuple(query.order[:mark].tolist())
                     truth = [0.0 if e in first else gain(matrix, first, e) for e in query.items.tolist()]
-                    np.testing.assert_allclose(query.along(answer.total, answer.count)[at], truth, atol=2e-6)
+                    np.testing.assert_allclose(along[at], truth, atol=2e-6)
                 return answer
-            return engine(ask)
+            return super().add_up(ask, control)
 
-    solve(None, Uniform(10, k), AdaptiveSequencing(rounds, polish=0), engine=Listening(), seed=1)
+    solve(None, Uniform(10, k), AdaptiveSequencing(rounds, polish=0), engine=Listening(engine), seed=1)
     assert asked == looked
     assert len(asked) >= 2, "one look would test no discount"
 

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import folkmoot as fm
-from folkmoot.algorithms.federated.polish import Evidence, doubt
-from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.algorithms.federated.polish import Evidence, deviations_for
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.questions import Drift, Gains
 from folkmoot.secagg import Policy
+from tests.around import Around
 
 
 def heavy(clients: int = 2_000, seed: int = 0) -> fm.FacilityLocation:
@@ -77,7 +80,7 @@ def test_worthless_swaps_are_not_believed() -> None:
     pooled juries; more than 1.5 with a chance below 10^-9 (a Poisson number of mean 200).
     """
     rng = np.random.default_rng(0)
-    z = np.full(2_000, doubt(2_000))
+    z = np.full(2_000, deviations_for(2_000))
     naive = believed = 0
     for _ in range(200):
         one = Evidence(rng.normal(0, 1, 2_000), np.ones(2_000), reach=0.0)
@@ -89,7 +92,7 @@ def test_worthless_swaps_are_not_believed() -> None:
     assert naive == 200
     assert believed <= 300
     sure = Evidence(np.array([0.001]), np.zeros(1))
-    assert sure.least(np.array([doubt(1)]))[0] > 0  # everybody was asked
+    assert sure.least(np.array([deviations_for(1)]))[0] > 0  # everybody was asked
 
 
 def test_no_answer_is_worse_than_popularity_by_its_own_sums() -> None:
@@ -106,15 +109,13 @@ def test_no_answer_is_worse_than_popularity_by_its_own_sums() -> None:
 def sums_of(objective: fm.Objective, method: Any, **options: Any) -> list[tuple[str, tuple[int, ...]]]:
     engine, heard = fm.Simulation(objective, **options), []
 
-    class Listening:
-        population, objective, policy = engine.population, engine.objective, engine.policy
-
-        def __call__(self, ask: Ask) -> Sum:
-            answer = engine(ask)
+    class Listening(Around):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            answer = super().add_up(ask, control)
             heard.append((type(ask.query).__name__, tuple(answer.total.tolist())))
             return answer
 
-    fm.solve(None, 3, method, engine=Listening(), seed=3)
+    fm.solve(None, 3, method, engine=Listening(engine), seed=3)
     return heard
 
 
@@ -136,18 +137,16 @@ def test_a_fixed_sample_is_the_same_clients_in_every_round() -> None:
     for sample, same in (("fixed", True), ("fresh", False)):
         there: list[tuple[int, ...]] = []
 
-        class Listening:
-            population, objective = engine.population, engine.objective
-
-            def __call__(self, ask: Ask, there: list[tuple[int, ...]] = there) -> Sum:
+        class Listening(Around):
+            def add_up(self, ask: Ask, control: Control, there: list[tuple[int, ...]] = there) -> Sum:
                 if isinstance(ask.query, Gains) and ask.query.who is not None:
                     willing = ask.query.takes_part(engine.objective, ids, times)
                     assert willing is not None
                     there.append(tuple(np.flatnonzero(willing)))
-                return engine(ask)
+                return super().add_up(ask, control)
 
         method = fm.DiscreteGreedy(expected_answers=40, sample=sample, polish=0)  # type: ignore[arg-type]
-        fm.solve(None, 4, method, engine=Listening(), seed=1)
+        fm.solve(None, 4, method, engine=Listening(engine), seed=1)
         assert len(there) == 4
         assert (len(set(there)) == 1) == same
 
@@ -171,15 +170,13 @@ def test_a_running_mean_asks_about_the_set_before() -> None:
     objective, asked = heavy(300), []
     engine = fm.Simulation(objective)
 
-    class Listening:
-        population, objective = engine.population, engine.objective
-
-        def __call__(self, ask: Ask) -> Sum:
+    class Listening(Around):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
             if isinstance(ask.query, Drift):
                 asked.append(ask.query)
-            return engine(ask)
+            return super().add_up(ask, control)
 
-    fm.solve(None, 4, fm.Auto(cohort=50, jury=60, rounds=4), engine=Listening())
+    fm.solve(None, 4, fm.Auto(cohort=50, jury=60, rounds=4), engine=Listening(engine))
     assert [int(query.members.sum()) for query in asked] == [0, 1, 2, 3]
     assert [int(query.before.sum()) for query in asked] == [0, 0, 1, 2]
-    assert all(query.lowest == -query.bound for query in asked)
+    assert all(query.encoding.lowest == -query.encoding.limit < 0 for query in asked)

@@ -29,6 +29,7 @@ from folkmoot import (
     store,
 )
 from folkmoot.algorithms.federated.method import Federated
+from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import count_bytes
@@ -222,11 +223,11 @@ def test_value_is_known_outside_only_and_names_too() -> None:
     objective = ratings(3, item_names=[f"film {at}" for at in range(12)])
     engine = Simulation(objective)
 
-    class Network:
+    class Network(Engine):
         population = engine.population
 
-        def __call__(self, ask: Ask) -> Sum:
-            return engine(ask)
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            return engine.add_up(ask, control)
 
     inside = solve(objective, 3, FedCG(3, cohort=20, jury=30), seed=1)
     outside = solve(None, 3, FedCG(3, cohort=20, jury=30), engine=Network(), seed=1)

@@ -23,12 +23,17 @@ from folkmoot import (
     Simulation,
     solve,
 )
-from folkmoot.algorithms.federated.fedcg import mean_of_bases, walk
+from folkmoot.algorithms.federated.fedcg import take_mean, walk
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.algorithms.federated.search import SearchProblem
-from folkmoot.conversation.rounds import Ask, Population, Sum, Talk
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.talk import Talk
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.questions import LocalBase, Ranges
+from tests.around import Around
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 
@@ -95,10 +100,10 @@ def test_fedcg_is_algorithm_1_line_by_line(cohort: int | None) -> None:
     x = np.zeros(6)  # line 2
     problem = SearchProblem(talk_of(clients, matroid), Ranges(2.0, 2.0, 8.0), None, np.zeros(6))
 
-    def question(at: Array, key: int) -> LocalBase:
-        return LocalBase(x=at, whole=2.0, key=key, matroid=matroid, single=2.0)
+    def question(at: Array, coins: PublicCoins) -> LocalBase:
+        return LocalBase(x=at, whole=2.0, coins=coins, matroid=matroid, single=2.0)
 
-    run = walk(problem, question, cohort, T, mean_of_bases)
+    run = walk(problem, question, cohort, T, take_mean)
     ask = next(run)
     for t in range(T):  # line 3
         np.testing.assert_allclose(ask.query.parameters()["x"], x, rtol=1e-12)  # line 4: x goes to the cohort
@@ -140,16 +145,13 @@ def test_the_same_on_every_path(method: Federated) -> None:
         sums: list[tuple[int, ...]] = []
         heard.append(sums)
 
-        class Listening:
-            population = engine.population
-            objective = engine.objective
-
-            def __call__(self, ask: Ask) -> Sum:
-                answer = engine(ask)
+        class Listening(Around):
+            def add_up(self, ask: Ask, control: Control) -> Sum:
+                answer = super().add_up(ask, control)
                 sums.append(tuple(answer.total.tolist()))
                 return answer
 
-        return solve(None, matroid, method, engine=Listening(), seed=5)
+        return solve(None, matroid, method, engine=Listening(engine), seed=5)
 
     ideal, plain = run(), run(secure="plain")
     one, two = run(threads=1), run(threads=2)

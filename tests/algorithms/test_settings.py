@@ -19,7 +19,9 @@ from folkmoot import (
     solve,
 )
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.conversation.engine import Control, Engine
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.rounds import Ask, Sum
 from tests.algorithms.test_federated import ratings
 
 WRONG: list[tuple[Callable[[], Federated], str]] = [
@@ -88,14 +90,13 @@ def test_wrong_doors_are_one_sentence(tmp_path: Any) -> None:
 
 
 def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() -> None:
-    population = Population(3, 2**50)
     asked: list[Ask] = []
 
-    class Nobody:
-        def __init__(self) -> None:
-            self.population = population
+    class Nobody(Engine):
+        population = Population(3, 2**50)
 
-        def __call__(self, ask: Ask) -> Sum:
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            control.check()
             asked.append(ask)
             marks = np.zeros(ask.query.length, dtype=np.int64)
             marks[64::129] = 1  # everybody's numbers are around one

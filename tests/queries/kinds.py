@@ -4,23 +4,22 @@ Limits are a little too small on purpose, so that the largest numbers are cut of
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from folkmoot import (
     FacilityLocation,
-    Free,
     Graphic,
-    Laminar,
-    Linear,
     Matroid,
     Objective,
     Partition,
     ProbabilisticCoverage,
     Transversal,
-    Truncation,
     Uniform,
 )
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.questions import (
     Appraisal,
@@ -44,11 +43,11 @@ from folkmoot.questions import (
 )
 from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
 
-Maker = Callable[[Objective], Query]
-MATROIDS = (Free, Uniform, Partition, Laminar, Graphic, Transversal, Linear, Truncation)
-WIRE: dict[str, type] = {**Query.kinds, "Participation": Participation, **{kind.__name__: kind for kind in MATROIDS}}
+Maker = Callable[[Objective], Query[Any]]
+WIRE: dict[str, type] = find_kinds(Query, Matroid, Participation, PublicCoins)
 
 KEY = 2**64 - 59
+COINS = PublicCoins(KEY)
 ITEMS = np.array([4, 0, 5, 2])  # a shortlist, in no order
 FEW = 4  # sampled sets
 
@@ -98,12 +97,12 @@ def transversal(n: int) -> Matroid:
 def gradient(bits: int, *, stochastic: bool, items: Ids | None = None, samples: int | None = None) -> Maker:
     """In fixed point without a closed form: as many sets as there would be by themselves."""
 
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         most = limits(objective)
         return Gradient(
             x=point(objective.n_items),
             whole=most.whole,
-            key=KEY,
+            coins=COINS,
             items=items,
             samples=sampled(objective, samples) if stochastic else None,
             single=most.single,
@@ -115,12 +114,12 @@ def gradient(bits: int, *, stochastic: bool, items: Ids | None = None, samples: 
 
 
 def votes(count: int, items: Ids | None = None) -> Maker:
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         most = limits(objective)
         return Votes(
             x=point(objective.n_items),
             whole=most.whole,
-            key=KEY,
+            coins=COINS,
             items=items,
             samples=sampled(objective),
             votes=count,
@@ -132,12 +131,12 @@ def votes(count: int, items: Ids | None = None) -> Maker:
 
 
 def base(matroid: Callable[[int], Matroid], items: Ids | None = None) -> Maker:
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         n, most = objective.n_items, limits(objective)
         return LocalBase(
             x=point(n),
             whole=most.whole,
-            key=KEY,
+            coins=COINS,
             items=items,
             samples=sampled(objective),
             matroid=matroid(n),
@@ -148,12 +147,12 @@ def base(matroid: Callable[[int], Matroid], items: Ids | None = None) -> Maker:
 
 
 def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None, samples: int | None = None) -> Maker:
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         n, most = objective.n_items, limits(objective)
         return LocalWalk(
             x=point(n),
             whole=most.whole,
-            key=KEY,
+            coins=COINS,
             items=items,
             samples=sampled(objective, samples),
             matroid=matroid(n),
@@ -184,12 +183,12 @@ def by_share(objective: Objective) -> Participation:
 
 
 def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         who = None if takers is None else takers(objective)
         most = limits(objective)
         single, whole = ((one if who is None else who.most(1, one)) for one in (most.single, most.whole))
         members = some_members(objective.n_items)
-        return Gains(members=members, items=ITEMS, most=single, key=KEY, who=who, whole=whole if worth else None)
+        return Gains(members=members, items=ITEMS, most=single, coins=COINS, who=who, whole=whole if worth else None)
 
     return make
 
@@ -197,7 +196,7 @@ def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
 def drift(keep: float, takers: Takers | None = None) -> Maker:
     """Items that were taken between the two sets make gains fall: answers have both signs."""
 
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         who, most, n = None if takers is None else takers(objective), limits(objective), objective.n_items
         single, whole, standing = (one if who is None else who.most(1, one) for one in (most.single, most.whole, 1.0))
         return Drift(
@@ -208,7 +207,7 @@ def drift(keep: float, takers: Takers | None = None) -> Maker:
             most=single,
             whole=whole,
             standing=standing,
-            key=KEY,
+            coins=COINS,
             who=who,
         )
 
@@ -216,15 +215,17 @@ def drift(keep: float, takers: Takers | None = None) -> Maker:
 
 
 def differences(takers: Takers | None = None) -> Maker:
-    def make(objective: Objective) -> Query:
+    def make(objective: Objective) -> Query[Any]:
         who, whole = None if takers is None else takers(objective), limits(objective).whole
         most, standing = (one if who is None else who.most(1, one) for one in (whole, 1.0))
-        return Differences(items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, key=KEY, who=who)
+        return Differences(
+            items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, coins=COINS, who=who
+        )
 
     return make
 
 
-def along(objective: Objective) -> Query:
+def along(objective: Objective) -> Query[Any]:
     """A sequence of which not every prefix is asked about, and items that are asked about at one prefix alone."""
     most, n = limits(objective), objective.n_items
     return GainsAlong(
@@ -238,9 +239,9 @@ def along(objective: Objective) -> Query:
     )
 
 
-def singletons(objective: Objective) -> Query:
+def singletons(objective: Objective) -> Query[Any]:
     n = objective.n_items
-    return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, key=KEY)
+    return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, coins=COINS)
 
 
 def shares(objective: Objective) -> Array:
@@ -251,24 +252,24 @@ def shares(objective: Objective) -> Array:
     return inverse
 
 
-def importance(objective: Objective) -> Query:
+def importance(objective: Objective) -> Query[Any]:
     return Importance(inverse=shares(objective))
 
 
-def magnitude(_: Objective) -> Query:
+def magnitude(_: Objective) -> Query[Any]:
     return Magnitude()
 
 
-def values(objective: Objective) -> Query:
+def values(objective: Objective) -> Query[Any]:
     return Values(items=ITEMS, sets=some_sets(len(ITEMS), 70), whole=limits(objective).whole)
 
 
-def appraisal(objective: Objective) -> Query:
+def appraisal(objective: Objective) -> Query[Any]:
     most = limits(objective)
-    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, key=KEY)
+    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, coins=COINS)
 
 
-def pair(objective: Objective) -> Query:
+def pair(objective: Objective) -> Query[Any]:
     """What both the bound and the appraisal need."""
     return Pair(first=gradient(20, stochastic=False)(objective), second=appraisal(objective))
 
@@ -276,7 +277,7 @@ def pair(objective: Objective) -> Query:
 def shards(*, deal: bool, items: Ids | None = None) -> Maker:
     """The party is the shard: what holds of clients alone does not hold of these."""
     return lambda objective: ShardBase(
-        matroid=partition(objective.n_items), clients=SHARDED, shards=2, deal=deal, items=items, key=KEY
+        matroid=partition(objective.n_items), clients=SHARDED, shards=2, deal=deal, items=items, coins=COINS
     )
 
 

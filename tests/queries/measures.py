@@ -14,7 +14,7 @@ from folkmoot.questions import (
     Query,
     Ranges,
 )
-from folkmoot.questions.query import FINE_BITS
+from folkmoot.questions.query import FINE_BITS, ReplyT
 from tests.objectives.families import FAMILIES, Case
 from tests.queries.kinds import (
     EVERY,
@@ -38,12 +38,18 @@ def once(objective: Objective) -> tuple[Ids, Ids]:
     return np.arange(objective.n_clients), np.ones(objective.n_clients, dtype=np.int64)
 
 
-def dense(query: Query, objective: Objective, ids: Ids, times: Ids) -> Ids:
+def dense(query: Query[Any], objective: Objective, ids: Ids, times: Ids) -> Ids:
     return np.asarray(query.answers(objective, ids, times).toarray())
 
 
+def reply_of(query: Query[ReplyT], objective: Objective, ids: Ids, times: Ids) -> ReplyT:
+    """What the server can read when all of these answer."""
+    count = int(times.sum())
+    return query.make_reply(query.total(objective, ids, times), count, len(ids), count)
+
+
 def ranges_of(objective: Objective) -> Ranges:
-    return Magnitude.ranges(Magnitude().total(objective, *once(objective)))
+    return reply_of(Magnitude(), objective, *once(objective)).find_ranges()
 
 
 def crowd(objective: Objective, copies: int) -> tuple[Objective, Ids, Ids]:

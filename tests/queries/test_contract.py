@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tests.queries.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE
 class Asked:
     """A question, those it was put to, and what they said."""
 
-    query: Query
+    query: Query[Any]
     objective: Objective
     ids: Ids
     times: Ids
@@ -28,7 +29,7 @@ class Asked:
         return self.query.total(self.objective[some], self.ids[some], self.times[some])
 
 
-def dense(query: Query, objective: Objective, ids: Ids, times: Ids) -> Ids:
+def dense(query: Query[Any], objective: Objective, ids: Ids, times: Ids) -> Ids:
     rows = query.answers(objective, ids, times)
     assert rows.dtype == np.int64
     assert rows.shape == (objective.n_clients, query.length)
@@ -74,10 +75,10 @@ def test_a_sum_is_what_clients_answer_one_by_one(asked: Asked) -> None:
 
 def test_numbers_are_whole_and_within_the_bound(asked: Asked) -> None:
     assert asked.rows.any()
-    assert (asked.rows >= asked.query.lowest * asked.times[:, None]).all()
-    assert (asked.rows <= asked.query.bound * asked.times[:, None]).all()
-    assert np.count_nonzero(asked.rows.sum(axis=0)) <= asked.query.hit(len(asked.ids))
-    assert max(np.count_nonzero(row) for row in asked.rows) <= asked.query.hit(1)
+    assert (asked.rows >= asked.query.encoding.lowest * asked.times[:, None]).all()
+    assert (asked.rows <= asked.query.encoding.limit * asked.times[:, None]).all()
+    assert np.count_nonzero(asked.rows.sum(axis=0)) <= asked.query.count_nonzero(len(asked.ids))
+    assert max(np.count_nonzero(row) for row in asked.rows) <= asked.query.count_nonzero(1)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in BY_TIMES])
@@ -91,7 +92,7 @@ def test_a_question_survives_the_wire(asked: Asked) -> None:
     again = unpack(pack(asked.query), WIRE)
     assert type(again) is type(asked.query)
     assert digest_of(again) == digest_of(asked.query)
-    assert (again.length, again.bound, again.scale) == (asked.query.length, asked.query.bound, asked.query.scale)
+    assert again.encoding == asked.query.encoding
     np.testing.assert_array_equal(dense(again, asked.objective, asked.ids, asked.times), asked.rows)
 
 

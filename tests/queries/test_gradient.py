@@ -20,7 +20,7 @@ from folkmoot import (
     Objective,
     ProbabilisticCoverage,
 )
-from folkmoot.foundation.coins import key_of
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     Gradient,
@@ -43,6 +43,7 @@ from tests.queries.measures import (
     dense,
     once,
     ranges_of,
+    reply_of,
     within,
 )
 
@@ -55,7 +56,7 @@ def large(rows: int = 17_000, n: int = 60) -> Array:
     return np.where(rng.random((rows, n)) < 0.55, rng.integers(1, 6, (rows, n)) / 5, 0.0)
 
 
-def populations() -> Iterator[tuple[Objective, dict[str, Callable[[Objective], Query]]]]:
+def populations() -> Iterator[tuple[Objective, dict[str, Callable[[Objective], Query[Any]]]]]:
     matrix = large()
     every = {name: make for name, make in KINDS.items() if name not in GENERAL} | SHARDS
     some = {name: KINDS[name] for name in ("gradient, 4 bits", "votes", "walk, partition", "gains, by importance")}
@@ -86,7 +87,7 @@ def test_a_client_alone_rounds_as_in_a_crowd(samples: int) -> None:
     objective = Functions([lambda s: float(bool(s))] * 5, 8)
     x = np.full(8, 0.3)
     x[0] = 1.0
-    query = Gradient(x=x, whole=2.0, key=3, samples=samples, single=1.0, bits=20, stochastic=False)
+    query = Gradient(x=x, whole=2.0, coins=PublicCoins(3), samples=samples, single=1.0, bits=20, stochastic=False)
     ids, times = once(objective)
     alone = [query.total(objective[[i]], ids[[i]], times[[i]]) for i in range(5)]
     np.testing.assert_array_equal(query.total(objective, ids, times), np.sum(alone, axis=0))
@@ -114,12 +115,14 @@ def test_coins_keep_the_mean_of_a_gradient(bits: int, items: Ids | None) -> None
     copies, keys = 40, 100
     objective = case_of("facility").objective
     most, x = ranges_of(objective), point(objective.n_items)
-    query = Gradient(x=x, whole=most.whole, key=0, items=items, single=most.single, bits=bits, stochastic=True)
+    query = Gradient(
+        x=x, whole=most.whole, coins=PublicCoins(0), items=items, single=most.single, bits=bits, stochastic=True
+    )
     asked = np.arange(len(x)) if items is None else items
-    expected = objective.gradients(x).toarray()[:, asked] / query.scale
+    expected = objective.gradients(x).toarray()[:, asked] / query.main.unit
     sums = np.zeros_like(expected)
     for key in range(keys):
-        rows = dense(replace(query, key=key_of(9, key)), *crowd(objective, copies))[:, : len(asked)]
+        rows = dense(replace(query, coins=PublicCoins.of(9, key)), *crowd(objective, copies))[:, : len(asked)]
         by_client = rows.reshape(-1, copies, len(asked))
         assert (np.abs(by_client - expected[:, None]) < 1).all()  # up or down, nothing else
         sums += by_client.sum(axis=1)
@@ -132,21 +135,21 @@ def test_votes_keep_the_mean_of_a_gradient(bits: int, items: Ids | None) -> None
     copies, keys, count = 60, 150, 3
     objective = case_of("facility").objective
     most, x = ranges_of(objective), point(objective.n_items)
-    query = Votes(x=x, whole=most.whole, key=0, items=items, votes=count, sum=most.sum, bits=bits)
+    query = Votes(x=x, whole=most.whole, coins=PublicCoins(0), items=items, votes=count, sum=most.sum, bits=bits)
     asked = np.arange(len(x)) if items is None else items
     expected = objective.gradients(x).toarray()[:, asked]
     shares = expected / expected.sum(axis=1, keepdims=True)
     sums, squares = np.zeros_like(expected), np.zeros_like(expected)
     for key in range(keys):
-        rows = dense(replace(query, key=key_of(9, key)), *crowd(objective, copies))[:, : len(asked)]
+        rows = dense(replace(query, coins=PublicCoins.of(9, key)), *crowd(objective, copies))[:, : len(asked)]
         by_client = rows.reshape(-1, copies, len(asked))
         assert (np.count_nonzero(by_client, axis=2) <= count).all()
         worth, left = np.divmod(by_client.sum(axis=2), count)  # all votes are cast, and weigh the same
         assert not left.any()
         cast = by_client / np.maximum(worth, 1)[:, :, None]
         assert (np.abs(cast - count * shares[:, None])[worth > 0] < 1 + 1e-9).all()
-        sums += by_client.sum(axis=1) * query.scale
-        squares += (by_client**2).sum(axis=1) * query.scale**2
+        sums += by_client.sum(axis=1) * query.main.unit
+        squares += (by_client**2).sum(axis=1) * query.main.unit**2
     mean = sums / (copies * keys)
     error = np.sqrt((squares / (copies * keys) - mean**2) / (copies * keys))
     assert (np.abs(mean - expected) <= 6 * error + 1e-12).all()
@@ -158,16 +161,18 @@ def test_sums_of_gradients_are_the_gradient_of_the_mean(family: str, items: Ids 
     objective = case_of(family).objective
     times = 1 + np.arange(objective.n_clients) ** 2
     most, x = ranges_of(objective), point(objective.n_items)
-    query = Gradient(x=x, whole=most.whole, key=5, items=items, single=most.single, bits=20, stochastic=False)
-    total, count = query.total(objective, once(objective)[0], times), int(times.sum())
+    query = Gradient(
+        x=x, whole=most.whole, coins=PublicCoins(5), items=items, single=most.single, bits=20, stochastic=False
+    )
+    reply = reply_of(query, objective, once(objective)[0], times)
     weighted = objective.reweight(times)
     exact = weighted.mean_gradient(x, seed=5)
     asked = np.arange(len(x)) if items is None else items
-    mean = query.mean(total, count)
-    assert np.abs(mean - exact)[asked].max() <= query.scale / 2 + 1e-12
+    mean = reply.mean
+    assert np.abs(mean - exact)[asked].max() <= query.main.unit / 2 + 1e-12
     assert not np.delete(mean, asked).any()
     value = float(weighted.weights @ objective.extension(x, seed=5))
-    assert abs(query.value(total, count) - value) <= most.whole / LIMIT / 2 + 1e-12
+    assert abs(reply.value - value) <= most.whole / LIMIT / 2 + 1e-12
 
 
 @pytest.mark.parametrize("kind", ["gradient, 1 bit", "votes", "base, graphic", "walk, sampled"])
@@ -175,6 +180,5 @@ def test_every_question_at_a_point_says_what_the_point_is_worth(kind: str) -> No
     """Digits as small as the answer's own bound, and the same value."""
     objective = case_of("facility").objective
     query: Any = replace(KINDS[kind](objective), whole=ranges_of(objective).whole)  # type: ignore[type-var]
-    ids, times = once(objective)
     value = float(objective.extension(query.x).mean())
-    assert abs(query.value(query.total(objective, ids, times), len(ids)) - value) <= query.whole / LIMIT / 2 + 1e-12
+    assert abs(reply_of(query, objective, *once(objective)).value - value) <= query.whole / LIMIT / 2 + 1e-12

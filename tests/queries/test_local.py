@@ -21,7 +21,7 @@ from folkmoot import (
     Objective,
     Uniform,
 )
-from folkmoot.foundation.coins import key_of, mix_int
+from folkmoot.foundation.coins import PublicCoins, key_of, mix_int
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     LocalBase,
@@ -32,6 +32,7 @@ from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import Kind, N
 from tests.objectives.families import SetFunction, sparse_matrix
 from tests.queries.kinds import (
+    COINS,
     KEY,
     graphic,
     partition,
@@ -51,7 +52,7 @@ def bases(matroid: Matroid, objective: Objective, key: int = KEY, x: Array | Non
     """What clients answer, without the digits."""
     most = ranges_of(objective)
     at = np.zeros(objective.n_items) if x is None else x
-    query = LocalBase(x=at, whole=most.whole, key=key, matroid=matroid, single=most.single)
+    query = LocalBase(x=at, whole=most.whole, coins=PublicCoins(key), matroid=matroid, single=most.single)
     return dense(query, objective, *once(objective))[:, : objective.n_items]
 
 
@@ -116,7 +117,9 @@ def test_groups_are_filled_as_any_matroid_is(name: str) -> None:
 def walk_of(matroid: Matroid, objective: Objective, steps: int, samples: int | None = None) -> LocalWalk:
     most = ranges_of(objective)
     x = point(objective.n_items)
-    return LocalWalk(x=x, whole=most.whole, key=KEY, samples=samples, matroid=matroid, single=most.single, steps=steps)
+    return LocalWalk(
+        x=x, whole=most.whole, coins=COINS, samples=samples, matroid=matroid, single=most.single, steps=steps
+    )
 
 
 @pytest.mark.parametrize("matroid", [uniform, partition, graphic])
@@ -126,9 +129,9 @@ def test_a_walk_of_one_step_is_a_base(matroid: Callable[[int], Matroid]) -> None
         n, everyone = objective.n_items, once(objective)
         walk = walk_of(matroid(n), objective, 1)
         # Each step of a walk tosses coins of its own.
-        same = LocalBase(x=walk.x, whole=walk.whole, key=key_of(KEY, 0), matroid=walk.matroid, single=walk.single)
+        same = LocalBase(x=walk.x, whole=walk.whole, coins=COINS.branch(0), matroid=walk.matroid, single=walk.single)
         np.testing.assert_array_equal(dense(walk, objective, *everyone), dense(same, objective, *everyone))
-        assert (walk.length, walk.bound) == (same.length, same.bound)
+        assert (walk.length, walk.encoding.limit) == (same.length, same.encoding.limit)
     untied = case_of("facility, many levels").objective
     here = bases(matroid(6), untied, KEY, point(6))
     np.testing.assert_array_equal(dense(walk_of(matroid(6), untied, 1), untied, *once(untied))[:, :6], here)
@@ -156,7 +159,7 @@ def walked(slopes: Callable[[Array, int], Array], walk: LocalWalk, client: int) 
     for step in range(walk.steps):
         at = np.minimum(walk.x + counts / walk.steps, 1.0)
         gains = fixed_point(slopes(at, step), walk.single / LIMIT)
-        key = key_of(walk.key, step)
+        key = walk.coins.branch(step).key
         order = sorted(range(n), key=lambda e: (-gains[e], mix_int(mix_int(key ^ client) ^ e)))
         base: list[int] = []
         for item in order:
@@ -247,7 +250,7 @@ def test_walks_of_many_ties_are_algorithm_2(samples: int | None) -> None:
 def test_shards_are_greedy(deal: bool) -> None:
     case = case_of("facility")
     ids, times = np.array([0, 3, 4, 8, 9]), np.array([1, 2, 1, 5, 1])
-    query = ShardBase(matroid=partition(6), clients=10, shards=2, deal=deal, items=None, key=KEY)
+    query = ShardBase(matroid=partition(6), clients=10, shards=2, deal=deal, items=None, coins=COINS)
     hand = np.random.default_rng(key_of(KEY, 1)).permutation(10)[ids] % 2
     of_item = np.random.default_rng(KEY).integers(0, 2, 6)
     expected = np.zeros(6, dtype=np.int64)

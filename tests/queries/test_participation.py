@@ -5,8 +5,13 @@ import pytest
 
 from folkmoot import DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
 from folkmoot.algorithms.federated.discrete import Kind
-from folkmoot.conversation.rounds import Ask, Population, Sum
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask, Sum, read_reply
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Drift, Gains, Participation
+from tests.around import Around
 from tests.queries.measures import within
 
 IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")
@@ -31,18 +36,16 @@ def questions(objective: Objective, importance: Kind, seeds: range) -> list[tupl
     """What discrete greedy asked about the first item, with these seeds, and what it heard."""
     engine, found = Simulation(objective), []
 
-    class Listening:
-        population, objective = engine.population, engine.objective
-
-        def __call__(self, ask: Ask) -> Sum:
-            answer = engine(ask)
+    class Listening(Around):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            answer = super().add_up(ask, control)
             if isinstance(ask.query, Gains) and ask.label == "item 1":
                 found.append((ask.query, answer))
             return answer
 
     method = DiscreteGreedy(expected_answers=100, importance=importance, polish=0, jury=200)
     for seed in seeds:
-        solve(None, 5, method, engine=Listening(), seed=seed)
+        solve(None, 5, method, engine=Listening(engine), seed=seed)
     return found
 
 
@@ -61,7 +64,7 @@ def test_every_importance_is_unbiased_for_every_item(importance: Kind) -> None:
         assert chances.min() > 0
         np.testing.assert_allclose(query.who.factors(objective, times) * chances, times)
         spread = float((query.who.factors(objective, times) ** 2 * chances).sum()) ** 0.5 / objective.n_clients
-    means = np.mean([query.mean(answer.total, answer.asked, 140) for query, answer in runs], axis=0)
+    means = np.mean([read_reply(query, answer).mean for query, answer in runs], axis=0)
     # Items off the shortlist came out at less than 0.7 of their worth when clients with nothing on it stayed silent.
     assert np.abs(means[120:] - exact[120:]).max() < 5 * spread / np.sqrt(len(runs))
     assert means[120:].sum() == pytest.approx(exact[120:].sum(), rel=0.15)
@@ -97,7 +100,7 @@ def test_the_same_key_is_the_same_sample() -> None:
     objective = decoys(400)
     ids, times = np.arange(400), np.ones(400, dtype=np.int64)
     who = Participation.uniform(100, 400)
-    first, again, other = (who.takes_part(objective, ids, times, key) for key in (1, 1, 2))
+    first, again, other = (who.takes_part(objective, ids, times, PublicCoins(key)) for key in (1, 1, 2))
     assert (first == again).all()
     assert (first != other).any()
     assert abs(first.mean() - 0.25) < within(400, 1)
@@ -122,11 +125,11 @@ def test_a_running_mean_is_right_on_average() -> None:
             most=1.0,
             whole=1.0,
             standing=1.0,
-            key=key,
+            coins=PublicCoins(key),
         )
-        answer = Simulation(objective)(Ask(query, population.draw(60, key), "a step", 0))
+        answer = Simulation(objective)(Ask(query, population.draw(60, PublicCoins(key)), Purpose.SEARCH, "a step", 0))
         assert answer.total.min() < 0 < answer.total.max()
-        ends.append(keep * start + query.mean(answer.total, 140))
+        ends.append(keep * start + read_reply(query, answer).mean)
     off = np.mean(ends, axis=0) - objective.mean_gains(members)
     assert (np.abs(off) <= 5 * np.std(ends, axis=0) / np.sqrt(len(ends)) + 1e-6).all()
     assert Uniform(140, 2).independent(members)

@@ -14,7 +14,7 @@ from folkmoot import (
     FacilityLocation,
     Objective,
 )
-from folkmoot.foundation.coins import key_of
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.questions import (
     Appraisal,
@@ -24,7 +24,7 @@ from folkmoot.questions import (
     Participation,
     Values,
 )
-from folkmoot.questions.magnitude import BINS, LEAST, MOST, bins_of
+from folkmoot.questions.magnitude import BINS, LEAST, MOST, find_bins
 from folkmoot.questions.query import FINE_BITS
 from tests.queries.kinds import (
     EVERY,
@@ -33,7 +33,7 @@ from tests.queries.kinds import (
     some_members,
     some_sets,
 )
-from tests.queries.measures import LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, within
+from tests.queries.measures import LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, reply_of, within
 
 # Gains, and who answers.
 
@@ -56,7 +56,7 @@ def gains_question(objective: Objective, times: Ids, kappa: float | None, *, imp
     most = float((alone.max(axis=1) * (times if kappa else 1) / chances).max())
     members = some_members(objective.n_items)
     whole = float((objective.values(members) * (times if kappa else 1) / chances).max())
-    query = Gains(members=members, items=ITEMS, most=most, key=0, who=who, whole=whole)
+    query = Gains(members=members, items=ITEMS, most=most, who=who, whole=whole)
     return query, chances
 
 
@@ -66,14 +66,14 @@ def test_sums_of_gains_are_gains_of_the_mean(family: str) -> None:
     times = 1 + np.arange(objective.n_clients) ** 2
     query, _ = gains_question(objective, times, None, important=False)
     assert query.takes_part(objective, once(objective)[0], times) is None
-    total, count = query.total(objective, once(objective)[0], times), int(times.sum())
-    mean, worth = query.mean(total, count, objective.n_items), query.value(total, count)
+    reply = reply_of(query, objective, once(objective)[0], times)
+    mean, worth = reply.mean, reply.value
     exact = objective.reweight(times).mean_gains(query.members)
     assert query.whole is not None
     assert worth == pytest.approx(
-        objective.reweight(times).mean_values(query.members), abs=query.whole / query.bound / 2 + 1e-12
+        objective.reweight(times).mean_values(query.members), abs=query.whole / query.encoding.limit / 2 + 1e-12
     )
-    assert np.abs(mean - exact)[ITEMS].max() <= query.scale / 2 + 1e-12
+    assert np.abs(mean - exact)[ITEMS].max() <= query.encoding.parts[0].unit / 2 + 1e-12
     assert not np.delete(mean, ITEMS).any()
 
 
@@ -90,10 +90,11 @@ def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) ->
     often = np.repeat(times, copies)
     exact = np.column_stack((objective.gains(query.members).toarray()[:, ITEMS], objective.values(query.members)))
     assert query.whole is not None
-    unit = np.append(np.full(len(ITEMS), query.scale), query.whole / query.bound)
+    unit = np.repeat([part.unit for part in query.encoding.parts], [len(ITEMS), 1])
+    assert unit[-1] == query.whole / query.encoding.limit
     answered, sums = np.zeros(len(times)), np.zeros(exact.shape)
     for key in range(keys):
-        question = replace(query, key=key_of(8, key))
+        question = replace(query, coins=PublicCoins.of(8, key))
         willing = question.takes_part(batch, ids, often)
         assert willing is not None
         rows = dense(question, batch, ids, often) * willing[:, None]
@@ -113,7 +114,7 @@ def alone_with(worth: Array) -> tuple[Objective, Array]:
 
 def expected_answers(objective: Objective, inverse: Array, wanted: float) -> float:
     ids, times = once(objective)
-    kappa = Importance.kappa(Importance(inverse=inverse).total(objective, ids, times), wanted)
+    kappa = reply_of(Importance(inverse=inverse), objective, ids, times).find_kappa(wanted)
     return float(Participation.by_share(kappa, 0.0, inverse).chances(objective, times).sum())
 
 
@@ -132,9 +133,9 @@ def test_kappa_counts_only_those_who_could_answer() -> None:
 
 def test_kappa_is_infinite_where_all_must_answer() -> None:
     objective, inverse = alone_with(np.array([0.5, 0.2, 1e-3]))
-    total = Importance(inverse=inverse).total(objective, *once(objective))
-    assert Importance.kappa(total, 3) == np.inf
-    assert Importance.kappa(total, 2.9) < np.inf
+    reply = reply_of(Importance(inverse=inverse), objective, *once(objective))
+    assert reply.find_kappa(3) == np.inf
+    assert reply.find_kappa(2.9) < np.inf
 
 
 def test_importance_is_the_largest_share() -> None:
@@ -176,13 +177,13 @@ def test_a_power_of_two_covers_itself(exponent: int) -> None:
     assert (found.single, found.whole) == (power, power)
     assert found.sum / 2**0.25 < 1.5 * power <= found.sum
     above = np.nextafter(power, np.inf)
-    assert bins_of(np.array([power]))[0] + (exponent < MOST) == bins_of(np.array([above]))[0]
-    assert bins_of(np.array([np.nextafter(power, 0)]))[0] == bins_of(np.array([power]))[0]
+    assert find_bins(np.array([power]))[0] + (exponent < MOST) == find_bins(np.array([above]))[0]
+    assert find_bins(np.array([np.nextafter(power, 0)]))[0] == find_bins(np.array([power]))[0]
 
 
 def test_bins_end_somewhere() -> None:
     values = np.array([0.0, -1e-17, 5e-324, 2.0 ** (LEAST - 1), 2.0**MOST, 1e300])
-    assert bins_of(values).tolist() == [0, 0, 1, 1, BINS - 1, BINS - 1]
+    assert find_bins(values).tolist() == [0, 0, 1, 1, BINS - 1, BINS - 1]
 
 
 def test_functions_worth_nothing_have_a_range() -> None:
@@ -199,17 +200,17 @@ def test_functions_worth_nothing_have_a_range() -> None:
 def test_ranges_may_leave_out_a_few() -> None:
     values = np.concatenate((np.full(97, 0.7), [5.0, 6.0, 900.0]))
     objective = FacilityLocation(values[:, None])
-    total = Magnitude().total(objective, *once(objective))
+    reply = reply_of(Magnitude(), objective, *once(objective))
     root = 2**0.25
     for clip, top, left_out in ((1.0, 1024.0, 0.0), (0.99, 4 * root**3, 0.01), (0.98, 4 * root**2, 0.02)):
-        found = Magnitude.ranges(total, clip=clip)
+        found = reply.find_ranges(clip=clip)
         assert found.single == found.whole == found.sum == pytest.approx(top)
         assert found.clipped == pytest.approx(left_out, abs=1e-12)
 
 
 def test_ranges_say_how_much_weight_reaches_how_far() -> None:
     objective = FacilityLocation(np.array([[1.0], [8.0], [0.5]]))
-    tail = Magnitude.ranges(Magnitude().total(objective, np.arange(3), np.array([3, 1, 4]))).tail
+    tail = reply_of(Magnitude(), objective, np.arange(3), np.array([3, 1, 4])).find_ranges().tail
     assert tail is not None
     assert (tail.tops.tolist(), tail.shares.tolist()) == ([0.5, 1.0, 8.0], [0.5, 0.375, 0.125])
 
@@ -230,10 +231,10 @@ def test_values_are_values(family: str) -> None:
         dense(query, objective, ids, times), fixed_point(objective.values(sets), whole / LIMIT)
     )
     times = 1 + np.arange(objective.n_clients)
-    total = query.total(objective, ids, times)
+    reply = reply_of(query, objective, ids, times)
     exact = objective.reweight(times).mean_values(sets)
-    assert np.abs(query.mean(total, int(times.sum())) - exact).max() <= query.scale / 2 + 1e-12
-    assert query.value(total, int(times.sum())) == pytest.approx(exact.max(), abs=query.scale)
+    assert np.abs(reply.mean - exact).max() <= query.main.unit / 2 + 1e-12
+    assert reply.value == pytest.approx(exact.max(), abs=query.main.unit)
 
 
 @pytest.mark.parametrize("family", list(EVERY))
@@ -248,14 +249,14 @@ def test_histograms_keep_the_means(family: str) -> None:
     p, ids, count = times / times.sum(), once(objective)[0], int(times.sum())
     means, widest = [], 0.0
     for key in range(keys):
-        query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single, key=key)
-        total = query.total(objective, ids, times)
-        points, histograms = query.grid.points, query.histograms(total)
+        query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single, coins=PublicCoins(key))
+        reply = reply_of(query, objective, ids, times)
+        points, histograms = query.grid.points, reply.histograms
         assert all(counts.sum() == count and counts.min() >= 0 for counts in histograms)
         means.append([points @ counts / count for counts in histograms])
         widest = query.grid.coarsest * float(np.sqrt(p @ p)) / 2
-    assert query.cut(total, count) == 0
-    assert np.abs(query.mean(total, count) - p @ objective.values(sets)).max() <= most.whole / LIMIT / 2 + 1e-12
+    assert reply.cut == 0
+    assert np.abs(reply.mean - p @ objective.values(sets)).max() <= most.whole / LIMIT / 2 + 1e-12
     exact = np.array([*(p @ objective.values(sets[:2])), p @ objective.find_ceilings()])
     assert np.abs(np.mean(means, axis=0) - exact).max() <= 5 * widest / np.sqrt(keys) + 1e-12
     assert np.abs(np.array(means) - exact).max() <= 2 * query.grid.coarsest
@@ -263,6 +264,5 @@ def test_histograms_keep_the_means(family: str) -> None:
 
 def test_who_does_not_fit_the_range_is_counted() -> None:
     objective = FacilityLocation(np.array([[1.0, 0.5], [3.0, 0.1], [0.5, 0.5]]))
-    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0, key=0)
-    ids, times = once(objective)
-    assert query.cut(query.total(objective, ids, times), 3) == pytest.approx(1 / 3)
+    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0, coins=PublicCoins(0))
+    assert reply_of(query, objective, *once(objective)).cut == pytest.approx(1 / 3)

@@ -97,6 +97,13 @@ class Encoding:
         """No number is smaller; below 0 where answers have a sign."""
         return min(part.lowest for part in self.parts)
 
+    @property
+    def fills_up(self) -> bool:
+        """Whether no number that is sent is likely to be 0: with a sign, or with noise, they are sent as their distance
+        from the lowest.
+        """
+        return self.lowest < 0 or self.headroom > 0
+
     @cached_property
     def nonzero(self) -> int:
         """At most so many numbers of one answer are not 0."""

@@ -38,7 +38,7 @@ class PairReply(Reply, Generic[FirstT, SecondT]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
-    """The answer to the first, then the answer to the second. Both are put to everyone, and have no sign."""
+    """The answer to the first, then the answer to the second. Both are put to everyone."""
 
     of_worth = True
     reply_kind = PairReply
@@ -49,15 +49,21 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
 
     @cached_property
     def encoding(self) -> Encoding:
-        return Encoding(self.first.encoding.parts + self.second.encoding.parts)
+        first, second = self.first.encoding, self.second.encoding
+        return Encoding(first.parts + second.parts, max(first.headroom, second.headroom))
 
     def count_nonzero(self, answers: int) -> int:
-        return self.first.count_nonzero(answers) + self.second.count_nonzero(answers)
+        fewer = self.first.count_nonzero(answers) + self.second.count_nonzero(answers)
+        return self.length if self.encoding.fills_up else fewer
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         parts = [one.answers(clients, ids, times) for one in (self.first, self.second)]
         joined: Rows = sparse.csr_array(sparse.hstack(parts, format="csr"))
         return joined
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        """As the two are answered: each is shortened once, before it is repeated."""
+        return self.write_rows(clients, ids, times)
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         return np.concatenate([one.total_of_block(clients, ids, times) for one in (self.first, self.second)])

@@ -147,7 +147,9 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return not self.voluntary
 
     def count_nonzero(self, answers: int) -> int:
-        """At most so many numbers of a sum of so many answers are not 0."""
+        """At most so many numbers of a sum of so many answers are not 0 as they are sent."""
+        if self.encoding.fills_up:
+            return self.length
         return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
 
 
