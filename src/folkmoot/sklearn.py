@@ -135,7 +135,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{k} features cannot be chosen from n_features={X.shape[1]}", remedy="give a smaller k", argument="k"
             )
-        names, site = groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
+        names, site = number_groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
         self.target_edges_: Any
         label, self.target_edges_ = self._label(y)
         rows = np.split(np.argsort(site, kind="stable"), np.cumsum(np.bincount(site))[:-1])
@@ -146,7 +146,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             method: Any = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
         else:
             method = self.method
-        self.edges_, self.bins_ = self._cuts(X, k, method)
+        self.edges_, self.bins_ = self._choose_edges(X, k, method)
         cut = np.column_stack([bin_column(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
         objective = Information(
             [cut[mine] for mine in rows],
@@ -177,10 +177,10 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         elif y.dtype.kind == "f" and ((y != np.floor(y)).any() or len(np.unique(y)) > MOST_CLASSES):
             edges = Quantiles(y).edges(as_count(self.bins, "bins", least=2))
         else:
-            return groups(y, "y", len(y))[1], None
+            return number_groups(y, "y", len(y))[1], None
         return bin_column(y.astype(np.float64), edges), edges
 
-    def _cuts(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
+    def _choose_edges(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
         """Where features are cut, in as many bins as the joint states of the sets allow that will be looked at."""
         missing = [bool(np.isnan(column).any()) for column in X.T]
         sampling = isinstance(method, SAMPLING)
@@ -193,7 +193,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         bins = as_count(self.bins, "bins", least=2)
         if self.edges is not None:
-            cuts = self._given(X.shape[1])
+            cuts = self._check_edges(X.shape[1])
             bins = max(len(edges) for edges in cuts) + 1
         else:
             columns = [Quantiles(column) for column in X.T]
@@ -213,7 +213,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return cuts, bins
 
-    def _given(self, n_features: int) -> list[Array]:
+    def _check_edges(self, n_features: int) -> list[Array]:
         """The edges that were agreed on, checked."""
         edges: Any = self.edges
         if isinstance(edges, Mapping):
@@ -281,7 +281,7 @@ def as_edges(given: Any, name: str) -> Array:
     return edges
 
 
-def groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
+def number_groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
     """The different values, sorted, and for each row the number of its value."""
     values = np.asarray(given)
     if values.shape != (n_rows,):

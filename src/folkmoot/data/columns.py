@@ -39,14 +39,14 @@ DISTANCES = (
 )
 
 
-def _with_endings(nouns: Sequence[str]) -> tuple[str, ...]:
+def _add_endings(nouns: Sequence[str]) -> tuple[str, ...]:
     return tuple(noun + ending for ending in ENDINGS for noun in nouns)
 
 
 ALIASES: dict[str, tuple[str, ...]] = {
-    "client": (*_with_endings(CLIENTS), "uid", "row", "rows"),
-    "site": _with_endings((*SITES, *CLIENTS)),
-    "item": (*_with_endings(ITEMS), "iid", "col", "cols", "column"),
+    "client": (*_add_endings(CLIENTS), "uid", "row", "rows"),
+    "site": _add_endings((*SITES, *CLIENTS)),
+    "item": (*_add_endings(ITEMS), "iid", "col", "cols", "column"),
     "value": (*RATINGS, *DISTANCES, "data", "values", "val"),
     "distance": DISTANCES,
     "latitude": ("latitude", "lat", "y"),
@@ -59,22 +59,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
 KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
 
 
-def normal(column: str) -> str:
+def normalize(column: str) -> str:
     """A name without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", column.lower())
 
 
 def is_known(column: str) -> bool:
     """Whether people use this name for one of the columns that matter."""
-    return normal(column) in KNOWN
+    return normalize(column) in KNOWN
 
 
-def by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
+def find_by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
     """The column whose name is the first of the role's aliases, if one is."""
     names: dict[str, str] = {}
     for column in columns:
         if column not in taken:
-            names.setdefault(re.sub(r"^(pop|population)\d{4}$", "population", normal(column)), column)  # POP2000
+            names.setdefault(re.sub(r"^(pop|population)\d{4}$", "population", normalize(column)), column)  # POP2000
     for alias in ALIASES[role]:
         if alias in names:
             return names[alias]
@@ -85,21 +85,23 @@ def require_column(column: str, columns: Sequence[str], file: str, setting: str)
     """The column that was asked for, exactly or but for case and punctuation."""
     if column in columns:
         return column
-    alike = [other for other in columns if normal(other) == normal(column)]
+    alike = [other for other in columns if normalize(other) == normalize(column)]
     if len(alike) == 1 and alike[0]:
         return alike[0]
-    near = get_close_matches(normal(column), [normal(other) for other in columns], 1, 0.6)
-    hint = next((f" (did you mean {other}?)" for other in columns if near and normal(other) == near[0]), "")
+    near = get_close_matches(normalize(column), [normalize(other) for other in columns], 1, 0.6)
+    hint = next((f" (did you mean {other}?)" for other in columns if near and normalize(other) == near[0]), "")
     raise InputError(f"{file} has no column {column}{hint}; its columns are {list_words(columns)}", argument=setting)
 
 
-def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()) -> str | None:
+def find_column(
+    columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()
+) -> str | None:
     """The column of a role: as given (empty: none), else by its name, else none."""
     if wanted == "":
         return None
     if wanted is not None:
         return require_column(wanted, columns, file, "client" if role == "site" else role)
-    return by_alias(columns, role, taken)
+    return find_by_alias(columns, role, taken)
 
 
 def list_words(words: Sequence[str], most: int = 20) -> str:

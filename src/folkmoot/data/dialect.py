@@ -27,7 +27,7 @@ class Dialect:
     decimal_comma: bool = False
 
 
-def dialect_of(text: str, suffix: str, name: str) -> Dialect:
+def detect_dialect(text: str, suffix: str, name: str) -> Dialect:
     """The dialect of a file that begins with these (whole) lines."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     comments = 0
@@ -52,11 +52,16 @@ def dialect_of(text: str, suffix: str, name: str) -> Dialect:
     comma = separator != "," and any("," in cell and NUMBER.fullmatch(cell) for cell in cells)
     point = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
     return Dialect(
-        separator, separator != "::", distinct(columns), comments + header, header, decimal_comma=comma and not point
+        separator,
+        separator != "::",
+        make_distinct(columns),
+        comments + header,
+        header,
+        decimal_comma=comma and not point,
     )
 
 
-def distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
+def make_distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
     """Every column with a name, and no two with the same."""
     seen: Counter[str] = Counter()
     names = []

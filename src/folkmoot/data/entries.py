@@ -38,7 +38,7 @@ class Entries:
             self.items, self.n_items = where.astype(np.int32)[self.items], n_items
             self.merge("first")
 
-    def drop_nothing(self) -> None:
+    def drop_worthless(self) -> None:
         """Entries that are worth nothing are not stored."""
         if self.values is not None and not (self.values > 0).all():
             self._keep(drop_zeros(self.starts, self.items, self.values))
@@ -84,7 +84,7 @@ def place(clients: NDArray[np.int32], upcoming: Ids, column: NDArray[Any], out: 
 
 
 @kernel
-def repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> int:
+def count_repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> int:
     """How many entries have an earlier one of the same client and item. `seen`: −1 an item."""
     found = 0
     for row in range(len(starts) - 1):
@@ -95,7 +95,7 @@ def repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> i
 
 
 @kernel
-def repeated_pairs(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32], out: Ids) -> None:
+def list_repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32], out: Ids) -> None:
     """client · n + item of each such entry."""
     found = 0
     for row in range(len(starts) - 1):
@@ -166,7 +166,7 @@ def drop_zeros(starts: Ids, items: NDArray[np.int32], values: Array) -> int:
 
 
 @kernel
-def one_weight_each(clients: NDArray[np.int32], weights: Array, out: Array) -> int:
+def collect_weights(clients: NDArray[np.int32], weights: Array, out: Array) -> int:
     """The weight of each client (`out`: NaN at first); the first row that says another than an earlier, or −1."""
     for at in range(len(clients)):
         known = out[clients[at]]

@@ -17,7 +17,7 @@ CHOICES = {"missing": IF_MISSING, "negative": IF_NEGATIVE, "duplicates": IF_TWIC
 
 
 @dataclass(frozen=True)
-class Fault:
+class DataFault:
     """Something wrong with some rows of a file."""
 
     what: str  # missing, negative or duplicates: the setting that says what to do
@@ -29,7 +29,7 @@ class Fault:
 
     def __str__(self) -> str:
         first = "first in" if self.count > SHOWN else "in"
-        return f"{self.file}: {several(self.count, self.one, self.many)}, {first} {self.where}"
+        return f"{self.file}: {say_count(self.count, self.one, self.many)}, {first} {self.where}"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Findings:
     strict: bool = True
     measuring: bool = False  # whether spreads are worth their time
     notes: list[str] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[DataFault] = field(default_factory=list)
     taken: dict[str, str] = field(default_factory=dict)  # role → column
     rows: int = 0
     per_client: ValueSpread | None = None
@@ -66,7 +66,7 @@ class Findings:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def report(self, fault: Fault, choice: str, done: str, *, category: bool = False) -> None:
+    def report(self, fault: DataFault, choice: str, done: str, *, category: bool = False) -> None:
         """Refuse, or say what was done. `category`: whether missing cells may be a category of their own."""
         if not fault.count:
             return
@@ -80,16 +80,16 @@ class Findings:
             )
         self.note(f"{fault}: {done}.")
 
-    def took(self, **columns: str | None) -> None:
+    def record_columns(self, **columns: str | None) -> None:
         self.taken.update({role: column for role, column in columns.items() if column is not None})
 
 
-def places(unit: str, numbers: Sequence[int] | NDArray[Any]) -> str:
+def name_places(unit: str, numbers: Sequence[int] | NDArray[Any]) -> str:
     """Lines 5, 17 and 40; the first few are named."""
     shown = [f"{int(number):,}" for number in numbers[:SHOWN]]
     return f"{unit}{'s' * (len(shown) > 1)} {list_words(shown)}"
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
+def say_count(count: int, one: str, many: str | None = None) -> str:
     """1 row, 2 rows."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.data.columns import by_alias, find, normal, require_column
-from folkmoot.data.findings import Findings, places, several
+from folkmoot.data.columns import find_by_alias, find_column, normalize, require_column
+from folkmoot.data.findings import Findings, name_places, say_count
 from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids, freeze
@@ -57,7 +57,7 @@ class Items:
         return tuple(said)
 
     def _share(self, count: int) -> str:
-        return several(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
+        return say_count(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
 
     def _cells(self, column: str) -> polars.Series:
         if self.file is None:
@@ -74,22 +74,22 @@ class Items:
         return [value or None for value in cells.to_list()]
 
 
-def own_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
+def read_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
     """Items that are the rows of their file, in its order (or of this frame, where some were left out)."""
-    frame = source.natural(source.columns) if frame is None else frame
-    findings.note(f"{several(frame.height, 'item')} and their columns were read from {source.file}.")
+    frame = source.read_typed(source.columns) if frame is None else frame
+    findings.note(f"{say_count(frame.height, 'item')} and their columns were read from {source.file}.")
     for sentence in source.notes():
         findings.note(sentence)
-    named = find(frame.columns, "name", settings.name, source.file)
-    key = named or find(frame.columns, "key", settings.items_id, source.file)
-    findings.took(name=key)
+    named = find_column(frame.columns, "name", settings.name, source.file)
+    key = named or find_column(frame.columns, "key", settings.items_id, source.file)
+    findings.record_columns(name=key)
     numbers = [str(at) for at in range(1, frame.height + 1)]
     names = numbers if key is None else frame[key].cast(polars.String).to_list()
     unnamed = [name or number for name, number in zip(names, numbers, strict=True)]
-    return Items(_distinct(unnamed), _positions(frame, settings), frame, source.file)
+    return Items(_make_distinct(unnamed), _positions(frame, settings), frame, source.file)
 
 
-def matched_items(
+def match_items(
     ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> Items:
     """Items known by their ids, and what a file says about each."""
@@ -118,7 +118,7 @@ def ground_set(
     places = np.array([place[own] for own in ids], dtype=np.int64)
     idle = len(everything) - len(ids)
     if idle:
-        findings.note(f"{several(idle, 'item')} of {source.file} that nobody has may be chosen too.")
+        findings.note(f"{say_count(idle, 'item')} of {source.file} that nobody has may be chosen too.")
     return items, places
 
 
@@ -129,17 +129,17 @@ def _read_keyed(
     if settings.items_id is not None:
         key = require_column(settings.items_id, source.columns, source.file, "items_id")
     else:
-        alike = (other for other in source.columns if column and normal(other) == normal(column))
-        key = next(alike, None) or by_alias(source.columns, "key") or source.columns[0]
-    frame = source.natural(source.columns)
+        alike = (other for other in source.columns if column and normalize(other) == normalize(column))
+        key = next(alike, None) or find_by_alias(source.columns, "key") or source.columns[0]
+    frame = source.read_typed(source.columns)
     for sentence in source.notes():
         findings.note(sentence)
     frame = frame.with_columns(frame[key].cast(polars.String).str.strip_chars().alias(KEY))
     twice = frame.height - frame[KEY].n_unique()
     if twice:
         rows = np.flatnonzero(~frame[KEY].is_first_distinct().to_numpy()) + source.first
-        where = places(source.unit, rows)
-        said = several(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
+        where = name_places(source.unit, rows)
+        said = say_count(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
         findings.note(f"{source.file}: {said}, first in {where}: the earlier row counts.")
         frame = frame.unique(KEY, keep="first", maintain_order=True)
     return key, frame
@@ -166,19 +166,19 @@ def _describe(
             argument="items",
         )
     frame = wanted.join(frame, on=KEY, how="left", maintain_order="left").drop(KEY)
-    named = find(source.columns, "name", settings.name, source.file)
+    named = find_column(source.columns, "name", settings.name, source.file)
     told = f"named by their {named}" if named else "named by their ids"
-    findings.took(items_id=key, name=named)
+    findings.record_columns(items_id=key, name=named)
     findings.note(f"{source.file} was matched by its column {key}; the items are {told}.")
     if lacking:
-        said = several(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
+        said = say_count(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
         findings.note(f"{said} no row in {source.file}: their ids are their names.")
     texts = [None] * len(wanted_ids) if named is None else frame[named].cast(polars.String).to_list()
     names = [text or own for text, own in zip(texts, wanted_ids, strict=True)]
-    return Items(_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
+    return Items(_make_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
 
 
-def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
+def _make_distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
     """Two items of one name are told apart by their ids."""
     seen: dict[str, int] = {}
     for name in names:
@@ -191,7 +191,7 @@ def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[s
 
 def _positions(frame: polars.DataFrame, settings: Data) -> Array | None:
     """Where the items are, if the file says it in degrees."""
-    columns = [by_alias(frame.columns, role) for role in ("latitude", "longitude")]
+    columns = [find_by_alias(frame.columns, role) for role in ("latitude", "longitude")]
     for at, wanted in enumerate((settings.latitude, settings.longitude)):
         if wanted in frame.columns:
             columns[at] = wanted

@@ -11,7 +11,7 @@ Codes = NDArray[np.int32]
 BLOCK = 1 << 20  # cells numbered at once
 
 
-class Growing:
+class GrowingColumn:
     """A column that is met part by part. It grows where it lies, and is as narrow as its numbers allow."""
 
     def __init__(self, narrow: DTypeLike, wide: DTypeLike) -> None:
@@ -34,14 +34,14 @@ class Growing:
         span = np.iinfo(self.room.dtype)
         return not len(part) or bool(part.min() >= span.min and part.max() <= span.max)
 
-    def taken(self) -> NDArray[Any]:
+    def release(self) -> NDArray[Any]:
         """The column; what was collected is given away."""
         self.room.resize(self.used, refcheck=False)
         room, self.room, self.used = self.room, np.empty(0, dtype=self.wide), 0  # no view: that would keep it alive
         return room
 
 
-class Names:
+class IdNames:
     """Ids in the order of their numbers, turned into text when asked for."""
 
     def __init__(self, ids: polars.Series) -> None:
@@ -64,7 +64,7 @@ class Keys(ABC):
     def add(self, part: polars.Series) -> None: ...
 
     @abstractmethod
-    def number(self) -> tuple[Codes, Names]:
+    def number(self) -> tuple[Codes, IdNames]:
         """The number of each cell, and the ids in their order; to be asked once."""
 
 
@@ -72,13 +72,13 @@ class WholeKeys(Keys):
     """Whole numbers: a table of those that occur where they lie close together, else a search."""
 
     def __init__(self) -> None:
-        self.cells = Growing(np.int32, np.int64)
+        self.cells = GrowingColumn(np.int32, np.int64)
 
     def add(self, part: polars.Series) -> None:
         self.cells.add(part.to_numpy())
 
-    def number(self) -> tuple[Codes, Names]:
-        cells = self.cells.taken()
+    def number(self) -> tuple[Codes, IdNames]:
+        cells = self.cells.release()
         parts = [cells[at : at + BLOCK] for at in range(0, len(cells), BLOCK)]
         low, high = int(cells.min()), int(cells.max())
         dense = high - low < max(4 * len(cells), BLOCK)
@@ -93,7 +93,7 @@ class WholeKeys(Keys):
             ids = np.unique(np.concatenate([np.unique(part) for part in parts])).astype(np.int64)
         for at, part in zip(range(0, len(cells), BLOCK), parts, strict=True):
             codes[at : at + BLOCK] = rank[part.astype(np.int64) - low] if dense else np.searchsorted(ids, part)
-        return codes, Names(polars.Series(ids))
+        return codes, IdNames(polars.Series(ids))
 
 
 class TextKeys(Keys):
@@ -103,23 +103,23 @@ class TextKeys(Keys):
         self.categories = polars.Categories.random()
         self.kind = polars.Categorical(self.categories)
         self.alive = polars.Series([], dtype=self.kind)  # categories are forgotten when no column has them
-        self.cells = Growing(np.int32, np.int64)
+        self.cells = GrowingColumn(np.int32, np.int64)
 
     def add(self, part: polars.Series) -> None:
         self.cells.add(part.cast(self.kind).to_physical().to_numpy())
 
-    def number(self) -> tuple[Codes, Names]:
+    def number(self) -> tuple[Codes, IdNames]:
         words = self.categories.to_series()
         order = words.arg_sort()
         rank = np.empty(len(words), dtype=np.int32)
         rank[order.to_numpy()] = np.arange(len(words), dtype=np.int32)
-        codes = self.cells.taken()
+        codes = self.cells.release()
         for at in range(0, len(codes), BLOCK):
             codes[at : at + BLOCK] = rank[codes[at : at + BLOCK]]
-        return codes, Names(words.gather(order))
+        return codes, IdNames(words.gather(order))
 
 
-def keys_for(whole: bool) -> Keys:
+def make_keys(whole: bool) -> Keys:
     return WholeKeys() if whole else TextKeys()
 
 
@@ -130,8 +130,8 @@ def is_empty(cells: polars.Series) -> polars.Series:
     return cells.is_null()
 
 
-def number_cells(cells: polars.Series) -> tuple[Codes, Names]:
+def number_cells(cells: polars.Series) -> tuple[Codes, IdNames]:
     """A whole column at once."""
-    keys = keys_for(cells.dtype.is_integer())
+    keys = make_keys(cells.dtype.is_integer())
     keys.add(cells if cells.dtype.is_integer() else cells.cast(polars.String))
     return keys.number()

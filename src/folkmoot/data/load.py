@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from folkmoot.data.columns import list_words
-from folkmoot.data.files import source_of, table_of
+from folkmoot.data.files import open_source, open_table
 from folkmoot.data.findings import Findings
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.places import places
@@ -32,8 +32,8 @@ def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
     """The problem that the files describe, or one file by itself; relative names are relative to the folder."""
     if not isinstance(settings, Data):
         settings = Data(file=str(settings))
-    source = source_of(settings.file, folder, "file")
-    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    source = open_source(settings.file, folder, "file")
+    about = None if settings.items is None else open_table(settings.items, folder, "items")
     return build(make_request(settings, source, about, Findings()))
 
 

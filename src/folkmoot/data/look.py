@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars
 
-from folkmoot.data.files import source_of, table_of
-from folkmoot.data.findings import Fault, Findings, ValueSpread
+from folkmoot.data.files import open_source, open_table
+from folkmoot.data.findings import DataFault, Findings, ValueSpread
 from folkmoot.data.load import build, make_request
 from folkmoot.data.loaded import Loaded
 from folkmoot.data.roles import guess
@@ -36,7 +36,7 @@ class FileLook:
     kind: str | None
     why: str  # why this kind
     taken: tuple[tuple[str, str], ...]  # role, column
-    faults: tuple[Fault, ...]
+    faults: tuple[DataFault, ...]
     per_client: ValueSpread | None  # entries (rows, pairs within reach) a client
     values: ValueSpread | None  # of places: kilometres to the nearest item
     notes: tuple[str, ...]
@@ -46,8 +46,8 @@ class FileLook:
 
 def look(settings: Data, folder: Path | None = None) -> FileLook:
     """One read of the files; faults are counted, not refused."""
-    source = source_of(settings.file, folder, "file")
-    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    source = open_source(settings.file, folder, "file")
+    about = None if settings.items is None else open_table(settings.items, folder, "items")
     findings = Findings(strict=False, measuring=True)
     kind, why, loaded, problem = settings.kind, "it was given", None, None
     try:

@@ -71,11 +71,11 @@ def open_bytes(path: Path) -> IO[bytes]:
     if compression == ".xz":
         return lzma.open(path, "rb")
     if compression == ".zst":
-        return _unzstd(path)
+        return _decompress_zstd(path)
     return path.open("rb")
 
 
-def _unzstd(path: Path) -> IO[bytes]:
+def _decompress_zstd(path: Path) -> IO[bytes]:
     """By Python itself (3.14), by the package zstandard if it is there, else by polars, which reads text lines."""
     for module in ("compression.zstd", "zstandard"):
         try:

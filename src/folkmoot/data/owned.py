@@ -5,17 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars
 
-from folkmoot.data.findings import Fault, places
+from folkmoot.data.findings import DataFault, name_places
 from folkmoot.data.keys import is_empty, number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
-from folkmoot.data.source import DataSource, How, NotWhole
+from folkmoot.data.source import CellType, DataSource, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.sparse import RowOptions
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnedRows:
     """Numbers in rows, whose they are, and how much each row counts."""
 
     numbers: Array  # rows × columns
@@ -39,9 +39,9 @@ class Owned:
 
 def read_owned(
     request: Request, source: DataSource, columns: list[str], client: str | None, weight: str | None
-) -> Owned:
+) -> OwnedRows:
     """The rows of a file; those with missing numbers, and negative weights, as the settings say."""
-    wanted: dict[str, How] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
+    wanted: dict[str, CellType] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
     whole = client is not None and source.whole(client)
     if client is not None:
         wanted[client] = "whole" if whole else "text"
@@ -65,16 +65,16 @@ def read_owned(
                 f"cell of {column} is missing or no finite number",
                 f"cells of {column} are missing or no finite number",
             )
-        fault = Fault("missing", source.file, int(lacking.sum()), *said, places(source.unit, lines[lacking]))
+        fault = DataFault("missing", source.file, int(lacking.sum()), *said, name_places(source.unit, lines[lacking]))
         request.findings.report(fault, request.settings.missing, "left out")
         kept &= ~lacking
     if weight:
         below = kept & (frame[weight].to_numpy() < 0)
         where, said = (
-            places(source.unit, lines[below]),
+            name_places(source.unit, lines[below]),
             (f"cell of {weight} is negative", f"cells of {weight} are negative"),
         )
-        fault = Fault("negative", source.file, int(below.sum()), *said, where)
+        fault = DataFault("negative", source.file, int(below.sum()), *said, where)
         drop = request.settings.negative == "drop"
         request.findings.report(fault, request.settings.negative, "left out" if drop else "counted as 0")
         kept &= ~below if drop else True
@@ -88,4 +88,4 @@ def read_owned(
     weights = np.maximum(frame[weight].to_numpy(), 0.0) if weight else None
     if weights is not None and not weights.any():
         raise InputError(f"every {weight} is 0; at least one row must count", place=source.file)
-    return Owned(frame.select(columns).to_numpy(), lines, owners, names, weights)
+    return OwnedRows(frame.select(columns).to_numpy(), lines, owners, names, weights)

@@ -9,10 +9,10 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.columns import list_words
-from folkmoot.data.entries import Entries, one_weight_each, place_column, repeated_pairs, repeats, row_starts
-from folkmoot.data.findings import SHOWN, Fault, Findings, ValueSpread, places
-from folkmoot.data.keys import Codes, Growing, Names, is_empty, keys_for
-from folkmoot.data.source import DataSource, How, Matrix, NotWhole
+from folkmoot.data.entries import Entries, collect_weights, count_repeats, list_repeats, place_column, row_starts
+from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places
+from folkmoot.data.keys import Codes, GrowingColumn, IdNames, is_empty, make_keys
+from folkmoot.data.source import CellType, DataSource, Matrix, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
@@ -34,8 +34,8 @@ class Pairs:
     """A matrix of clients × items, and who they are."""
 
     entries: Entries
-    clients: Names | None
-    items: Names | None
+    clients: IdNames | None
+    items: IdNames | None
     weights: Array | None = None
 
     @property
@@ -56,18 +56,18 @@ class Tally:
 
 
 @dataclass
-class Loose:
+class LooseEntries:
     """Entries in the order of the file. Each column is given up as soon as it has been moved to the rows."""
 
     clients: Codes
     items: Codes
     values: NDArray[Any] | None  # None: an entry is all there is to say
 
-    def without(self, void: Ids) -> "Loose":
+    def without(self, void: Ids) -> "LooseEntries":
         if not len(void):
             return self
         values = None if self.values is None else np.delete(self.values, void)
-        return Loose(np.delete(self.clients, void), np.delete(self.items, void), values)
+        return LooseEntries(np.delete(self.clients, void), np.delete(self.items, void), values)
 
 
 class RowReader:
@@ -75,8 +75,8 @@ class RowReader:
 
     def __init__(self, columns: PairColumns, whole: dict[str, bool]) -> None:
         self.columns = columns
-        self.clients, self.items = keys_for(whole[columns.client]), keys_for(whole[columns.item])
-        self.values, self.weights = Growing(np.float32, np.float64), Growing(np.float32, np.float64)
+        self.clients, self.items = make_keys(whole[columns.client]), make_keys(whole[columns.item])
+        self.values, self.weights = GrowingColumn(np.float32, np.float64), GrowingColumn(np.float32, np.float64)
         self.missing = {column: Tally() for column in (columns.client, columns.item, columns.value) if column}
         self.negative, self.bad_weight = Tally(), Tally()
         self.skipped: list[Ids] = []  # rows without client or item, blank lines among them
@@ -126,7 +126,7 @@ def read_pairs(source: DataSource, columns: PairColumns, settings: Data, finding
     """All rows of a table as a matrix. Ids that turn out to be no whole numbers are read again as text."""
     whole = {column: source.whole(column) for column in (columns.client, columns.item)}
     while True:
-        wanted: dict[str, How] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
+        wanted: dict[str, CellType] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
         wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
         rows = RowReader(columns, whole)
         try:
@@ -148,24 +148,24 @@ def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Find
     (clients, client_names), (items, item_names) = rows.clients.number(), rows.items.number()
     void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
     weights = _weights(source, rows, clients, client_names, findings)
-    loose = Loose(clients, items, rows.values.taken() if rows.columns.value else None).without(void)
+    loose = LooseEntries(clients, items, rows.values.release() if rows.columns.value else None).without(void)
     del clients, items  # `loose` alone decides how long they are needed
 
-    def fault(count: int, of: Ids) -> Fault:
+    def fault(count: int, of: Ids) -> DataFault:
         skipped = np.concatenate([*rows.skipped, np.empty(0, np.int64)])
         kept = np.delete(np.delete(np.arange(rows.rows), skipped), void)
         pair = f"the {rows.columns.client} and {rows.columns.item} of an earlier row"
         said = f"row has {pair}", f"rows have {pair}"
-        return Fault("duplicates", source.file, count, *said, places(source.unit, kept[of] + source.first))
+        return DataFault("duplicates", source.file, count, *said, name_places(source.unit, kept[of] + source.first))
 
     entries = _sort(loose, len(client_names), len(item_names), fault, settings, findings)
     return Pairs(entries, client_names, item_names, weights)
 
 
-def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
+def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
     """A matrix file as the same; rows and columns are counted from 1."""
     values = matrix.values
-    loose = Loose(matrix.clients, matrix.items, values)
+    loose = LooseEntries(matrix.clients, matrix.items, values)
     findings.rows = len(matrix.items)
 
     def where(of: NDArray[Any]) -> str:
@@ -182,29 +182,29 @@ def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
         if len(negative):
             loose.values = np.maximum(values, 0.0)
 
-    def fault(count: int, of: Ids) -> Fault:
+    def fault(count: int, of: Ids) -> DataFault:
         kept = np.delete(np.arange(len(matrix.items)), void)
-        return Fault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
+        return DataFault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
 
     entries = _sort(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
     return Pairs(entries, None, None)
 
 
 def _sort(
-    loose: Loose,
+    loose: LooseEntries,
     n_clients: int,
     n_items: int,
-    fault: Callable[[int, Ids], Fault],
+    fault: Callable[[int, Ids], DataFault],
     settings: Data,
     findings: Findings,
 ) -> Entries:
     """The entries as rows; `fault` puts into words that some stand twice."""
     starts = row_starts(loose.clients, n_clients)
     items: Codes = place_column(loose.clients, starts, loose.items)
-    count = repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
+    count = count_repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
     rule = "first" if settings.duplicates == "refuse" else settings.duplicates
     if count:
-        twice = fault(count, _later(loose, starts, items, count, n_items))
+        twice = fault(count, _find_repeats(loose, starts, items, count, n_items))
         if loose.values is None:  # to belong twice is to belong
             findings.faults.append(twice)
             findings.note(f"{twice}: each pair counts once.")
@@ -220,36 +220,36 @@ def _sort(
     loose.clients = loose.items
     entries.merge(rule)
     if findings.measuring:
-        findings.per_client = ValueSpread.of(np.diff(entries.starts))
-        findings.values = None if entries.values is None else ValueSpread.of(entries.values)
+        findings.per_client = ValueSpread.measure(np.diff(entries.starts))
+        findings.values = None if entries.values is None else ValueSpread.measure(entries.values)
     return entries
 
 
-def _later(loose: Loose, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
+def _find_repeats(loose: LooseEntries, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
     """Where the first few entries stand that have an earlier one of the same client and item."""
     pairs = np.empty(count, dtype=np.int64)
-    repeated_pairs(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
+    list_repeats(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
     at = loose.clients.astype(np.int64) * n_items + loose.items
     again = np.flatnonzero(np.isin(at, pairs))
     first = np.unique(at[again], return_index=True)[1]
     return np.delete(again, first)[:SHOWN]
 
 
-def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, findings: Findings) -> Array | None:
+def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames, findings: Findings) -> Array | None:
     """How much each client counts: all its rows must say the same."""
     column = rows.columns.weight
     if column is None:
         return None
     if rows.bad_weight.count:
-        where = places(source.unit, np.array(rows.bad_weight.first) + source.first)
+        where = name_places(source.unit, np.array(rows.bad_weight.first) + source.first)
         raise InputError(
             f"{rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), first in {where}",
             remedy="mend them, or leave weight out",
             place=source.file,
         )
     weights = np.full(len(names), np.nan)
-    said = rows.weights.taken().astype(np.float64)
-    differs = one_weight_each(clients, said, weights)
+    said = rows.weights.release().astype(np.float64)
+    differs = collect_weights(clients, said, weights)
     if differs >= 0 and not rows.columns.weight_given:
         del findings.taken["weight"]
         findings.note(f"{column} is not the same in all rows of a {rows.columns.client}, and so is not its weight.")
@@ -268,11 +268,13 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, 
 
 def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> None:
     def at(tally: Tally) -> str:
-        return places(source.unit, np.array(tally.first) + source.first)
+        return name_places(source.unit, np.array(tally.first) + source.first)
 
     for column in (rows.columns.client, rows.columns.item):
         tally = rows.missing[column]
-        fault = Fault("missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", at(tally))
+        fault = DataFault(
+            "missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", at(tally)
+        )
         findings.report(fault, settings.missing, "left out")
     if rows.columns.value:
         missing = rows.missing[rows.columns.value]
@@ -287,7 +289,7 @@ def _report_values(
     """Values that are missing and values that are negative: how many, and where."""
     (missing, no_number), (negative, below) = found
     said = f"{one} is missing or no finite number", f"{many} are missing or no finite number"
-    findings.report(Fault("missing", file, missing, *said, no_number), settings.missing, "left out")
+    findings.report(DataFault("missing", file, missing, *said, no_number), settings.missing, "left out")
     said = f"{one} is negative", f"{many} are negative"
     done = "left out" if settings.negative == "drop" else "counted as 0"
-    findings.report(Fault("negative", file, negative, *said, below), settings.negative, done)
+    findings.report(DataFault("negative", file, negative, *said, below), settings.negative, done)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from folkmoot.data.columns import by_alias, find, list_words, require_column
+from folkmoot.data.columns import find_by_alias, find_column, list_words, require_column
 from folkmoot.data.pairs import PairColumns
 from folkmoot.data.source import DataSource, Matrix, cast_numbers
 from folkmoot.foundation.errors import InputError
@@ -22,13 +22,13 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         )
     if settings.target is not None:
         return "tables", "a target is given"
-    client, item, value = _pair(source, settings)
+    client, item, value = _find_pair(source, settings)
     if client and item:
         if settings.least is not None:
             return "memberships", "least is given"
         if value is None:
             return "memberships", f"it has {client} and {item}, and no values"
-        if by_alias([value], "distance"):
+        if find_by_alias([value], "distance"):
             return "distances", f"it has {client}, {item} and {value}"
         if settings.reach is not None:
             raise InputError(
@@ -38,14 +38,17 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
                 argument="reach",
             )
         return "ratings", f"it has {client}, {item} and {value}"
-    latitude, longitude = position(source, settings)
+    latitude, longitude = position_columns(source, settings)
     if latitude and longitude:
         return "places", f"it has {latitude} and {longitude}"
-    site, target = find(source.columns, "site", settings.client, source.file), by_alias(source.columns, "target")
+    site, target = (
+        find_column(source.columns, "site", settings.client, source.file),
+        find_by_alias(source.columns, "target"),
+    )
     if site and target:
         return "tables", f"it has {site} and {target}"
-    if about is not None and numeric_in_both(source, about):
-        return "similarity", f"it shares numbers with {about.file}: {list_words(numeric_in_both(source, about))}"
+    if about is not None and shared_numeric_columns(source, about):
+        return "similarity", f"it shares numbers with {about.file}: {list_words(shared_numeric_columns(source, about))}"
     hint = "" if client is None else f" beside {client}"
     raise InputError(
         f"its columns ({list_words(source.columns)}) do not tell what it holds{hint}",
@@ -54,7 +57,7 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     )
 
 
-def _pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, str | None]:
+def _find_pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, str | None]:
     """Client, item and value, as far as they can be found."""
     chosen = [
         None if wanted is None else require_column(wanted, source.columns, source.file, role)
@@ -63,7 +66,7 @@ def _pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, s
     others = {settings.weight, settings.latitude, settings.longitude}
     for at, role in enumerate(("client", "item", "value")):
         taken = [column for column in (*chosen, *others) if column is not None]
-        chosen[at] = chosen[at] or by_alias(source.columns, role, taken)
+        chosen[at] = chosen[at] or find_by_alias(source.columns, role, taken)
     client, item, value = chosen
     if len(source.columns) == 2 and source.header and (client is None) != (item is None) and value is None:
         other = next(column for column in source.columns if column not in (client, item))
@@ -73,41 +76,43 @@ def _pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, s
 
 def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: bool) -> PairColumns:
     """The columns of a table of clients and items."""
-    client, item, value = _pair(source, settings)
+    client, item, value = _find_pair(source, settings)
     if len(source.columns) == 1:
         raise InputError(f"has one column only ({source.columns[0]}); clients and items are needed", place=source.file)
     if client is None:
-        refuse(source, "client", "whose row it is")
+        refuse_missing_column(source, "client", "whose row it is")
     if item is None:
-        refuse(source, "item", "which item a row is about", but=client)
+        refuse_missing_column(source, "item", "which item a row is about", but=client)
     if valued and value is None:
-        refuse(source, "value", "what an item is worth to a client", but=client)
+        refuse_missing_column(source, "value", "what an item is worth to a client", but=client)
     columns = [client, item, *([value] if valued and value else [])]
     if len(set(columns)) < len(columns):
         raise InputError(
             f"client, item and value must be different columns, not {list_words(columns)}", place=source.file
         )
-    weight = find(source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c])
+    weight = find_column(
+        source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c]
+    )
     return PairColumns(
         client, item, value if valued else None, weight if weighted or settings.weight else None, bool(settings.weight)
     )
 
 
-def position(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
+def position_columns(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
     """Latitude and longitude. `own`: a given column must be in this file (else by its name, if it is not)."""
     found: list[str | None] = []
     for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude)):
         if wanted is not None and (own or wanted in source.columns):
             found.append(require_column(wanted, source.columns, source.file, role))
         else:
-            found.append(by_alias(source.columns, role))
+            found.append(find_by_alias(source.columns, role))
     return found[0], found[1]
 
 
-def numeric_in_both(source: DataSource, about: DataSource, but: Sequence[str | None] = ()) -> list[str]:
+def shared_numeric_columns(source: DataSource, about: DataSource, but: Sequence[str | None] = ()) -> list[str]:
     """PairColumns of numbers that both files have, ids left out."""
     one, two = cast_numbers(source.sample()), cast_numbers(about.sample())
-    ids = {by_alias(source.columns, "client"), by_alias(about.columns, "key"), *but}
+    ids = {find_by_alias(source.columns, "client"), find_by_alias(about.columns, "key"), *but}
     return [
         c
         for c in one.columns
@@ -115,7 +120,7 @@ def numeric_in_both(source: DataSource, about: DataSource, but: Sequence[str | N
     ]
 
 
-def refuse(source: DataSource, role: str, what: str, but: str | None = None) -> NoReturn:
+def refuse_missing_column(source: DataSource, role: str, what: str, but: str | None = None) -> NoReturn:
     """No column for a role."""
     beside = f" beside {but}" if but else ""
     header = "" if source.header else " (it has no header)"

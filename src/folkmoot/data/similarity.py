@@ -4,16 +4,16 @@ import numpy as np
 import polars
 from scipy.spatial.distance import cdist
 
-from folkmoot.data.columns import find, list_words, require_column
+from folkmoot.data.columns import find_column, list_words, require_column
 from folkmoot.data.entries import Entries
-from folkmoot.data.findings import Fault, ValueSpread, places
-from folkmoot.data.items import own_items
+from folkmoot.data.findings import DataFault, ValueSpread, name_places
+from folkmoot.data.items import read_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
 from folkmoot.data.places import MOST_PAIRS
-from folkmoot.data.roles import numeric_in_both
+from folkmoot.data.roles import shared_numeric_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import call_many
+from folkmoot.data.wording import name_many
 from folkmoot.data.worth import ratings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
@@ -31,24 +31,24 @@ def similarity(request: Request) -> Loaded:
         raise InputError(
             f"{source.file} has what clients are like; a file with the items' numbers is needed", argument="items"
         )
-    client = find(source.columns, "client", settings.client, source.file)
+    client = find_column(source.columns, "client", settings.client, source.file)
     weight = None if not settings.weight else require_column(settings.weight, source.columns, source.file, "weight")
-    columns = numeric_in_both(source, about, (client, weight, settings.items_id))
+    columns = shared_numeric_columns(source, about, (client, weight, settings.items_id))
     if not columns:
         raise InputError(
             f"{source.file} and {about.file} have no column of numbers in common", remedy="name them alike"
         )
-    findings.took(client=client, weight=weight)
+    findings.record_columns(client=client, weight=weight)
     rows = read_owned(request, source, columns, client, weight)
-    frame = about.natural(about.columns)
+    frame = about.read_typed(about.columns)
     numbers = np.column_stack([frame[column].cast(polars.Float64, strict=False).to_numpy() for column in columns])
     lacking = ~np.isfinite(numbers).all(axis=1)
-    where = places(about.unit, np.flatnonzero(lacking) + about.first)
-    fault = Fault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
+    where = name_places(about.unit, np.flatnonzero(lacking) + about.first)
+    fault = DataFault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
     findings.report(fault, settings.missing, "left out")
     if lacking.all():
         raise InputError("every item lacks a number", place=about.file)
-    items = own_items(about, settings, findings, frame.filter(~lacking))
+    items = read_items(about, settings, findings, frame.filter(~lacking))
     pairs = len(rows.numbers) * len(items)
     if pairs > MOST_PAIRS:
         raise InputError(
@@ -62,15 +62,15 @@ def similarity(request: Request) -> Loaded:
     starts = len(items) * np.arange(len(rows.numbers) + 1)
     which = np.tile(np.arange(len(items), dtype=np.int32), len(rows.numbers))
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.of(np.diff(starts)), ValueSpread.of(values)
+        findings.per_client, findings.values = ValueSpread.measure(np.diff(starts)), ValueSpread.of(values)
     entries = Entries(starts, which, values, len(items))
-    entries.drop_nothing()
+    entries.drop_worthless()
     if not len(entries.items):
         raise InputError(
             "no item is like any row", remedy=f"check the columns {list_words(columns)}", place=source.file
         )
     objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
-    clients = call_many(client, "clients")
+    clients = name_many(client, "clients")
     meaning = f"the {settings.similarity} similarity of the chosen item most alike, averaged over {clients}"
     return Loaded(request.kind, objective, items, (), meaning, clients, "items")
 

@@ -14,7 +14,7 @@ from folkmoot.data.opening import explain_errors
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 
-How = Literal["whole", "number", "text"]
+CellType = Literal["whole", "number", "text"]
 ROWS = 1 << 18  # in a frame
 
 
@@ -44,10 +44,10 @@ class DataSource(ABC):
         """Whether the column holds whole numbers, as far as can be told without reading it all."""
 
     @abstractmethod
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         """These columns, in order, as whole numbers (else NotWhole), numbers (null where there is none) or text."""
 
-    def table(self, wanted: Mapping[str, How]) -> polars.DataFrame:
+    def table(self, wanted: Mapping[str, CellType]) -> polars.DataFrame:
         """All rows at once; rows that are blank through all of these columns too."""
         parts = list(self.frames(wanted))
         if not sum(part.height for part in parts):
@@ -55,10 +55,10 @@ class DataSource(ABC):
         return polars.concat(parts)
 
     def count(self) -> int:
-        """How many rows there are, blank lines among them."""
+        """CellType many rows there are, blank lines among them."""
         return sum(frame.height for frame in self.frames({self.columns[0]: "text"}))
 
-    def natural(self, columns: Sequence[str]) -> polars.DataFrame:
+    def read_typed(self, columns: Sequence[str]) -> polars.DataFrame:
         """All rows of these columns, each as what it holds: numbers where all cells are."""
         return cast_numbers(self.table(dict.fromkeys(columns, "text")))
 
@@ -97,25 +97,25 @@ class FrameFile(DataSource):
     def count(self) -> int:
         return self.rows
 
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         for column, how in wanted.items():
             kind = self.schema[column]
             if kind.is_nested() or kind in (polars.Binary, polars.Object):
                 raise InputError(f"column {column} holds {kind}, not one {how} a row", place=self.file)
-        chosen = self.lazy.select(*(_as(column, self.schema[column], how) for column, how in wanted.items()))
+        chosen = self.lazy.select(*(_cast_column(column, self.schema[column], how) for column, how in wanted.items()))
         for offset in range(0, self.rows, ROWS):  # slices, not one collect: memory stays that of a slice
             with self._explain_errors():
                 frame = chosen.slice(offset, ROWS).collect()
             yield frame
 
-    def natural(self, columns: Sequence[str]) -> polars.DataFrame:
+    def read_typed(self, columns: Sequence[str]) -> polars.DataFrame:
         if not self.rows:
             raise InputError("has no rows", place=self.file)
         with self._explain_errors():
             return self.lazy.select(columns).collect()
 
 
-def _as(column: str, kind: polars.DataType, how: How) -> polars.Expr:
+def _cast_column(column: str, kind: polars.DataType, how: CellType) -> polars.Expr:
     cells = polars.col(column)
     if how == "whole":
         return cells.cast(polars.Int64, strict=False)  # a NaN becomes null

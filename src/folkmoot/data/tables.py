@@ -4,14 +4,14 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.columns import find, list_words, require_column
-from folkmoot.data.findings import Fault, Findings, ValueSpread, places, several
-from folkmoot.data.items import matched_items
+from folkmoot.data.columns import find_column, list_words, require_column
+from folkmoot.data.findings import DataFault, Findings, ValueSpread, name_places, say_count
+from folkmoot.data.items import match_items
 from folkmoot.data.keys import number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
-from folkmoot.data.roles import refuse
+from folkmoot.data.roles import refuse_missing_column
 from folkmoot.data.source import Matrix, cast_numbers
-from folkmoot.data.wording import call_many
+from folkmoot.data.wording import name_many
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
@@ -25,23 +25,23 @@ def tables(request: Request) -> Loaded:
     source, settings, findings = request.source, request.settings, request.findings
     assert not isinstance(source, Matrix)
     bins = as_count(settings.bins, "bins", least=2)
-    target = find(source.columns, "target", settings.target, source.file)
+    target = find_column(source.columns, "target", settings.target, source.file)
     if target is None:
-        refuse(source, "target", "what is to be predicted")
-    site = find(source.columns, "site", settings.client, source.file, [target])
+        refuse_missing_column(source, "target", "what is to be predicted")
+    site = find_column(source.columns, "site", settings.client, source.file, [target])
     if site is None:
-        refuse(source, "client", "whose row it is")
+        refuse_missing_column(source, "client", "whose row it is")
     if site == target:
         raise InputError(f"{site} cannot be both the client and the target", place=source.file)
-    findings.took(client=site, target=target)
-    frame = cast_numbers(_blank_missing_words(source.natural(source.columns)))
+    findings.record_columns(client=site, target=target)
+    frame = cast_numbers(_blank_missing_words(source.read_typed(source.columns)))
     lines = np.arange(frame.height) + source.first
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
     findings.rows = frame.height
     weight = require_column(settings.weight, source.columns, source.file, "weight") if settings.weight else None
     features = _features(frame, [site, target, *([weight] if weight else [])], findings)
-    frame = _mend(frame, lines, site, target, features, request)
+    frame = _handle_missing(frame, lines, site, target, features, request)
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
     if labels.min() == labels.max():
@@ -56,7 +56,7 @@ def tables(request: Request) -> Loaded:
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=len(names))
     cuts = np.cumsum(sizes)[:-1]
-    items = matched_items(features, request.about, None, settings, findings)
+    items = match_items(features, request.about, None, settings, findings)
     objective = Information(
         np.split(codes[order], cuts),
         np.split(labels[order], cuts),
@@ -66,8 +66,8 @@ def tables(request: Request) -> Loaded:
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.of(sizes), ValueSpread.of(labels)
-    sites = call_many(site, "clients")
+        findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.of(labels)
+    sites = name_many(site, "clients")
     by = weight or "their rows"
     meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
     return Loaded(request.kind, objective, items, (), meaning, sites, "features")
@@ -95,7 +95,7 @@ def _features(frame: polars.DataFrame, others: list[str], findings: Findings) ->
     return features
 
 
-def _mend(
+def _handle_missing(
     frame: polars.DataFrame, lines: Ids, site: str, target: str, features: list[str], request: Request
 ) -> polars.DataFrame:
     """Rows without site or target cannot be used; missing features are a category, or as the settings say."""
@@ -104,22 +104,22 @@ def _mend(
     for column in (site, target):
         lacking = frame[column].is_null().to_numpy()
         said = f"row has no {column}", f"rows have no {column}"
-        fault = Fault("missing", file, int(lacking.sum()), *said, places(unit, lines[lacking]))
+        fault = DataFault("missing", file, int(lacking.sum()), *said, name_places(unit, lines[lacking]))
         request.findings.report(fault, choice, "left out")
         kept &= ~lacking
     lacking = frame.select(polars.any_horizontal(polars.col(features).is_null())).to_series().to_numpy() & kept
     cells = sum(frame[feature].null_count() for feature in features)
     drop = choice == "drop"
     said = (
-        f"row has missing features ({several(cells, 'cell')})",
-        f"rows have missing features ({several(cells, 'cell')})",
+        f"row has missing features ({say_count(cells, 'cell')})",
+        f"rows have missing features ({say_count(cells, 'cell')})",
     )
-    fault = Fault(
+    fault = DataFault(
         "missing",
         file,
         int(lacking.sum()),
         *said,
-        places(unit, lines[lacking]),
+        name_places(unit, lines[lacking]),
     )
     request.findings.report(fault, choice, "left out" if drop else "taken for a category of their own", category=True)
     kept &= ~lacking if drop else True

@@ -10,9 +10,9 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.dialect import Dialect, dialect_of
+from folkmoot.data.dialect import Dialect, detect_dialect
 from folkmoot.data.opening import explain_errors, open_bytes, suffixes
-from folkmoot.data.source import DataSource, How, NotWhole
+from folkmoot.data.source import CellType, DataSource, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 
@@ -44,8 +44,8 @@ class TextFile(DataSource):
             )
         if b"\0" in start:
             raise InputError("is not text, whatever its name says", remedy="give a file of that kind", place=self.file)
-        text = self._utf8(start).decode().replace("\r\n", "\n")
-        self.dialect: Dialect = dialect_of(text, suffixes(path)[0], self.file)
+        text = self._convert_to_utf8(start).decode().replace("\r\n", "\n")
+        self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
         self.start = self._sample(text)
 
@@ -80,7 +80,7 @@ class TextFile(DataSource):
         cells = self.start[column].drop_nulls().to_list()
         return bool(cells) and all(WHOLE.fullmatch(cell.strip()) for cell in cells)
 
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         line = self.first
         with explain_errors(self.path), open_bytes(self.path) as stream:
             for _ in range(self.dialect.before):
@@ -120,7 +120,7 @@ class TextFile(DataSource):
             raise InputError(f"line {line + lines} has no end; is this a text file?", place=self.file)
         return text[:end], text[end:], lines
 
-    def _utf8(self, text: bytes) -> bytes:
+    def _convert_to_utf8(self, text: bytes) -> bytes:
         """As UTF-8; what is not must be Latin-1, in which every byte is a letter."""
         text = text.removeprefix(b"\xef\xbb\xbf")
         if text.isascii():
@@ -139,10 +139,10 @@ class TextFile(DataSource):
         self._latin = True
         return text.decode("latin-1").encode()
 
-    def _frame(self, text: bytes, wanted: Mapping[str, How], line: int, rows: int) -> polars.DataFrame:
+    def _frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
         separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
-        body = (separator.join(short.values()) + "\n").encode() + self._utf8(text)
+        body = (separator.join(short.values()) + "\n").encode() + self._convert_to_utf8(text)
         types = {"whole": polars.Int64, "number": polars.Float64, "text": polars.String}
 
         def read(strict: bool) -> polars.DataFrame:
@@ -162,33 +162,33 @@ class TextFile(DataSource):
         try:
             frame = read(True).rename(back)
             if frame.height == rows:
-                return bare(frame) if padded else frame
+                return strip_cells(frame) if padded else frame
         except polars.exceptions.PolarsError:
             pass  # some cell is no number, or a quote stands where none should: slower, and told apart
         try:
             cells = read(False).rename(back)
         except polars.exceptions.PolarsError:
-            cells = self._by_python(text, wanted, line)
+            cells = self._parse_with_csv(text, wanted, line)
         if cells.height != rows:  # a quote that means nothing has swallowed the lines up to the next
-            cells = self._by_python(text, wanted, line)
+            cells = self._parse_with_csv(text, wanted, line)
         if cells.height != rows:
             raise InputError(
                 f"its quotes do not close from line {line} on", remedy="save it with quotes doubled", place=self.file
             )
-        cells = bare(cells)
+        cells = strip_cells(cells)
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
 
-    def _by_python(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
+    def _parse_with_csv(self, text: bytes, wanted: Mapping[str, CellType], line: int) -> polars.DataFrame:
         """Quotes within a cell mean nothing; polars refuses them."""
         try:
-            rows = list(csv.reader(io.StringIO(self._utf8(text).decode()), delimiter=self.dialect.separator))
+            rows = list(csv.reader(io.StringIO(self._convert_to_utf8(text).decode()), delimiter=self.dialect.separator))
         except csv.Error as error:
             raise InputError(f"cannot be read from line {line} on ({error})", place=self.file) from None
         at = [self.columns.index(column) for column in wanted]
         picked = [[row[k] or None for k in at] if row else [None] * len(at) for row in rows]
         return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")
 
-    def _cast(self, cells: polars.Series, how: How) -> polars.Series:
+    def _cast(self, cells: polars.Series, how: CellType) -> polars.Series:
         if how == "text":
             return cells
         bare = cells.str.strip_chars()
@@ -212,7 +212,7 @@ def is_padded(text: bytes, separator: bytes) -> bool:
     return any(end in text for end in ends)
 
 
-def bare(cells: polars.DataFrame) -> polars.DataFrame:
+def strip_cells(cells: polars.DataFrame) -> polars.DataFrame:
     """Text without spaces around it."""
     return cells.with_columns(polars.col(polars.String).str.strip_chars())
 

@@ -7,13 +7,13 @@ IRREGULAR = {"person": "people", "people": "people"}
 IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
 
 
-def call_many(column: str | None, otherwise: str) -> str:
+def name_many(column: str | None, otherwise: str) -> str:
     """What the things are called that a column names, many of them."""
-    one = call_one(column, "")
-    return plural(one) if one else otherwise
+    one = name_one(column, "")
+    return pluralize(one) if one else otherwise
 
 
-def call_one(column: str | None, otherwise: str) -> str:
+def name_one(column: str | None, otherwise: str) -> str:
     """… and one of them."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+|\d+", column or "")
     words = [word.lower() for word in words]
@@ -29,7 +29,7 @@ def call_one(column: str | None, otherwise: str) -> str:
     return one[:-1] if one.endswith("s") and not one.endswith(("ss", "us", "is")) else one
 
 
-def plural(one: str) -> str:
+def pluralize(one: str) -> str:
     """Movies, cities, churches."""
     if one in IRREGULAR:
         return IRREGULAR[one]

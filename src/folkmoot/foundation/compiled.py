@@ -8,7 +8,7 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
 
-class Kept(FunctionCache):
+class KernelCache(FunctionCache):
     """Machine code on disk, loaded without setting up the compiler.
 
     Numba would first import and register all that it can compile, which takes ten times as long as loading what
@@ -25,5 +25,5 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
     """A function that compiles itself for the types it is called with."""
     compiler: Any = numba.njit  # a wrapper for C, which nobody calls, is left out; the option is not in its types
     dispatcher = compiler(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-    dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
+    dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return dispatcher

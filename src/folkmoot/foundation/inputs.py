@@ -135,7 +135,7 @@ def as_matrix(matrix: Any, name: str, *, least: float = 0.0, most: float = np.in
     which nothing is left is refused unless `keep_empty`.
     """
     rows = _as_csr(matrix, name)
-    fault, at = _first_fault(rows, least, most)
+    fault, at = _find_first_fault(rows, least, most)
     if fault == HAS_ZEROS:
         rows = rows.copy()
         rows.eliminate_zeros()
@@ -197,16 +197,16 @@ def _refuse_repeat(name: str, matrix: Any) -> NoReturn:
     _refuse(TWICE, name, row, item, 0.0, np.inf, matrix.shape[1])
 
 
-def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
+def _find_first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
     """The first thing wrong with the entries, and the entry it stands at."""
     starts = rows.indptr.astype(np.int64, copy=False)
 
     def one(lo: int, hi: int) -> tuple[int, int]:
         first, last = int(starts[lo]), int(starts[hi])
         here, ids, values = starts[lo : hi + 1] - first, rows.indices[first:last], rows.data[first:last]
-        if _rise(here, ids, rows.shape[1]) and _within(values, max(least, TINIEST), min(most, LARGEST)):
+        if _is_rising(here, ids, rows.shape[1]) and _is_within(values, max(least, TINIEST), min(most, LARGEST)):
             return FINE, 0
-        fault, at = _fault_among(here, ids, values, rows.shape[1], least, most)
+        fault, at = _find_fault(here, ids, values, rows.shape[1], least, most)
         return fault, first + at
 
     faults = on_threads(one, blocks(starts, most=len(starts)))
@@ -214,14 +214,14 @@ def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
     return serious[0] if serious else max(faults)
 
 
-def _within(values: NDArray[Any], least: float, most: float) -> bool:
+def _is_within(values: NDArray[Any], least: float, most: float) -> bool:
     """Whether all values lie in a range; one that is no number lies in none."""
     if least == most:
         return bool((values == most).all())
     return not values.size or (float(values.min()) >= least and float(values.max()) <= most)
 
 
-def _rise(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
+def _is_rising(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
     """Whether the ids rise from 0 or more to less than n in every row, as they do in nearly all data: then no
     item stands twice. They do if they fall nowhere but from one row to the next.
     """
@@ -234,7 +234,7 @@ def _rise(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
     return bool(falls == allowed and firsts.min() >= 0 and lasts.max() < n_items)
 
 
-def _fault_among(
+def _find_fault(
     starts: Ids, ids: NDArray[Any], values: NDArray[Any], n_items: int, least: float, most: float
 ) -> tuple[int, int]:
     """The first fault and the entry it stands at, row by row, entry by entry."""
@@ -250,7 +250,7 @@ def _fault_among(
         kind[wrong] = fault
     faulty = np.flatnonzero(kind)
     until = int(faulty[0]) if faulty.size else len(ids)
-    again = first_repeat(starts, ids[:until].astype(np.int32), np.full(n_items, -1))
+    again = find_first_repeat(starts, ids[:until].astype(np.int32), np.full(n_items, -1))
     if again >= 0:
         return TWICE, int(again)
     if faulty.size:
@@ -271,7 +271,7 @@ def _refuse(what: int, name: str, row: int, item: int, value: float, most: float
 
 
 @kernel
-def first_repeat(starts: Ids, ids: NDArray[np.int32], seen: Ids) -> int:
+def find_first_repeat(starts: Ids, ids: NDArray[np.int32], seen: Ids) -> int:
     """The first entry whose item stands in its row already, or -1. All ids are items, numbered as in `seen`."""
     for row in range(len(starts) - 1):
         for at in range(starts[row], min(starts[row + 1], len(ids))):

@@ -104,7 +104,7 @@ def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> li
     count = min(thread_count(), len(cuts))
     if count == 1 or _inside.busy:  # a block that is itself cut into blocks works through them alone
         return [work(lo, hi) for lo, hi in cuts]
-    share = Share(work, cuts)
+    share = BlockQueue(work, cuts)
     helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(count - 1)]
     try:
         share.take_all()  # this thread works too
@@ -115,7 +115,7 @@ def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> li
     return share.results
 
 
-class Share(Generic[T]):
+class BlockQueue(Generic[T]):
     """Blocks waiting to be taken by whichever thread is free."""
 
     def __init__(self, work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> None:
@@ -132,13 +132,13 @@ class Share(Generic[T]):
             _inside.busy = False
 
 
-class Inside(local):
+class ThreadState(local):
     """Whether this thread is working on a block."""
 
     busy = False
 
 
-_inside = Inside()
+_inside = ThreadState()
 
 
 def sum_blocks(

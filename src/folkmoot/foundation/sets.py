@@ -21,7 +21,7 @@ ItemSet: TypeAlias = Mask | Iterable[int]
 AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 
-def with_each(members: Mask, items: Ids) -> Mask:
+def add_each(members: Mask, items: Ids) -> Mask:
     """S + e for each of the items, then S itself."""
     sets = np.repeat(members[None, :], len(items) + 1, axis=0)
     sets[np.arange(len(items)), items] = True

@@ -32,7 +32,7 @@ class Linear(Matroid):
                 f"row {row}, item {item} is {given[row, item]}", remedy="fill or drop it", argument="matrix"
             )
         self.n_items, self.matrix = given.shape[1], given
-        self.field = None if field is None else _prime(field)
+        self.field = None if field is None else _as_prime(field)
         self.columns: NDArray[Any]
         if self.field is None:
             real = given.astype(np.float64)
@@ -53,12 +53,12 @@ class Linear(Matroid):
         rest = self.columns[:, order]
         taken: list[int] = []
         known = np.zeros((len(rest), 0))  # an orthonormal base of the span (real numbers only)
-        while len(taken) < len(rest) and (outside := self._nonzero(rest)).any():
+        while len(taken) < len(rest) and (outside := self._is_nonzero(rest)).any():
             taken.append(int(outside.argmax()))  # the first in the order
             rest, known = self._eliminate(rest, taken[-1], known)
         return order[taken]
 
-    def _nonzero(self, columns: NDArray[Any]) -> Mask:
+    def _is_nonzero(self, columns: NDArray[Any]) -> Mask:
         if self.field is None:
             return np.asarray(np.linalg.norm(columns, axis=0) > TOLERANCE)
         return np.asarray(columns.any(axis=0))
@@ -92,10 +92,10 @@ class Linear(Matroid):
             span = np.linalg.qr(self.columns[:, members])[0]
             for _ in range(2):  # twice, for the digits
                 rest = rest - span @ (span.T @ rest)
-            return self._nonzero(rest) & ~members & (np.count_nonzero(members) < len(self.columns))
+            return self._is_nonzero(rest) & ~members & (np.count_nonzero(members) < len(self.columns))
         for item in np.flatnonzero(members):
             rest = self._eliminate(rest, int(item), np.empty((0, 0)))[0]
-        return self._nonzero(rest)
+        return self._is_nonzero(rest)
 
     def first_base(self, order: Ids) -> Ids:
         return np.sort(self._reduce(order))
@@ -107,7 +107,7 @@ class Linear(Matroid):
         return f"Linear({self.columns.shape[0]} × {self.n_items}, field={self.field}, rank {self.rank})"
 
 
-def _prime(number: Any) -> int:
+def _as_prime(number: Any) -> int:
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not is_whole or not 2 <= number < 2**31 or not all(number % d for d in range(2, int(number**0.5) + 1)):
         raise InputError(f"needs None (real numbers) or a prime below 2^31, got {number!r}", argument="field")

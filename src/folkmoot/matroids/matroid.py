@@ -119,19 +119,21 @@ class Matroid(ABC):
             sets = [indicator(self.n_items, list(c)) for k in sizes for c in combinations(range(self.n_items), k)]
             allowed = [members for members in sets if self.is_independent(members)]
             pairs = ((small, large) for small in allowed for large in allowed)
-            broken = self._broken_subset(allowed) or self._broken_exchange(pairs) or self._broken_base(seed)
+            broken = (
+                self._find_broken_subset(allowed) or self._find_broken_exchange(pairs) or self._find_broken_base(seed)
+            )
             return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
         rng = np.random.default_rng(seed)
         for _ in range(as_count(trials, "trials")):
-            small, large = self._random_independent(rng), self._random_independent(rng)
-            broken = self._broken_subset([large]) or self._broken_exchange([(small, large), (large, small)])
+            small, large = self._draw_independent(rng), self._draw_independent(rng)
+            broken = self._find_broken_subset([large]) or self._find_broken_exchange([(small, large), (large, small)])
             if broken:
                 return Validity(False, broken, False)
-        if broken := self._broken_base(seed):
+        if broken := self._find_broken_base(seed):
             return Validity(False, broken, False)
         return Validity(True, f"{trials} random pairs of sets keep the axioms", False)
 
-    def _random_independent(self, rng: np.random.Generator) -> Mask:
+    def _draw_independent(self, rng: np.random.Generator) -> Mask:
         """A random set if it is independent as it stands; else what greedy keeps of it."""
         drawn = rng.permutation(self.n_items)[: rng.integers(1, self.n_items + 1)]
         members = indicator(self.n_items, drawn)
@@ -143,7 +145,7 @@ class Matroid(ABC):
             members[item] = self.is_independent(members)
         return members
 
-    def _broken_base(self, seed: int) -> str:
+    def _find_broken_base(self, seed: int) -> str:
         """Whether the fast ways say the same as `independent`."""
         rng = np.random.default_rng(seed)
         for _ in range(20):
@@ -154,7 +156,7 @@ class Matroid(ABC):
                 return f"best_base finds {_show(base)}, which is no base"
         return ""
 
-    def _broken_subset(self, allowed: list[Mask]) -> str:
+    def _find_broken_subset(self, allowed: list[Mask]) -> str:
         for members in allowed:
             for item in np.flatnonzero(members):
                 fewer = members.copy()
@@ -163,7 +165,7 @@ class Matroid(ABC):
                     return f"{_show(members)} is independent, its subset {_show(fewer)} is not"
         return ""
 
-    def _broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
+    def _find_broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
         for small, large in pairs:
             if small.sum() < large.sum():
                 for item in np.flatnonzero(large & ~small):

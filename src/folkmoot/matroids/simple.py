@@ -13,7 +13,7 @@ from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Blocks, Matroid
 
 
-class Counting(Matroid):
+class CountingMatroid(Matroid):
     """At most so many of each group: all its answers come from counting."""
 
     _blocks: Blocks
@@ -45,7 +45,7 @@ class Counting(Matroid):
         return np.sort(order[by_group[place < self._blocks.capacity[group]]])
 
 
-class Free(Counting):
+class Free(CountingMatroid):
     """Every set is allowed."""
 
     def __init__(self, n_items: int) -> None:
@@ -59,7 +59,7 @@ class Free(Counting):
         return f"Free({self.n_items})"
 
 
-class Uniform(Counting):
+class Uniform(CountingMatroid):
     """At most k items."""
 
     def __init__(self, n_items: int, k: int | np.integer[Any]) -> None:
@@ -92,7 +92,7 @@ class Uniform(Counting):
         return f"Uniform({self.n_items}, {self.k})"
 
 
-class Partition(Counting):
+class Partition(CountingMatroid):
     """At most `capacities` items of each group.
 
     `groups`: the group of each item (numbers or names). `capacities`: one number for all groups, a mapping

@@ -27,7 +27,7 @@ class AccumulatedRows(SparseRows):
     _cap: float = 0.0
 
     def _arrange(self, rows: Rows) -> ScoredRows:
-        return ScoredRows.of(rows)
+        return ScoredRows.from_matrix(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
         out = np.empty((hi - lo, count))

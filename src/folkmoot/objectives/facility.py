@@ -18,11 +18,11 @@ from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
     gradient,
     gradient_at_own_points,
-    room_for,
-    sampled_gradient,
+    make_room,
+    sample_gradient,
 )
-from folkmoot.objectives.runs import Runs, sorted_runs
-from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, to_fixed_point, words_of
+from folkmoot.objectives.runs import Runs, sort_runs
+from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, pack_sets, to_fixed_point
 
 
 class FacilityLocation(SparseRows):
@@ -40,7 +40,7 @@ class FacilityLocation(SparseRows):
         super().__init__(benefits, **options)
 
     def _arrange(self, rows: Rows) -> Runs:
-        return sorted_runs(rows)
+        return sort_runs(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
         out = np.zeros((hi - lo, count))
@@ -63,7 +63,7 @@ class FacilityLocation(SparseRows):
         return out
 
     def find_ceilings(self) -> Array:
-        return self._by_client(self._largest_terms)
+        return self._sum_by_client(self._largest_terms)
 
     @property
     def ceiling(self) -> float:
@@ -100,13 +100,13 @@ class FacilityLocation(SparseRows):
     def gradients_and_values_at(self, x: Array) -> tuple[Rows, Array]:
         out, expected = self._room()
         rows = len(expected)
-        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
-        return self._entries_by_client(out), self._by_client(expected)
+        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *make_room(self.layout, 0, rows), expected, out)
+        return self._sum_entries_by_client(out), self._sum_by_client(expected)
 
     def mean_gradient_at(self, x: Array) -> Array:
         layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss(x), np.empty(0)
         total: Array = sum_blocks(
-            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *room_for(layout, lo, hi), nowhere, into),
+            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *make_room(layout, lo, hi), nowhere, into),
             layout.row_start,
             self.n_items,
         )
@@ -116,22 +116,22 @@ class FacilityLocation(SparseRows):
     def gradients_at_each(self, points: Rows) -> Rows:
         out, expected = self._room()
         where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
-        room = room_for(self.layout, 0, len(expected))
+        room = make_room(self.layout, 0, len(expected))
         once = np.ones(len(expected))
         gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
-        return self._entries_by_client(out)
+        return self._sum_entries_by_client(out)
 
     def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
         out, _ = self._room()
         where = points.indptr, points.indices, points.data
-        sampled_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
-        return self._entries_by_client(out)
+        sample_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
+        return self._sum_entries_by_client(out)
 
     def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         if self.client_rows is not None:
             return super().add_coded_values(sets, how, times)
         out = np.zeros(len(sets), dtype=np.int64)
-        for at, (word, count) in enumerate(words_of(sets)):
+        for at, (word, count) in enumerate(pack_sets(sets)):
             into = out[SETS_A_WORD * at : SETS_A_WORD * at + count]
             add_coded_values(self.layout, self.row_weight, word, np.uint64(2**count - 1), how.scalars, times, into)
         return out
@@ -155,7 +155,7 @@ class FacilityLocation(SparseRows):
                 how.scalars,
                 nobody if ids is None else ids,
                 nobody if times is None else times,
-                *room_for(self.layout, lo, hi),
+                *make_room(self.layout, lo, hi),
                 expected,
                 part,
             ),

@@ -55,7 +55,7 @@ def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, uns
     return tail
 
 
-def room_for(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
+def make_room(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
     """Room for what `row_terms` works out about the runs of a row, whichever of these rows it is."""
     most = int((rows.row_runs[lo + 1 : hi + 1] - rows.row_runs[lo:hi]).max())
     return np.empty(most), np.empty(most), np.empty(most)
@@ -188,7 +188,7 @@ def add_coded_gradient(
 
 
 @kernel
-def sampled_gradient(
+def sample_gradient(
     rows: Runs,
     client_rows: Ids,
     start: NDArray[Any],

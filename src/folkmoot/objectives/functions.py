@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_list
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, with_each
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, add_each
 from folkmoot.objectives.objective import Objective
 
 SetFunction = Callable[[frozenset[int]], float]
@@ -61,7 +61,7 @@ class Functions(Objective):
 
     def gains_at(self, members: Mask) -> Rows:
         outside = np.flatnonzero(~members)
-        values = self.values_at(with_each(members, outside))
+        values = self.values_at(add_each(members, outside))
         out = np.zeros((self.n_clients, self.n_items))
         out[:, outside] = values[:, :-1] - values[:, -1:]
         return csr_array(out)

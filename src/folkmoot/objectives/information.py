@@ -194,7 +194,7 @@ def _codes(column: NDArray[Any]) -> tuple[Ids, int]:
 
 
 @kernel
-def joint(
+def joint_states(
     store: Array, classes: Ids, prior_offset: Ids, arity: Ids, offset: Ids, inside: Ids, client: int, states: Array
 ) -> int:
     """P(x_S, y) over the joint states of S, one after the other, a number a class; returns how many states.
@@ -229,7 +229,7 @@ def information(
     out: Array,
 ) -> None:
     """I(X_S; Y) = Σ P(s, y) log2 P(s, y) / (P(s) P(y))."""
-    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    count = joint_states(store, classes, prior_offset, arity, offset, inside, client, states)
     n_classes, prior = classes[client], prior_offset[client]
     total = 0.0
     for state in range(count):
@@ -257,7 +257,7 @@ def information_gains(
     out: Array,
 ) -> None:
     """I(X_e; Y | X_S) = Σ P(s, v, y) log2 P(v | y) / P(v | s)."""
-    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    count = joint_states(store, classes, prior_offset, arity, offset, inside, client, states)
     n_classes = classes[client]
     for k in range(len(items)):
         values, at = arity[client, items[k]], offset[client, items[k]]

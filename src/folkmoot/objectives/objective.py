@@ -21,13 +21,13 @@ from folkmoot.foundation.sets import (
     ItemSet,
     Mask,
     Rows,
+    add_each,
     as_array,
     as_items,
     as_members,
     as_point,
     as_sets,
     freeze,
-    with_each,
 )
 from folkmoot.objectives import sampling
 
@@ -149,7 +149,7 @@ class Objective(ABC):
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         """Mean gains of some items, by definition: values of the sets with each item added."""
-        values = self.mean_values_at(with_each(members, items))
+        values = self.mean_values_at(add_each(members, items))
         gains: Array = values[:-1] - values[-1]
         return gains
 

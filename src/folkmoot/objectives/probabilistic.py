@@ -28,13 +28,13 @@ class ProbabilisticCoverage(AccumulatedRows):
     def extension_at(self, x: Array) -> Array:
         out = np.empty(len(self.row_weight))
         chance_of_any(self.layout, x, out)
-        return self._by_client(out)
+        return self._sum_by_client(out)
 
     def gradients_at(self, x: Array) -> Rows:
         out = np.empty(len(self.layout.items))
         rows = len(self.row_weight)
         gradient(self.layout, np.ones(rows), 0, rows, x, out, True)
-        return self._entries_by_client(out)
+        return self._sum_entries_by_client(out)
 
     def mean_gradient_at(self, x: Array) -> Array:
         layout, weight = self.layout, self._mean_weight

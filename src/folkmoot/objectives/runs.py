@@ -58,7 +58,7 @@ def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
     return np.uint16 if n_items <= 1 << 16 else np.int32
 
 
-def sorted_runs(rows: Rows) -> Runs:
+def sort_runs(rows: Rows) -> Runs:
     """Each row best first, equal benefits together: a counting sort where the levels are few."""
     starts = rows.indptr.astype(np.int64)
     entries = int(starts[-1])

@@ -188,12 +188,12 @@ class SparseRows(Objective):
         self.row_weight = self.row_weight[lo:hi]
         self.layout = seal(self.layout.cut(lo, hi))
 
-    def _by_client(self, by_row: Array) -> Array:
+    def _sum_by_client(self, by_row: Array) -> Array:
         """From one number (or one row of numbers) a row to one a client."""
         weighted = by_row * self.row_weight.reshape(-1, *[1] * (by_row.ndim - 1))
         return weighted if self.client_rows is None else np.add.reduceat(weighted, self.client_rows[:-1], axis=0)
 
-    def _entries_by_client(self, by_entry: Array) -> Rows:
+    def _sum_entries_by_client(self, by_entry: Array) -> Rows:
         """From one number an entry to sparse rows, one a client."""
         starts = self.layout.row_start
         rows = sparse.csr_array(
@@ -224,11 +224,11 @@ class SparseRows(Objective):
 
     def values_at(self, sets: Mask) -> Array:
         rows = len(self.layout.row_start) - 1
-        parts = [self._row_values(word, count, 0, rows) for word, count in words_of(sets)]
-        return self._by_client(np.concatenate(parts, axis=1))
+        parts = [self._row_values(word, count, 0, rows) for word, count in pack_sets(sets)]
+        return self._sum_by_client(np.concatenate(parts, axis=1))
 
     def mean_values_at(self, sets: Mask) -> Array:
-        words = words_of(sets)
+        words = pack_sets(sets)
 
         def one(lo: int, hi: int) -> Array:
             weight = self._mean_weight[lo:hi]
@@ -257,7 +257,7 @@ class SparseRows(Objective):
         return out * self.row_weight
 
     def gains_at(self, members: Mask) -> Rows:
-        return self._entries_by_client(self._row_gains(members))
+        return self._sum_entries_by_client(self._row_gains(members))
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         return SparseWalk(self, members).gains(items)
@@ -360,7 +360,7 @@ def ranges(starts: Ids, counts: Ids) -> Ids:
     return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
 
 
-def words_of(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
+def pack_sets(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
     """Sets in groups of 64: a word an item, a bit a set."""
     words = []
     for first in range(0, len(sets), SETS_A_WORD):

@@ -61,8 +61,8 @@ def save(objective: Objective, path: PathLike) -> None:
     _refuse_family(type(as_objective(objective)), "objective")
     given = cast(SparseRows, objective)
     members = {name: ArchiveMember(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
-    with _room_beside(as_path(path, "path")) as room:
-        _write(Path(room), Path(path), _about(given), members)
+    with _make_folder_beside(as_path(path, "path")) as room:
+        _write(Path(room), Path(path), _describe(given), members)
 
 
 def save_parts(
@@ -92,7 +92,7 @@ def save_parts(
     about: dict[str, Any] = {}
     growing: dict[str, tuple[np.dtype[Any], BinaryIO]] = {}
     ends = dict.fromkeys(POINTERS, 0)
-    with _room_beside(as_path(path, "path")) as room, ExitStack() as files:
+    with _make_folder_beside(as_path(path, "path")) as room, ExitStack() as files:
         count = n_clients = 0
         for part in parts:
             try:
@@ -101,7 +101,7 @@ def save_parts(
                 raise InputError(f"in part {count}, {error}", argument="parts") from None
             arrays = _arrays(made)
             if not count:
-                about, item_names = _about(made), made.item_names
+                about, item_names = _describe(made), made.item_names
                 for name in arrays:
                     growing[name] = arrays[name].dtype, files.enter_context(open(Path(room, name), "w+b"))
             elif made.n_items != about["n_items"]:
@@ -157,7 +157,7 @@ def _refuse_family(family: Any, name: str) -> None:
         raise InputError(f"{what} cannot be stored; these can: {', '.join(FAMILIES)}", argument=name)
 
 
-def _about(objective: SparseRows) -> dict[str, Any]:
+def _describe(objective: SparseRows) -> dict[str, Any]:
     """Everything that is not an array."""
     about = {"format": FORMAT, "family": type(objective).__name__, "owned": objective.client_rows is not None}
     about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names", "most")}
@@ -176,7 +176,7 @@ def _arrays(objective: SparseRows) -> Arrays:
 # Writing.
 
 
-def _room_beside(target: Path) -> TemporaryDirectory[str]:
+def _make_folder_beside(target: Path) -> TemporaryDirectory[str]:
     """A place on the same disk, so that a finished file is only renamed; it goes away whatever happens."""
     if not target.parent.is_dir():
         raise InputError(f"there is no directory {target.parent}", place=target)

@@ -160,7 +160,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
             break
         sets.append(members)
         columns = np.column_stack((columns, column))
-        columns, shares, kept = _nonnegative(columns, np.append(shares, 0.0), goal)
+        columns, shares, kept = _fit_nonnegative(columns, np.append(shares, 0.0), goal)
         sets = [members for members, keep in zip(sets, kept, strict=True) if keep]
     shares = shares / shares.sum()
     off = np.abs(shares @ np.array(sets) - point)
@@ -175,7 +175,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     return Decomposition(bases, np.bincount(same.reshape(-1), weights=shares).astype(np.float64))
 
 
-def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
+def _fit_nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
     """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
     kept = np.ones(len(shares), dtype=bool)
     while True:
@@ -198,7 +198,7 @@ def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Arr
     return columns[:, kept], shares, kept
 
 
-def _exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
+def _find_exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
     """For a in one but not in two: an item b of two with one − a + b and two − b + a both independent."""
     without = one.copy()
     without[a] = False
@@ -221,7 +221,7 @@ def _swap_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator
     for base, share in zip(parts.bases[1:].copy(), parts.shares[1:], strict=True):
         while (mine := np.flatnonzero(merged & ~base)).size:
             a = int(mine[0])
-            b = _exchange(matroid, merged, base, a)
+            b = _find_exchange(matroid, merged, base, a)
             if rng.random() * (weight + share) < weight:
                 base[b], base[a] = False, True
             else:
@@ -242,7 +242,7 @@ def _pipage_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generat
     while len(bases) > 1:
         one, two = np.argsort(-shares, kind="stable")[:2]
         a = int(np.flatnonzero(bases[one] & ~bases[two])[0])
-        b = _exchange(matroid, bases[one], bases[two], a)
+        b = _find_exchange(matroid, bases[one], bases[two], a)
         gives_b = [k for k in np.flatnonzero(bases[:, b] & ~bases[:, a]) if _can_exchange(matroid, bases[k], b, a)]
         gives_a = [k for k in np.flatnonzero(bases[:, a] & ~bases[:, b]) if _can_exchange(matroid, bases[k], a, b)]
         up, down = shares[gives_b].sum(), shares[gives_a].sum()
