@@ -1,1 +1,1 @@
-""""""
+"""What every other package builds on: sets and arrays, checked inputs, errors, kernels, settings."""

@@ -14,7 +14,7 @@ from folkmoot.matroids.matroid import Blocks, Matroid
 
 
 class CountingMatroid(Matroid):
-    """At most so many of each group: all its answers come from counting."""
+    """At most a given number of items of each group: every answer comes from counting."""
 
     _blocks: Blocks
 
@@ -104,14 +104,14 @@ class Partition(CountingMatroid):
     ) -> None:
         if isinstance(groups, Mapping | str):
             raise InputError(
-                f"needs the group of each item in their order, got a {type(groups).__name__}", argument="groups"
+                f"needs a list with the group of each item, got a {type(groups).__name__}", argument="groups"
             )
         labels = groups.tolist() if isinstance(groups, np.ndarray) else as_list(groups, "groups")
         if not labels:
             raise InputError("there are no items", remedy="give the group of each item", argument="groups")
         for item, label in enumerate(labels):
             if not isinstance(label, Hashable) or label != label:
-                raise InputError(f"item {item} has {label!r}, which cannot name a group", argument="groups")
+                raise InputError(f"item {item} has {label!r}, which cannot be the name of a group", argument="groups")
         self.n_items = len(labels)
         if isinstance(capacities, Mapping):
             names, numbers = list(capacities), list(capacities.values())
@@ -123,8 +123,11 @@ class Partition(CountingMatroid):
         index = {name: position for position, name in enumerate(names)}
         for item, label in enumerate(labels):
             if label not in index:
-                raise InputError(f"none is given for group {label!r} (item {item})", argument="capacities")
-        capacity = [as_count(c, f"capacities: group {name!r}", least=0) for name, c in zip(names, numbers, strict=True)]
+                raise InputError(f"group {label!r} (of item {item}) has none", argument="capacities")
+        capacity = [
+            as_count(number, "capacities", least=0, place=f"group {name!r}")
+            for name, number in zip(names, numbers, strict=True)
+        ]
         self.names = tuple(names)
         self._blocks = Blocks(np.array([index[label] for label in labels]), np.array(capacity, dtype=np.int64))
 

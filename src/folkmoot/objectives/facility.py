@@ -1,7 +1,7 @@
-"""Facility location: a row is as happy as its best item in the set makes it.
+"""Facility location: the value of a row is that of its best item in the set.
 
-f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs lie best first, so the first member met is the
-best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
+f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs are stored best first, so the first member found is
+the best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
 """
 
 from functools import cached_property
@@ -28,8 +28,8 @@ from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, Spar
 class FacilityLocation(SparseRows):
     """f_i(S) = max_{e∈S} c_ie: monotone, submodular, gradient in closed form.
 
-    `benefits` is rows × items (sparse or dense, none negative). A row is a client unless `owners` says
-    which client owns each row; a client's function is then the sum of its rows' (times `row_weights`).
+    `benefits` is rows × items (sparse or dense, not negative). Every row is a client, unless `owners` says
+    which client owns each row; a client's function is then the sum of its rows' functions (times `row_weights`).
     """
 
     closed_form = True
@@ -183,7 +183,7 @@ def best_of_sets(
     hi: int,
     out: Array,
 ) -> None:
-    """Walk a row best first and give each set the first benefit it meets; stop when all have one."""
+    """Go through a row best first and give each set the first benefit found; stop when all sets have one."""
     for row in range(lo, hi):
         missing = everything
         entry = rows.row_start[row]
@@ -211,7 +211,7 @@ def add_coded_values(
     times: Ids,
     into: Ids,
 ) -> None:
-    """The best of every set in whole numbers, added up over the rows: rounded once a run, and never written down."""
+    """The value of every set in whole numbers, summed over the rows: rounded once per run, and never stored per row."""
     for row in range(len(row_weight)):
         missing = everything
         entry = rows.row_start[row]
@@ -243,10 +243,10 @@ def survey(
     gains: Array,
     sums: Ids,
 ) -> None:
-    """How many runs of each row are better than all of its members, and what their items gain: c − best.
+    """How many runs of each row are better than all members of S, and what their items gain: c − best.
 
-    Gains are written down entry by entry (zeros stay where there are none), or, where no room is given for
-    that, w·(c − best) is added up item by item. No members at all (an empty mask) spare the search for them.
+    Gains are written to `gains` entry by entry (it holds zeros elsewhere), or, if `gains` is empty, w·(c − best)
+    is added up item by item. If S is empty, pass a mask of length 0 to skip the search for members.
     """
     for row in range(lo, hi):
         start, first, last = rows.row_start[row], rows.row_runs[row], rows.row_runs[row + 1]
@@ -285,10 +285,10 @@ def grow_walk(
     sums: Ids,
     which: Ids,
 ) -> float:
-    """Add an item: each row it improves takes its old terms out of the sums and puts the new ones in.
+    """Add an item: each row it improves replaces its old terms in the sums by new ones.
 
-    Which rows, and where they lie, is looked up in short loops first, whose cache misses overlap; `which` is
-    room for that.
+    Short loops look up first which rows these are and where they are stored, so that cache misses overlap;
+    `which` is work space for that.
     """
     improved, touched = 0, 0.0
     for k in range(len(entries)):

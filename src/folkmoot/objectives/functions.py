@@ -16,7 +16,7 @@ SetFunction = Callable[[frozenset[int]], float]
 
 
 class Functions(Objective):
-    """One callable a client, from a frozenset of item ids to a number.
+    """One callable per client, from a frozenset of item ids to a number.
 
     The callables are trusted to be monotone and submodular; `check_submodular` looks for a counterexample.
     """
@@ -53,8 +53,8 @@ class Functions(Objective):
             value = np.nan
         if not np.isfinite(value):
             raise InputError(
-                f"client {client} answered {answer!r} for the set {sorted(items)}; "
-                "a set function must answer every set with a finite number",
+                f"client {client} returned {answer!r} for the set {sorted(items)}; "
+                "a set function must return a finite number for every set",
                 argument="callables",
             )
         return value

@@ -13,14 +13,14 @@ from folkmoot.objectives.sparse import SparseRows
 
 
 def lift(objective: Objective) -> Objective:
-    """The same clients, each looking only at the pairs that give an item to it.
+    """The same clients, each of which values only the pairs that give an item to it.
 
     Pair e·N + i gives item e to client i, so f_i'(pairs) = f_i({e : (e, i) in pairs}). Sparse families
-    are only relabelled; others are asked client by client.
+    are only relabelled; others are evaluated client by client.
     """
     if objective.n_items * objective.n_clients >= 2**31:
         raise InputError(
-            f"{objective.n_items} items × {objective.n_clients} clients are too many pairs (2^31 or more)",
+            f"has too many pairs: {objective.n_items} items × {objective.n_clients} clients are 2^31 or more",
             argument="objective",
         )
     over_pairs = objective._lift() if isinstance(objective, SparseRows) else LiftedObjective(objective)
@@ -35,7 +35,7 @@ class LiftedObjective(Objective):
 
     def __init__(self, objective: Objective) -> None:
         self.agents = [objective[i] for i in range(objective.n_clients)]
-        self.numbers = np.arange(objective.n_clients)  # which column of the pairs an agent looks at
+        self.numbers = np.arange(objective.n_clients)  # the client to which an agent's pairs give items
         self.n_agents = objective.n_clients
         self.closed_form = objective.closed_form
         n_pairs = objective.n_items * objective.n_clients

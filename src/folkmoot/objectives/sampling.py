@@ -1,6 +1,6 @@
 """The multilinear extension from sampled sets, for functions without a closed form.
 
-f̂(x) = E f(R) with R ~ x, and ∂f̂/∂x_e = E[f(R + e) − f(R − e)]. Where x has few fractional items, all
+f̂(x) = E f(R) with R ~ x, and ∂f̂/∂x_e = E[f(R + e) − f(R − e)]. If x has few fractional items, all
 sets that can occur are listed with their probabilities instead, and the result is exact.
 """
 
@@ -19,13 +19,13 @@ DEFAULT_SAMPLES = 64
 
 
 def draw_sets(objective: "Objective", x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
-    """Sets R ~ x and the weight of each; items leave those that are too large to be looked at."""
+    """Sets R ~ x and the weight of each; sets that are too large to evaluate are narrowed."""
     sets, chances = draw_candidates(x, samples, seed)
     return objective.narrow_sets(sets, seed), chances
 
 
 def draw_candidates(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
-    """Sets R ~ x and the weight of each: every possible set if there are no more than `samples`."""
+    """Sets R ~ x and the weight of each: every possible set, if there are at most `samples`."""
     count = DEFAULT_SAMPLES if samples is None else as_count(samples, "samples")
     fractional = np.flatnonzero((x > 0) & (x < 1))
     if fractional.size < 63 and 1 << fractional.size <= count:
@@ -43,7 +43,7 @@ def extension(objective: "Objective", x: Array, samples: int | None, seed: int) 
     sets, chances = draw_sets(objective, x, samples, seed)
     values = objective.values_at(sets)
     total = np.zeros(len(values))
-    for column, chance in zip(values.T, chances, strict=True):  # one by one: a matrix product adds in other orders
+    for column, chance in zip(values.T, chances, strict=True):  # a matrix product could add in another order
         total += chance * column
     return total
 
@@ -62,7 +62,7 @@ def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) 
 
 
 def mean_gradient(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
-    """The same for F, without a row a client."""
+    """The same for F, without building one row per client."""
     total = np.zeros(objective.n_items)
     everything = np.arange(objective.n_items)
     for members, chance in zip(*draw_sets(objective, x, samples, seed), strict=True):
