@@ -1,4 +1,4 @@
-"""From files to objectives: what people have, read, checked and arranged."""
+"""From files to objectives: data is read, checked and arranged."""
 
 from folkmoot.data.findings import DataFault, ValueSpread
 from folkmoot.data.items import Items

@@ -1,4 +1,4 @@
-"""Which column is which: as given, else by names that people use. Case and punctuation do not matter."""
+"""Which column is which: as given, otherwise by common names. Case and punctuation do not matter."""
 
 import re
 from collections.abc import Sequence
@@ -65,12 +65,12 @@ def normalize(column: str) -> str:
 
 
 def is_known(column: str) -> bool:
-    """Whether people use this name for one of the columns that matter."""
+    """Whether this is a common name of a column that has a role."""
     return normalize(column) in KNOWN
 
 
 def find_by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
-    """The column whose name is the first of the role's aliases, if one is."""
+    """The column named by the earliest possible alias of the role, if there is one."""
     names: dict[str, str] = {}
     for column in columns:
         if column not in taken:
@@ -82,7 +82,7 @@ def find_by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) 
 
 
 def require_column(column: str, columns: Sequence[str], file: str, setting: str) -> str:
-    """The column that was asked for, exactly or but for case and punctuation."""
+    """The column with this name, exactly or up to case and punctuation."""
     if column in columns:
         return column
     alike = [other for other in columns if normalize(other) == normalize(column)]
@@ -96,7 +96,7 @@ def require_column(column: str, columns: Sequence[str], file: str, setting: str)
 def find_column(
     columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()
 ) -> str | None:
-    """The column of a role: as given (empty: none), else by its name, else none."""
+    """The column of a role: as given (empty: none), otherwise by its name, otherwise none."""
     if wanted == "":
         return None
     if wanted is not None:
@@ -105,6 +105,6 @@ def find_column(
 
 
 def list_words(words: Sequence[str], most: int = 20) -> str:
-    """a, b and c; a long list is cut."""
+    """a, b and c; a long list is shortened."""
     shown = [*words[:most], f"{len(words) - most:,} more"] if len(words) > most + 1 else list(words)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -1,4 +1,4 @@
-"""Ids as numbers 0, 1, … in their order: whole numbers by size, anything else by its text."""
+"""Ids as numbers 0, 1, … in order: whole numbers by size, anything else alphabetically."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -8,11 +8,11 @@ import polars
 from numpy.typing import DTypeLike, NDArray
 
 Codes = NDArray[np.int32]
-BLOCK = 1 << 20  # cells numbered at once
+BLOCK = 1 << 20  # cells numbered at a time
 
 
 class GrowingColumn:
-    """A column that is met part by part. It grows where it lies, and is as narrow as its numbers allow."""
+    """A column that is read part by part. It grows in place, and its type is as narrow as its numbers allow."""
 
     def __init__(self, narrow: DTypeLike, wide: DTypeLike) -> None:
         self.room: NDArray[Any] = np.empty(BLOCK, dtype=narrow)
@@ -23,7 +23,7 @@ class GrowingColumn:
             self.room = self.room[: self.used].astype(self.wide)
         end = self.used + len(part)
         if end > len(self.room):
-            self.room.resize(max(end, len(self.room) * 9 // 8), refcheck=False)  # nobody else has seen it
+            self.room.resize(max(end, len(self.room) * 9 // 8), refcheck=False)  # nobody else refers to it
         self.room[self.used : end] = part
         self.used = end
 
@@ -35,14 +35,14 @@ class GrowingColumn:
         return not len(part) or bool(part.min() >= span.min and part.max() <= span.max)
 
     def release(self) -> NDArray[Any]:
-        """The column; what was collected is given away."""
+        """The column; this object is empty afterwards."""
         self.room.resize(self.used, refcheck=False)
-        room, self.room, self.used = self.room, np.empty(0, dtype=self.wide), 0  # no view: that would keep it alive
+        room, self.room, self.used = self.room, np.empty(0, dtype=self.wide), 0  # a view would keep it alive
         return room
 
 
 class IdNames:
-    """Ids in the order of their numbers, turned into text when asked for."""
+    """Ids in the order of their numbers, converted to text on request."""
 
     def __init__(self, ids: polars.Series) -> None:
         self.ids = ids
@@ -58,18 +58,18 @@ class IdNames:
 
 
 class Keys(ABC):
-    """A column of ids, numbered once all of it is known."""
+    """A column of ids, numbered when all of it was read."""
 
     @abstractmethod
     def add(self, part: polars.Series) -> None: ...
 
     @abstractmethod
     def number(self) -> tuple[Codes, IdNames]:
-        """The number of each cell, and the ids in their order; to be asked once."""
+        """The number of each cell, and the ids in order; to be called once."""
 
 
 class WholeKeys(Keys):
-    """Whole numbers: a table of those that occur where they lie close together, else a search."""
+    """Whole numbers: looked up in a table if they lie close together, otherwise by binary search."""
 
     def __init__(self) -> None:
         self.cells = GrowingColumn(np.int32, np.int64)
@@ -97,12 +97,12 @@ class WholeKeys(Keys):
 
 
 class TextKeys(Keys):
-    """Text: polars' categories number the words as they come; at the end the numbers follow the alphabet."""
+    """Text: polars' categories number the words in order of appearance; at the end they are renumbered by alphabet."""
 
     def __init__(self) -> None:
         self.categories = polars.Categories.random()
         self.kind = polars.Categorical(self.categories)
-        self.alive = polars.Series([], dtype=self.kind)  # categories are forgotten when no column has them
+        self.alive = polars.Series([], dtype=self.kind)  # polars drops categories that no column uses
         self.cells = GrowingColumn(np.int32, np.int64)
 
     def add(self, part: polars.Series) -> None:

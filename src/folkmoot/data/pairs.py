@@ -1,4 +1,4 @@
-"""RowReader that say what an item is worth to a client, read in one pass and arranged as a matrix."""
+"""Rows that say what an item is worth to a client, read in one pass and arranged as a matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class PairColumns:
     item: str
     value: str | None = None
     weight: str | None = None
-    weight_given: bool = False  # or only found by its name: then it must not stand in the way
+    weight_given: bool = False  # False: only found by its name, and ignored if it is no weight after all
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Pairs:
 
 @dataclass
 class Tally:
-    """How often something was met, and where first (rows counted from 0)."""
+    """How often something was found, and its first few rows (counted from 0)."""
 
     count: int = 0
     first: list[int] = field(default_factory=list)
@@ -57,13 +57,14 @@ class Tally:
 
 @dataclass
 class LooseEntries:
-    """Entries in the order of the file. Each column is given up as soon as it has been moved to the rows."""
+    """Entries in the order of the file. Each column is freed as soon as it was moved to the rows."""
 
     clients: Codes
     items: Codes
-    values: NDArray[Any] | None  # None: an entry is all there is to say
+    values: NDArray[Any] | None  # None: entries have no values
 
-    def without(self, void: Ids) -> "LooseEntries":
+    def drop(self, void: Ids) -> "LooseEntries":
+        """The other entries."""
         if not len(void):
             return self
         values = None if self.values is None else np.delete(self.values, void)
@@ -79,8 +80,8 @@ class RowReader:
         self.values, self.weights = GrowingColumn(np.float32, np.float64), GrowingColumn(np.float32, np.float64)
         self.missing = {column: Tally() for column in (columns.client, columns.item, columns.value) if column}
         self.negative, self.bad_weight = Tally(), Tally()
-        self.skipped: list[Ids] = []  # rows without client or item, blank lines among them
-        self.void: list[Ids] = []  # among the others: places of rows whose value is missing
+        self.skipped: list[Ids] = []  # rows without client or item, including blank lines
+        self.void: list[Ids] = []  # places among the other rows where the value is missing
         self.below: list[Ids] = []  # … or negative
         self.rows = self.blank = self.kept = 0
 
@@ -123,7 +124,7 @@ class RowReader:
 
 
 def read_pairs(source: DataSource, columns: PairColumns, settings: Data, findings: Findings) -> Pairs:
-    """All rows of a table as a matrix. Ids that turn out to be no whole numbers are read again as text."""
+    """All rows of a table as a matrix. If ids turn out not to be whole numbers, they are read again as text."""
     whole = {column: source.whole(column) for column in (columns.client, columns.item)}
     while True:
         wanted: dict[str, CellType] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
@@ -141,15 +142,15 @@ def read_pairs(source: DataSource, columns: PairColumns, settings: Data, finding
 def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> Pairs:
     findings.rows = rows.rows - rows.blank
     if not findings.rows:
-        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+        raise InputError("has no rows" + (" below its header" if source.header else ""), place=source.file)
     _report(source, rows, settings, findings)
     if not rows.kept:
         raise InputError(f"no row is left: each lacks {rows.columns.client} or {rows.columns.item}", place=source.file)
     (clients, client_names), (items, item_names) = rows.clients.number(), rows.items.number()
     void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
     weights = _weights(source, rows, clients, client_names, findings)
-    loose = LooseEntries(clients, items, rows.values.release() if rows.columns.value else None).without(void)
-    del clients, items  # `loose` alone decides how long they are needed
+    loose = LooseEntries(clients, items, rows.values.release() if rows.columns.value else None).drop(void)
+    del clients, items  # only `loose` refers to them now, and frees them
 
     def fault(count: int, of: Ids) -> DataFault:
         skipped = np.concatenate([*rows.skipped, np.empty(0, np.int64)])
@@ -163,7 +164,7 @@ def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Find
 
 
 def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
-    """A matrix file as the same; rows and columns are counted from 1."""
+    """The entries of a matrix file as pairs; rows and columns are counted from 1 in messages."""
     values = matrix.values
     loose = LooseEntries(matrix.clients, matrix.items, values)
     findings.rows = len(matrix.items)
@@ -184,9 +185,10 @@ def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
 
     def fault(count: int, of: Ids) -> DataFault:
         kept = np.delete(np.arange(len(matrix.items)), void)
-        return DataFault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
+        said = "entry repeats an earlier one", "entries repeat earlier ones"
+        return DataFault("duplicates", matrix.file, count, *said, where(kept[of]))
 
-    entries = _sort(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
+    entries = _sort(loose.drop(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
     return Pairs(entries, None, None)
 
 
@@ -198,14 +200,14 @@ def _sort(
     settings: Data,
     findings: Findings,
 ) -> Entries:
-    """The entries as rows; `fault` puts into words that some stand twice."""
+    """The entries as rows; `fault` describes repeated ones."""
     starts = row_starts(loose.clients, n_clients)
     items: Codes = place_column(loose.clients, starts, loose.items)
     count = count_repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
     rule = "first" if settings.duplicates == "refuse" else settings.duplicates
     if count:
         twice = fault(count, _find_repeats(loose, starts, items, count, n_items))
-        if loose.values is None:  # to belong twice is to belong
+        if loose.values is None:  # repeated memberships do no harm
             findings.faults.append(twice)
             findings.note(f"{twice}: each pair counts once.")
         else:
@@ -213,7 +215,7 @@ def _sort(
     loose.items = np.empty(0, dtype=np.int32)
     entries = Entries(starts, items, None, n_items)
     if loose.values is not None:
-        # Numbers that four bytes hold exactly stay there, unless they are added up.
+        # Numbers that fit into four bytes exactly stay there, unless they are added up.
         narrow = loose.values.dtype == np.float32 and not (count and rule in ("mean", "sum"))
         entries.values = place_column(loose.clients, starts, loose.values, np.float32 if narrow else np.float64)
         loose.values = None
@@ -226,7 +228,7 @@ def _sort(
 
 
 def _find_repeats(loose: LooseEntries, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
-    """Where the first few entries stand that have an earlier one of the same client and item."""
+    """The first few entries that have an earlier one of the same client and item."""
     pairs = np.empty(count, dtype=np.int64)
     list_repeats(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
     at = loose.clients.astype(np.int64) * n_items + loose.items
@@ -236,15 +238,15 @@ def _find_repeats(loose: LooseEntries, starts: Ids, items: Codes, count: int, n_
 
 
 def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames, findings: Findings) -> Array | None:
-    """How much each client counts: all its rows must say the same."""
+    """How much each client counts: all rows of a client must agree."""
     column = rows.columns.weight
     if column is None:
         return None
     if rows.bad_weight.count:
         where = name_places(source.unit, np.array(rows.bad_weight.first) + source.first)
         raise InputError(
-            f"{rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), first in {where}",
-            remedy="mend them, or leave weight out",
+            f"{rows.bad_weight.count:,} cells of {column} are not weights (numbers, not negative), first in {where}",
+            remedy="correct them, or leave weight out",
             place=source.file,
         )
     weights = np.full(len(names), np.nan)
@@ -252,7 +254,9 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames
     differs = collect_weights(clients, said, weights)
     if differs >= 0 and not rows.columns.weight_given:
         del findings.taken["weight"]
-        findings.note(f"{column} is not the same in all rows of a {rows.columns.client}, and so is not its weight.")
+        findings.note(
+            f"{column} differs between rows of the same {rows.columns.client}, so it is not used as a weight."
+        )
         return None
     if differs >= 0:
         client = int(clients[differs])
@@ -262,7 +266,7 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames
             place=source.file,
         )
     if not weights.any():
-        raise InputError(f"every {column} is 0; at least one client must count", place=source.file)
+        raise InputError(f"every {column} is 0; at least one must be above 0", place=source.file)
     return weights
 
 
@@ -286,9 +290,9 @@ def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findi
 def _report_values(
     file: str, one: str, many: str, found: tuple[tuple[int, str], tuple[int, str]], settings: Data, findings: Findings
 ) -> None:
-    """Values that are missing and values that are negative: how many, and where."""
+    """Report missing values and negative values: how many, and where."""
     (missing, no_number), (negative, below) = found
-    said = f"{one} is missing or no finite number", f"{many} are missing or no finite number"
+    said = f"{one} is missing or not a finite number", f"{many} are missing or not finite numbers"
     findings.report(DataFault("missing", file, missing, *said, no_number), settings.missing, "left out")
     said = f"{one} is negative", f"{many} are negative"
     done = "left out" if settings.negative == "drop" else "counted as 0"

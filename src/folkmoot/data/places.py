@@ -1,7 +1,7 @@
-"""Places: people are somewhere, items are somewhere, and an item is of use within reach.
+"""Places: people and items have positions, and an item is of use to people within its reach.
 
-Benefit = 1 − distance/reach, the distance along the great circle of a sphere of the Earth's mean radius. Pairs
-within reach are found by a tree over the unit sphere, where they are as near as their chord is short.
+Benefit = 1 − distance/reach, where the distance is along the great circle of a sphere with the Earth's mean radius.
+Pairs within reach are found by a tree over the unit sphere, using the lengths of chords.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from folkmoot.objectives import FacilityLocation
 
 RADIUS = 6371.0088  # km, the mean radius of the Earth
 MOST_PAIRS = 200_000_000
-ROWS = 1 << 14  # people in one search
+ROWS = 1 << 14  # people per search
 
 
 def places(request: Request) -> Loaded:
@@ -34,7 +34,8 @@ def places(request: Request) -> Loaded:
     assert not isinstance(source, Matrix)
     if request.about is None:
         raise InputError(
-            f"{source.file} says where people are; a file with the places to choose from is needed", argument="items"
+            f"{source.file} says where people are; a file with the places to choose from is needed too",
+            argument="items",
         )
     latitude, longitude = _columns(source, request)
     client = find_column(source.columns, "client", settings.client, source.file)
@@ -57,7 +58,10 @@ def places(request: Request) -> Loaded:
     if away:
         findings.note(f"{say_count(away, 'row')} of {len(here):,} have no item within {reach:g} km and gain nothing.")
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.measure(np.diff(entries.starts)), ValueSpread.of(nearest)
+        findings.per_client, findings.values = (
+            ValueSpread.measure(np.diff(entries.starts)),
+            ValueSpread.measure(nearest),
+        )
     objective = FacilityLocation(entries.matrix(), **people.options(items.names))
     by = f", weighted by {weight}" if weight else ""
     meaning = f"1 − distance/{reach:g} km of the nearest chosen place (0 beyond {reach:g} km), averaged over {who}{by}"
@@ -67,9 +71,9 @@ def places(request: Request) -> Loaded:
 def _columns(source: DataSource, request: Request, *, own: bool = True) -> tuple[str, str]:
     latitude, longitude = position_columns(source, request.settings, own=own)
     if latitude is None:
-        refuse_missing_column(source, "latitude", "how far north a row is")
+        refuse_missing_column(source, "latitude", "the latitude")
     if longitude is None:
-        refuse_missing_column(source, "longitude", "how far east a row is")
+        refuse_missing_column(source, "longitude", "the longitude")
     return latitude, longitude
 
 
@@ -80,16 +84,17 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
             continue
         at = outside[0]
         swapped = column == 0 and (np.abs(degrees[:, 1]) <= 90).all()
-        hint = "; latitude and longitude seem to be swapped" if swapped else "; degrees are needed"
+        hint = "latitude and longitude seem to be swapped" if swapped else "give degrees"
         raise InputError(
             f"the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
-            f"{degrees[at, column]:g}, outside ±{most} ({say_count(len(outside), 'such row')}){hint}",
+            f"{degrees[at, column]:g}, outside ±{most} ({say_count(len(outside), 'such row')})",
+            remedy=hint,
             place=source.file,
         )
 
 
 def _items(request: Request, about: DataSource) -> Items:
-    """The places to choose from; those without a position as the settings say."""
+    """The places to choose from; the settings say what happens to those without a position."""
     latitude, longitude = _columns(about, request, own=False)
     frame = about.read_typed(about.columns)
     degrees = np.column_stack([frame[c].cast(polars.Float64, strict=False).to_numpy() for c in (latitude, longitude)])
@@ -100,18 +105,19 @@ def _items(request: Request, about: DataSource) -> Items:
         "missing",
         about.file,
         int(lacking.sum()),
-        "place has no position in numbers",
-        "places have no position in numbers",
+        "place has no numeric position",
+        "places have no numeric position",
         where,
     )
     request.findings.report(fault, request.settings.missing, "left out")
     if lacking.all():
-        raise InputError("no place has a position in numbers", place=about.file)
+        raise InputError("no place has a numeric position", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
     return read_items(about, request.settings, request.findings, frame.filter(~lacking))
 
 
 def _project(degrees: Array) -> Array:
+    """Points of the unit sphere, from latitude and longitude."""
     latitude, longitude = np.radians(degrees).T
     return np.column_stack(
         (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
@@ -119,6 +125,7 @@ def _project(degrees: Array) -> Array:
 
 
 def _kilometres(chord: Array) -> Array:
+    """Distances along the sphere, from chords of the unit sphere."""
     return np.asarray(2 * RADIUS * np.arcsin(np.minimum(chord / 2, 1.0)))
 
 
@@ -128,8 +135,8 @@ def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
     pairs = int(KDTree(here).count_neighbors(there, chord))
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}; a shorter reach, or fewer "
-            "places to choose from, would do",
+            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}",
+            remedy="give a shorter reach, or fewer places to choose from",
             argument="reach",
         )
     rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Which columns a kind needs, and which kind the columns speak for."""
+"""Which columns a kind of data needs, and which kind the columns suggest."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -32,8 +32,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
             return "distances", f"it has {client}, {item} and {value}"
         if settings.reach is not None:
             raise InputError(
-                f"is for places and distances, and {source.file} has {client}, {item} and {value}, which looks "
-                "like ratings",
+                f"is for places and distances, but {source.file} has {client}, {item} and {value}, which look like "
+                "ratings",
                 remedy="leave it out, or say --kind distances",
                 argument="reach",
             )
@@ -49,9 +49,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         return "tables", f"it has {site} and {target}"
     if about is not None and shared_numeric_columns(source, about):
         return "similarity", f"it shares numbers with {about.file}: {list_words(shared_numeric_columns(source, about))}"
-    hint = "" if client is None else f" beside {client}"
     raise InputError(
-        f"its columns ({list_words(source.columns)}) do not tell what it holds{hint}",
+        f"its columns ({list_words(source.columns)}) do not show what it holds",
         remedy="say which are which (--client, --item, --value, --target), or the --kind",
         place=source.file,
     )
@@ -75,16 +74,16 @@ def _find_pair(source: DataSource, settings: Data) -> tuple[str | None, str | No
 
 
 def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: bool) -> PairColumns:
-    """The columns of a table of clients and items."""
+    """The columns of a table of clients and items, checked."""
     client, item, value = _find_pair(source, settings)
     if len(source.columns) == 1:
-        raise InputError(f"has one column only ({source.columns[0]}); clients and items are needed", place=source.file)
+        raise InputError(f"has only one column ({source.columns[0]}); clients and items are needed", place=source.file)
     if client is None:
-        refuse_missing_column(source, "client", "whose row it is")
+        refuse_missing_column(source, "client", "the client, who owns the row")
     if item is None:
-        refuse_missing_column(source, "item", "which item a row is about", but=client)
+        refuse_missing_column(source, "item", "the item that a row is about")
     if valued and value is None:
-        refuse_missing_column(source, "value", "what an item is worth to a client", but=client)
+        refuse_missing_column(source, "value", "what the item is worth to the client")
     columns = [client, item, *([value] if valued and value else [])]
     if len(set(columns)) < len(columns):
         raise InputError(
@@ -99,7 +98,9 @@ def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: 
 
 
 def position_columns(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str | None, str | None]:
-    """Latitude and longitude. `own`: a given column must be in this file (else by its name, if it is not)."""
+    """Latitude and longitude. `own`: a column given in the settings must be in this file; otherwise, if it is not,
+    the column is found by its name.
+    """
     found: list[str | None] = []
     for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude)):
         if wanted is not None and (own or wanted in source.columns):
@@ -109,10 +110,10 @@ def position_columns(source: DataSource, settings: Data, *, own: bool = True) ->
     return found[0], found[1]
 
 
-def shared_numeric_columns(source: DataSource, about: DataSource, but: Sequence[str | None] = ()) -> list[str]:
-    """PairColumns of numbers that both files have, ids left out."""
+def shared_numeric_columns(source: DataSource, about: DataSource, others: Sequence[str | None] = ()) -> list[str]:
+    """Columns of numbers that both files have, except ids and `others`."""
     one, two = cast_numbers(source.sample()), cast_numbers(about.sample())
-    ids = {find_by_alias(source.columns, "client"), find_by_alias(about.columns, "key"), *but}
+    ids = {find_by_alias(source.columns, "client"), find_by_alias(about.columns, "key"), *others}
     return [
         c
         for c in one.columns
@@ -120,12 +121,11 @@ def shared_numeric_columns(source: DataSource, about: DataSource, but: Sequence[
     ]
 
 
-def refuse_missing_column(source: DataSource, role: str, what: str, but: str | None = None) -> NoReturn:
-    """No column for a role."""
-    beside = f" beside {but}" if but else ""
+def refuse_missing_column(source: DataSource, role: str, what: str) -> NoReturn:
+    """Raise an error: no column has this role."""
     header = "" if source.header else " (it has no header)"
     raise InputError(
-        f"{role}: no column of {source.file}{header} is known to say {what}{beside}; its columns are "
-        f"{list_words(source.columns)}",
-        remedy=f"say which: --{role} COLUMN",
+        f"no column of {source.file}{header} is known to be {what}; its columns are {list_words(source.columns)}",
+        remedy=f"say which one it is: --{role} COLUMN",
+        argument=role,
     )

@@ -1,4 +1,4 @@
-"""Tables: every site holds rows of features and a label; items are the features, and F is what they tell of it."""
+"""Tables: every site holds rows of features and a label; items are features, F is what they tell about the label."""
 
 import numpy as np
 import polars
@@ -21,16 +21,16 @@ NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".
 
 
 def tables(request: Request) -> Loaded:
-    """F(S): bits that the chosen features tell about the target, averaged over sites."""
+    """F(S): how many bits the chosen features tell about the target, averaged over sites."""
     source, settings, findings = request.source, request.settings, request.findings
     assert not isinstance(source, Matrix)
     bins = as_count(settings.bins, "bins", least=2)
     target = find_column(source.columns, "target", settings.target, source.file)
     if target is None:
-        refuse_missing_column(source, "target", "what is to be predicted")
+        refuse_missing_column(source, "target", "what is to be predicted (the target)")
     site = find_column(source.columns, "site", settings.client, source.file, [target])
     if site is None:
-        refuse_missing_column(source, "client", "whose row it is")
+        refuse_missing_column(source, "client", "the client, who owns the row")
     if site == target:
         raise InputError(f"{site} cannot be both the client and the target", place=source.file)
     findings.record_columns(client=site, target=target)
@@ -49,8 +49,8 @@ def tables(request: Request) -> Loaded:
     codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
     if pooled:
         findings.note(
-            f"{list_words(pooled)} were cut into {bins} bins at quantiles of all sites' rows together; "
-            "real parties must agree on such edges beforehand."
+            f"Cut into {bins} bins at quantiles of the rows of all sites together: {list_words(pooled)}. Real sites "
+            "must agree on such edges beforehand."
         )
     owners, names = number_cells(frame[site])
     order = np.argsort(owners, kind="stable")
@@ -66,7 +66,7 @@ def tables(request: Request) -> Loaded:
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.of(labels)
+        findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
     sites = name_many(site, "clients")
     by = weight or "their rows"
     meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
@@ -74,7 +74,7 @@ def tables(request: Request) -> Loaded:
 
 
 def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
-    """Cells such as "?" are missing, and numbers that are none."""
+    """Blank out cells such as "?" and numbers that are not finite: they are missing."""
     text, number = polars.col(polars.String), polars.selectors.float()
     bare = text.str.strip_chars()
     frame = frame.with_columns(polars.when(~bare.is_in(NOTHING)).then(bare).name.keep())
@@ -82,23 +82,23 @@ def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
 
 
 def _features(frame: polars.DataFrame, others: list[str], findings: Findings) -> list[str]:
-    """Every other column, but for names: text that is different in most rows."""
+    """Every other column, except names: text that differs in most rows."""
     columns = [column for column in frame.columns if column not in others]
     nested = [column for column in columns if frame[column].dtype.is_nested()]
     most = max(frame.height // 2, 2)
     names = [c for c in columns if frame[c].dtype == polars.String and frame[c].n_unique() > most]
     if names:
-        findings.note(f"{list_words(names)}: different in most rows, and so left out as names.")
+        findings.note(f"Left out, because they differ in most rows, as names do: {list_words(names)}.")
     features = [column for column in columns if column not in (*names, *nested)]
     if not features:
-        raise InputError(f"there is no feature beside {list_words(others[:2])}", argument="items")
+        raise InputError(f"there is no feature besides {list_words(others[:2])}", argument="items")
     return features
 
 
 def _handle_missing(
     frame: polars.DataFrame, lines: Ids, site: str, target: str, features: list[str], request: Request
 ) -> polars.DataFrame:
-    """Rows without site or target cannot be used; missing features are a category, or as the settings say."""
+    """The rows to use: those with a site and a target; the settings say what happens to missing features."""
     choice, file, unit = request.settings.missing, request.source.file, getattr(request.source, "unit", "row")
     kept = np.ones(frame.height, dtype=bool)
     for column in (site, target):
@@ -129,7 +129,7 @@ def _handle_missing(
 
 
 def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
-    """Every value a category, numbers of many values in bins at their quantiles; missing is one more."""
+    """Every value is a category; numbers with many values are cut into bins at quantiles; missing is one more."""
     missing = cells.is_null().to_numpy()
     if cells.dtype.is_numeric() and cells.drop_nulls().n_unique() > bins:
         pooled.append(cells.name)
@@ -142,14 +142,14 @@ def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
 
 
 def _weights(frame: polars.DataFrame, owners: NDArray[np.int32], sizes: Ids, column: str | None) -> NDArray[np.float64]:
-    """By their rows, unless a column says how much a site counts."""
+    """How much each site counts: as its number of rows, unless a column says otherwise."""
     if column is None:
         return sizes.astype(np.float64)
     if not frame[column].dtype.is_numeric():
-        raise InputError(f"{column} is no column of numbers", argument="weight")
+        raise InputError(f"{column} is not a column of numbers", argument="weight")
     said = frame[column].cast(polars.Float64).fill_null(float("nan")).to_numpy()
     weights = np.full(len(sizes), np.nan)
     weights[owners] = said
     if not ((weights[owners] == said).all() and (weights >= 0).all() and weights.any()):
-        raise InputError(f"{column} must be one number a site, never negative, not all 0", argument="weight")
+        raise InputError(f"{column} must be one number per site, not negative, not all 0", argument="weight")
     return weights

@@ -1,4 +1,4 @@
-"""Columns as people would say them: movieId is about movies, hospital about hospitals."""
+"""What people call the things in a column: movieId is about movies, hospital about hospitals."""
 
 import re
 
@@ -8,13 +8,13 @@ IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
 
 
 def name_many(column: str | None, otherwise: str) -> str:
-    """What the things are called that a column names, many of them."""
+    """The plural of what a column is about: "movies" for movieId."""
     one = name_one(column, "")
     return pluralize(one) if one else otherwise
 
 
 def name_one(column: str | None, otherwise: str) -> str:
-    """… and one of them."""
+    """The singular of what a column is about: "movie" for movieId."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+|\d+", column or "")
     words = [word.lower() for word in words]
     if len(words) == 1 and len(words[0]) > 4 and words[0].endswith("id"):  # userid
@@ -30,7 +30,7 @@ def name_one(column: str | None, otherwise: str) -> str:
 
 
 def pluralize(one: str) -> str:
-    """Movies, cities, churches."""
+    """The plural of a word: movies, cities, churches."""
     if one in IRREGULAR:
         return IRREGULAR[one]
     if re.search(r"[^aeiou]y$", one):

@@ -1,4 +1,4 @@
-"""Ratings, memberships and distances: what an item is worth to a client, said row by row or in a matrix."""
+"""Ratings, memberships and distances: what an item is worth to a client, from a table or a matrix."""
 
 import numpy as np
 
@@ -30,14 +30,14 @@ def ratings(request: Request) -> Loaded:
 
 
 def memberships(request: Request) -> Loaded:
-    """F(S): the share of clients with a chosen item among theirs."""
+    """F(S): the share of clients who have at least one chosen item."""
     settings, file = request.settings, request.source.file
     valued = settings.least is not None or settings.value is not None
     pairs, columns = _pairs(request, valued=valued)
     values = pairs.entries.values
     unused = None if valued or isinstance(request.source, Matrix) else find_by_alias(request.source.columns, "value")
     if unused:
-        request.findings.note(f"{unused} was not used: every row counts, unless least says from which value on.")
+        request.findings.note(f"{unused} was not used: every row counts, unless a least value is given.")
     if settings.least is not None and values is None:
         values = np.ones(len(pairs.entries.items))
     if values is not None:
@@ -57,7 +57,7 @@ def memberships(request: Request) -> Loaded:
     clients = name_many(columns.client if columns else None, "clients")
     one = name_one(columns.item if columns else None, "item")
     objective = Coverage(pairs.entries.matrix(), **_options(request, pairs, items, clients))
-    meaning = f"the share of {clients} with at least one chosen {one} among theirs"
+    meaning = f"the share of {clients} who have at least one chosen {one}"
     return _make_loaded(request, objective, items, columns, meaning)
 
 
@@ -79,15 +79,16 @@ def distances(request: Request) -> Loaded:
 
 
 def choose_reach(request: Request, nearest: Array, unit: str) -> float:
-    """The reach as given; without one, say which would be sensible: twice as far as half the clients must go anyway."""
+    """The reach as given. Without one, suggest twice the median distance to the nearest item."""
     if request.settings.reach is not None:
         return as_number(request.settings.reach, "reach", above=True)
     middle = float(f"{np.median(nearest):.3g}")
     suggestion = float(f"{2 * middle:.2g}") if middle > 0 else 1.0
-    sentence = f"half the clients have an item within {middle:g} of them, so {suggestion:g} would be a start ({unit})"
+    sentence = f"half the clients have an item within {middle:g}, so {suggestion:g} is a sensible start ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"{request.source.file} needs to know how far is too far; {sentence}: --reach {suggestion:g}",
+            f"{request.source.file} needs a reach, beyond which an item is of no use",
+            remedy=f"{sentence}: --reach {suggestion:g}",
             argument="reach",
         )
     request.findings.note(f"No reach was given; {sentence}.")
@@ -124,7 +125,7 @@ def _make_facility(
 
 def _refuse_worthless(request: Request, pairs: Pairs, something: str) -> None:
     if not len(pairs.entries.items):
-        raise InputError(f"no value {something}, so no choice is better than another", place=request.source.file)
+        raise InputError(f"no value {something}, so all choices are worth the same", place=request.source.file)
 
 
 def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items:
@@ -134,12 +135,12 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
         pairs.entries.renumber_items(where, len(items))
         return items
     ids = [str(at) for at in range(1, pairs.entries.n_items + 1)]
-    if request.about is not None:  # a matrix knows its items by their places: so must the file
+    if request.about is not None:  # items of a matrix have no ids: the rows of the file must be in their order
         items = read_items(request.about, request.settings, request.findings)
         if len(items) != len(ids):
             raise InputError(
                 f"{request.about.file} has {say_count(len(items), 'row')} for {say_count(len(ids), 'column')} of "
-                f"{request.source.file}; one row a column is needed, in their order",
+                f"{request.source.file}; it needs one row per column, in the same order",
                 argument="items",
             )
         return items
@@ -150,7 +151,7 @@ def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: f
     empty = int((np.diff(pairs.entries.starts) == 0).sum())
     if empty:
         request.findings.note(
-            f"Of {pairs.n_clients:,} {clients}, {empty:,} with nothing that counts stay in, and gain nothing."
+            f"Of {pairs.n_clients:,} {clients}, {empty:,} have nothing that counts; they stay in and gain nothing."
         )
     names = pairs.clients.texts() if pairs.clients is not None and pairs.n_clients <= MOST_CLIENT_NAMES else None
     options: RowOptions = {"weights": pairs.weights, "keep_empty": True, "most": most}
