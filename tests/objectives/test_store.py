@@ -286,7 +286,7 @@ BAD_PARTS: list[tuple[str, dict[str, Any], str]] = [
     ("NaN", {"parts": [GOOD, GOOD * np.nan]}, r"^parts: in part 1, benefits: row 0, item 0 is nan; fill or drop it$"),
     ("a matrix", {"parts": GOOD}, r"^parts: in part 0, benefits: needs two dimensions"),
     ("empty rows", {"parts": [GOOD, 0 * GOOD]}, r"^parts: in part 1, benefits: row 0 has no entry above 0"),
-    ("few weights", {"weights": [1, 2]}, r"^weights: needs one number a client \(6\), got shape \(2,\)$"),
+    ("few weights", {"weights": [1, 2]}, r"^weights: needs one number per client \(6\), got shape \(2,\)$"),
     ("bad weights", {"parts": failing(AssertionError()), "weights": [1, -2]}, r"^weights: client 1 has -2\.0"),
     ("item names", {"item_names": ["a"]}, r"^parts: in part 0, item_names: 1 names were given for 3 items"),
     ("client names", {"client_names": ["a"]}, r"^client_names: 1 names were given for 6 clients"),
@@ -427,7 +427,7 @@ def is_no_list(name: str) -> str:
     return rf"the array {name} is not a list of \w+ numbers$"
 
 
-WHOLE = r"is no stored objective, or is cut short or damaged$"
+WHOLE = r"is not a stored objective, or is cut short or damaged$"
 DAMAGED: list[tuple[str, Callable[[Path], Any], str]] = [
     ("missing", lambda p: p.unlink(), r"cannot be read \(No such file or directory\)$"),
     ("a directory", directory, r"cannot be read \(Is a directory\)$"),
@@ -476,7 +476,7 @@ DAMAGED: list[tuple[str, Callable[[Path], Any], str]] = [
     ("NaN row", other("row_weight", put(2, np.nan)), r"row_weight has numbers that are negative or not finite$"),
     ("infinite client", other("client_weights", put(2, np.inf)), r"client_weights: client 2 has inf; weights are"),
     ("nobody counts", other("client_weights", np.zeros_like), r"client_weights: every client has weight 0"),
-    ("few weights", other("client_weights", lambda a: a[1:]), r"client_weights: needs one number a client \(5\)"),
+    ("few weights", other("client_weights", lambda a: a[1:]), r"client_weights: needs one number per client \(5\)"),
 ]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from folkmoot.data.columns import list_words
 from folkmoot.data.entries import Entries, collect_weights, count_repeats, list_repeats, place_column, row_starts
-from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places
+from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places, say_count
 from folkmoot.data.keys import Codes, GrowingColumn, IdNames, is_empty, make_keys
 from folkmoot.data.source import CellType, DataSource, Matrix, NotWhole
 from folkmoot.foundation.errors import InputError
@@ -244,8 +244,9 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames
         return None
     if rows.bad_weight.count:
         where = name_places(source.unit, np.array(rows.bad_weight.first) + source.first)
+        cells = say_count(rows.bad_weight.count, f"cell of {column} is no weight", f"cells of {column} are no weights")
         raise InputError(
-            f"{rows.bad_weight.count:,} cells of {column} are not weights (numbers, not negative), first in {where}",
+            f"{cells} (numbers, not negative), first in {where}",
             remedy="correct them, or leave weight out",
             place=source.file,
         )

@@ -56,7 +56,12 @@ def places(request: Request) -> Loaded:
     who = name_many(client, "people")
     away = int((np.diff(entries.starts) == 0).sum())
     if away:
-        findings.note(f"{say_count(away, 'row')} of {len(here):,} have no item within {reach:g} km and gain nothing.")
+        said = f"no item within {reach:g} km and"
+        one, many = (
+            f"row of {len(here):,} has {said} gains nothing.",
+            f"rows of {len(here):,} have {said} gain nothing.",
+        )
+        findings.note(say_count(away, one, many))
     if findings.measuring:
         findings.per_client, findings.values = (
             ValueSpread.measure(np.diff(entries.starts)),

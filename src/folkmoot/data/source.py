@@ -164,7 +164,7 @@ class ErrorTranslator:
         if isinstance(error, polars.exceptions.PolarsError):
             suffix = self.path.suffix.lower()
             raise InputError(
-                f"is not a {suffix.lstrip('.')} file, or is damaged",
+                f"cannot be read as {suffix}: it has another format, or is damaged",
                 remedy="check that its suffix matches its format",
                 place=self.path.name,
             ) from None

@@ -150,9 +150,10 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
 def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: float | None = None) -> RowOptions:
     empty = int((np.diff(pairs.entries.starts) == 0).sum())
     if empty:
-        request.findings.note(
-            f"Of {pairs.n_clients:,} {clients}, {empty:,} have nothing that counts; they stay in and gain nothing."
-        )
+        all_clients = f"of {pairs.n_clients:,} {clients}"
+        one = f"{all_clients} has nothing that counts and gains nothing, but is not left out."
+        many = f"{all_clients} have nothing that counts and gain nothing, but are not left out."
+        request.findings.note(say_count(empty, one, many))
     names = pairs.clients.texts() if pairs.clients is not None and pairs.n_clients <= MOST_CLIENT_NAMES else None
     options: RowOptions = {"weights": pairs.weights, "keep_empty": True, "most": most}
     return {**options, "item_names": items.names, "client_names": names}

@@ -111,7 +111,7 @@ class Partition(CountingMatroid):
             raise InputError("there are no items", remedy="give the group of each item", argument="groups")
         for item, label in enumerate(labels):
             if not isinstance(label, Hashable) or label != label:
-                raise InputError(f"item {item} has {label!r}, which cannot be the name of a group", argument="groups")
+                raise InputError(f"item {item} has {label!r}, which cannot name a group", argument="groups")
         self.n_items = len(labels)
         if isinstance(capacities, Mapping):
             names, numbers = list(capacities), list(capacities.values())
