@@ -22,7 +22,7 @@ from folkmoot.objectives.facility_gradient import (
     sample_gradient,
 )
 from folkmoot.objectives.runs import Runs, sort_runs
-from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, pack_sets, to_fixed_point
+from folkmoot.objectives.sparse import LEAST_MISS, SETS_PER_WORD, RowOptions, SparseRows, pack_sets, to_fixed_point
 
 
 class FacilityLocation(SparseRows):
@@ -132,7 +132,7 @@ class FacilityLocation(SparseRows):
             return super().add_coded_values(sets, how, times)
         out = np.zeros(len(sets), dtype=np.int64)
         for at, (word, count) in enumerate(pack_sets(sets)):
-            into = out[SETS_A_WORD * at : SETS_A_WORD * at + count]
+            into = out[SETS_PER_WORD * at : SETS_PER_WORD * at + count]
             add_coded_values(self.layout, self.row_weight, word, np.uint64(2**count - 1), how.scalars, times, into)
         return out
 

@@ -31,7 +31,7 @@ from folkmoot.foundation.sets import (
 )
 from folkmoot.objectives import sampling
 
-CLIENTS_A_BLOCK = 1024
+CLIENTS_PER_BLOCK = 1024
 ClientIds = int | slice | Sequence[int] | Ids | Mask
 
 
@@ -217,7 +217,7 @@ class Objective(ABC):
 
     def client_blocks(self) -> list[tuple[int, int]]:
         """All clients in blocks that are small enough to handle one block at a time."""
-        return [(lo, min(lo + CLIENTS_A_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_A_BLOCK)]
+        return [(lo, min(lo + CLIENTS_PER_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_PER_BLOCK)]
 
     def mean_gradient_at(self, x: Array) -> Array:
         return np.asarray(self.gradients_at(x).T @ self.weights)

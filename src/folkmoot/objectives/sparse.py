@@ -25,8 +25,8 @@ from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.columns import ItemColumns, ItemEntries
 from folkmoot.objectives.objective import Objective
 
-SETS_A_WORD = 64
-WORK_A_CLIENT = 32  # what a client costs besides its entries, in entries: keeps blocks of tiny clients small
+SETS_PER_WORD = 64
+WORK_PER_CLIENT = 32  # what a client costs besides its entries, in entries: keeps blocks of tiny clients small
 DERIVED = ("_mean_weight", "_largest_terms", "_entries")  # computed from the rest when first needed
 # 1 − x is kept at or above this, so that it can be divided out again where x_e = 1; the error is at most
 # 2^-50 of a benefit.
@@ -241,7 +241,7 @@ class SparseRows(Objective):
     def client_blocks(self) -> list[tuple[int, int]]:
         starts = self.layout.row_start
         starts = starts if self.client_rows is None else starts[self.client_rows]
-        return blocks(starts + WORK_A_CLIENT * np.arange(len(starts)), most=self.n_clients)
+        return blocks(starts + WORK_PER_CLIENT * np.arange(len(starts)), most=self.n_clients)
 
     def find_largest_shares(self, of: Array) -> Array:
         """Faster where every client has one row: no sparse matrix is built."""
@@ -365,8 +365,8 @@ def ranges(starts: Ids, counts: Ids) -> Ids:
 def pack_sets(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
     """Sets in groups of 64: one word per item, one bit per set."""
     words = []
-    for first in range(0, len(sets), SETS_A_WORD):
-        group = sets[first : first + SETS_A_WORD]
+    for first in range(0, len(sets), SETS_PER_WORD):
+        group = sets[first : first + SETS_PER_WORD]
         bits = np.left_shift(np.uint64(1), np.arange(len(group), dtype=np.uint64))
         words.append((np.where(group, bits[:, None], np.uint64(0)).sum(axis=0, dtype=np.uint64), len(group)))
     return words
