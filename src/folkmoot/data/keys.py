@@ -53,7 +53,7 @@ class IdNames:
     def texts(self) -> list[str]:
         return self.ids.cast(polars.String).to_list()
 
-    def at(self, number: int) -> str:
+    def text_at(self, number: int) -> str:
         return str(self.ids[number])
 
 

@@ -42,7 +42,7 @@ def read_owned(
 ) -> OwnedRows:
     """The rows of a file; the settings say what happens to rows with missing numbers or negative weights."""
     wanted: dict[str, CellType] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
-    whole = client is not None and source.whole(client)
+    whole = client is not None and source.is_whole(client)
     if client is not None:
         wanted[client] = "whole" if whole else "text"
     try:

@@ -101,14 +101,14 @@ class RowReader:
         self.clients.add(frame[self.columns.client])
         self.items.add(frame[self.columns.item])
         if self.columns.value:
-            self._value(frame[self.columns.value].to_numpy(writable=True), at)
+            self._add_values(frame[self.columns.value].to_numpy(writable=True), at)
         if self.columns.weight:
             weights = frame[self.columns.weight].to_numpy(writable=True)
             self.bad_weight.add(at[~(np.isfinite(weights) & (weights >= 0))])
             self.weights.add(weights)
         self.kept += frame.height
 
-    def _value(self, values: Array, at: Ids) -> None:
+    def _add_values(self, values: Array, at: Ids) -> None:
         assert self.columns.value is not None
         missing = ~np.isfinite(values)
         if missing.any():
@@ -125,7 +125,7 @@ class RowReader:
 
 def read_pairs(source: DataSource, columns: PairColumns, settings: Data, findings: Findings) -> Pairs:
     """All rows of a table as a matrix. If ids turn out not to be whole numbers, they are read again as text."""
-    whole = {column: source.whole(column) for column in (columns.client, columns.item)}
+    whole = {column: source.is_whole(column) for column in (columns.client, columns.item)}
     while True:
         wanted: dict[str, CellType] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
         wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
@@ -262,7 +262,7 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames
     if differs >= 0:
         client = int(clients[differs])
         raise InputError(
-            f"{rows.columns.client} {names.at(client)} has the {column} {weights[client]:g} in one row "
+            f"{rows.columns.client} {names.text_at(client)} has the {column} {weights[client]:g} in one row "
             f"and {said[differs]:g} in another; a client has one weight",
             place=source.file,
         )
@@ -272,18 +272,18 @@ def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames
 
 
 def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> None:
-    def at(tally: Tally) -> str:
+    def where(tally: Tally) -> str:
         return name_places(source.unit, np.array(tally.first) + source.first)
 
     for column in (rows.columns.client, rows.columns.item):
         tally = rows.missing[column]
         fault = DataFault(
-            "missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", at(tally)
+            "missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", where(tally)
         )
         findings.report(fault, settings.missing, "left out")
     if rows.columns.value:
         missing = rows.missing[rows.columns.value]
-        found = (missing.count, at(missing)), (rows.negative.count, at(rows.negative))
+        found = (missing.count, where(missing)), (rows.negative.count, where(rows.negative))
         of = f" of {rows.columns.value}"
         _report_values(source.file, f"cell{of}", f"cells{of}", found, settings, findings)
 

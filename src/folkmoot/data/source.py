@@ -40,7 +40,7 @@ class DataSource(ABC):
         """The first rows."""
 
     @abstractmethod
-    def whole(self, column: str) -> bool:
+    def is_whole(self, column: str) -> bool:
         """Whether the column seems to hold whole numbers, without reading all of it."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class FrameFile(DataSource):
         with self._explain_errors():
             return self.lazy.head(1000).collect()
 
-    def whole(self, column: str) -> bool:
+    def is_whole(self, column: str) -> bool:
         """Integers that fit into 64 bits, and floats without a fraction (common where ids are missing)."""
         kind, cells = self.schema[column], polars.col(column)
         if kind in (polars.UInt64, polars.Int128):

@@ -49,7 +49,7 @@ class TextFile(DataSource):
         text = self._convert_to_utf8(start).decode().replace("\r\n", "\n")
         self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
-        self.start = self._sample(text)
+        self.start = self._read_sample(text)
 
     def notes(self) -> list[str]:
         said = []
@@ -61,7 +61,7 @@ class TextFile(DataSource):
             said.append(f"{self.file} writes numbers with a decimal comma.")
         return said
 
-    def _sample(self, text: str) -> polars.DataFrame:
+    def _read_sample(self, text: str) -> polars.DataFrame:
         lines = text.split("\n", self.dialect.before)[-1]
         try:
             rows = [row for row in self._parse(lines) if len(row) == len(self.columns)][:1000]
@@ -78,7 +78,7 @@ class TextFile(DataSource):
     def sample(self) -> polars.DataFrame:
         return self.start
 
-    def whole(self, column: str) -> bool:
+    def is_whole(self, column: str) -> bool:
         cells = self.start[column].drop_nulls().to_list()
         return bool(cells) and all(WHOLE.fullmatch(cell.strip()) for cell in cells)
 
@@ -92,7 +92,7 @@ class TextFile(DataSource):
                 more = stream.read(CHUNK)
                 text, rest, rows = self._cut(rest + more, line, last=not more)
                 if text:
-                    yield self._frame(text, wanted, line, rows)
+                    yield self._parse_frame(text, wanted, line, rows)
                 line += rows
                 if not more:
                     return
@@ -141,7 +141,7 @@ class TextFile(DataSource):
         self._latin = True
         return text.decode("latin-1").encode()
 
-    def _frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
+    def _parse_frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
         separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
         body = (separator.join(short.values()) + "\n").encode() + self._convert_to_utf8(text)

@@ -98,13 +98,15 @@ class FacilityLocation(SparseRows):
         return self.gradients_and_values_at(x)[0]
 
     def gradients_and_values_at(self, x: Array) -> tuple[Rows, Array]:
-        out, expected = self._room()
+        out, expected = self._make_outputs()
         rows = len(expected)
-        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *make_room(self.layout, 0, rows), expected, out)
+        gradient(
+            self.layout, np.ones(rows), 0, rows, self._miss_chances(x), *make_room(self.layout, 0, rows), expected, out
+        )
         return self._sum_entries_by_client(out), self._sum_by_client(expected)
 
     def mean_gradient_at(self, x: Array) -> Array:
-        layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss(x), np.empty(0)
+        layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss_chances(x), np.empty(0)
         total: Array = sum_blocks(
             lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *make_room(layout, lo, hi), nowhere, into),
             layout.row_start,
@@ -114,7 +116,7 @@ class FacilityLocation(SparseRows):
         return mean
 
     def gradients_at_each(self, points: Rows) -> Rows:
-        out, expected = self._room()
+        out, expected = self._make_outputs()
         where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
         room = make_room(self.layout, 0, len(expected))
         once = np.ones(len(expected))
@@ -122,7 +124,7 @@ class FacilityLocation(SparseRows):
         return self._sum_entries_by_client(out)
 
     def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
-        out, _ = self._room()
+        out, _ = self._make_outputs()
         where = points.indptr, points.indices, points.data
         sample_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
         return self._sum_entries_by_client(out)
@@ -142,7 +144,7 @@ class FacilityLocation(SparseRows):
         if self.client_rows is not None:
             return super().add_coded_gradient(x, slot, how, ids, times, into)
         nobody = np.empty(0, dtype=np.int64)
-        expected, miss = np.empty(self.n_clients), self._miss(x)
+        expected, miss = np.empty(self.n_clients), self._miss_chances(x)
         touched = (miss != 1.0).astype(np.uint8)
         by_item: Ids = sum_blocks(
             lambda lo, hi, part: add_coded_gradient(
@@ -167,10 +169,10 @@ class FacilityLocation(SparseRows):
         into[slot[asked]] += by_item[asked]
         return expected
 
-    def _miss(self, x: Array) -> Array:
+    def _miss_chances(self, x: Array) -> Array:
         return np.maximum(1.0 - x, LEAST_MISS)
 
-    def _room(self) -> tuple[Array, Array]:
+    def _make_outputs(self) -> tuple[Array, Array]:
         return np.empty(len(self.layout.items)), np.empty(len(self.row_weight))
 
 
