@@ -98,7 +98,8 @@ def save_parts(
             try:
                 made = family(part, item_names=item_names, **options)
             except InputError as error:
-                raise InputError(f"{error}", argument="parts", place=f"part {count}") from None
+                problem = f"{error.argument}: {error.problem}"  # arguments of the family, not of this function
+                raise InputError(problem, argument="parts", place=f"part {count}", remedy=error.remedy) from None
             arrays = _arrays(made)
             if not count:
                 about, item_names = _describe(made), made.item_names
