@@ -100,7 +100,7 @@ def test_extreme_weights_change_no_digit_and_extreme_values_are_refused() -> Non
     for scale in (2.0**-1000, 2.0**1000):
         assert fm.solve(fm.FacilityLocation(benefits, weights=shares * scale), 3).gains == plain.gains
     for scale in (1e-290, 1e290):
-        with pytest.raises(fm.InputError, match=r"^benefits: all values together come to .* rescale them"):
+        with pytest.raises(fm.InputError, match=r"^benefits: all values together come to .* rescale the values"):
             fm.solve(fm.FacilityLocation(benefits * scale), 3)
     assert fm.FacilityLocation(benefits, weights=[1.0] + [0.0] * 19)[3:5].weights.tolist() == [0.5, 0.5]
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.foundation.sets import Array
-from folkmoot.objectives.runs import sorted_runs
+from folkmoot.objectives.runs import sort_runs
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=150)
 settings.load_profile("steady")
@@ -39,7 +39,7 @@ def test_owned_rows_add_up(matrix: Array, data: st.DataObject) -> None:
 
 @given(matrices)
 def test_rows_are_laid_out_best_first(matrix: Array) -> None:
-    runs = sorted_runs(sparse.csr_array(matrix))
+    runs = sort_runs(sparse.csr_array(matrix))
     for row, wanted in enumerate(matrix):
         mine = runs.items[runs.row_start[row] : runs.row_start[row + 1]]
         first, last = runs.row_runs[row], runs.row_runs[row + 1]

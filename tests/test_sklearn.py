@@ -193,7 +193,7 @@ def test_edges_agreed_on_beforehand() -> None:
     half = sites != "west"  # public edges: what one site has changes nothing in how others cut
     assert [*map(list, FederatedSelector(2, edges=edges).fit(X[half], y[half], sites[half]).edges_)] == edges
     refused: list[tuple[Any, str]] = [
-        (edges[:3], "3 lists of edges for 4 features"),
+        (edges[:3], r"edges: needs one list per feature \(4\), got 3"),
         ([[1.0, 0.0], [], [], []], "feature 0: needs a list of finite numbers"),
         ([[], ["low"], [], []], "feature 1: needs a list of numbers"),
         ({"a": [0.0]}, "X has no names"),
@@ -256,7 +256,7 @@ def test_constant_features_come_last() -> None:
 
 def test_labels_of_one_class() -> None:
     X, y, sites = noisy()
-    with pytest.raises(fm.InputError, match="y: has one class;"):
+    with pytest.raises(fm.InputError, match="y: has only one class,"):
         FederatedSelector(2).fit(X, np.zeros(len(y)))
     with pytest.raises(fm.InputError, match="one class at every site"):
         FederatedSelector(2).fit(X, sites, sites=sites)
@@ -315,8 +315,8 @@ def test_refuses_settings(settings: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     ("sites", "says"),
     [
-        (["a", "b"], r"needs one value a row \(400\)"),
-        ([[1]] * 400, "needs one value a row"),
+        (["a", "b"], r"needs one value per row \(400\)"),
+        ([[1]] * 400, "needs one value per row"),
         ([1.0] * 399 + [np.nan], "row 399 is missing"),
         ([None] + ["a"] * 399, "row 0 is missing"),
     ],

@@ -1,4 +1,4 @@
-"""Feature selection for scikit-learn whose rows stay at their sites: the server learns sums over sites alone."""
+"""Feature selection for scikit-learn with rows that stay at their sites: the server learns only sums over sites."""
 
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -27,63 +27,64 @@ try:
 except ImportError as error:
     raise ImportError("folkmoot.sklearn needs scikit-learn 1.7 or later: pip install 'folkmoot[sklearn]'") from error
 
-COMFORTABLE = 1 << 16  # joint states of k features up to which bins are not merged: seconds, not minutes
-MOST_CLASSES = 20  # y of floats with more values is a number to be cut, not a label
-SAMPLING = (FedCG, FedCGPlus, FederatedFrankWolfe, ContinuousGreedy)  # they look at random sets, larger ones too
+COMFORTABLE = 1 << 16  # joint states of k features up to which bins are not reduced: seconds, not minutes
+MOST_CLASSES = 20  # a y of floats with more values is a number to be cut into bins, not a label
+SAMPLING = (FedCG, FedCGPlus, FederatedFrankWolfe, ContinuousGreedy)  # they evaluate random sets, also larger ones
 Edges = Sequence[ArrayLike] | Mapping[str, ArrayLike]
 
 
 class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose the k features that together tell most about a label, without pooling the rows of the sites.
 
-    Every site (a hospital, say) estimates from its own rows how many bits a set of features tells about the
-    label, features taken as independent given the label: `folkmoot.Information`, monotone and submodular. The
-    features chosen have a large mean over the sites, each weighted by its rows (greedy: at least 1 − 1/e of the
-    largest possible). What is known already adds less; but as in naive Bayes, a copy of a feature counts as a
-    second, independent opinion: drop copies before.
+    Every site (such as a hospital) estimates from its own rows how many bits a set of features tells about the
+    label, assuming that features are independent given the label: `folkmoot.Information`, monotone and submodular.
+    The chosen features have a large mean over the sites, each weighted by its number of rows (greedy: at least
+    1 − 1/e of the largest possible). A feature adds less if others tell the same; but as in naive Bayes, a copy of a
+    feature counts as a second, independent opinion, so drop copies first.
 
-    This class simulates such a federation in one process, on rows that `fit` is given together. What each site
+    This class simulates such a federation in one process, on rows that are all passed to `fit`. What each site
     answers depends on its own rows and on what is public: the features, k, the numbers of rows, and the edges at
-    which features are cut into bins. A real federation must agree on edges beforehand; give them as `edges`. The
-    default takes them from the quantiles of all training rows pooled, as a convenience: those edges no site could
-    know alone. A sum over few sites hides little about each of them (`print(selector.result_)` says so).
+    which features are cut into bins. A real federation must agree on edges beforehand; pass them as `edges`. By
+    default edges are quantiles of the pooled training rows, as a convenience: no site could know those alone. A sum
+    over few sites hides little about each of them (`print(selector.result_)` says so).
 
     Parameters
     ----------
     k : how many features to choose.
-    method : how, any method of `folkmoot.solve`. None: federated greedy with every site answering, which is
+    method : any method of `folkmoot.solve`. None: federated greedy in which every site answers, which is
         `DiscreteGreedy(expected_answers=number of sites, importance="uniform", polish=0)`; with few sites it finds
-        what `FedCG()` finds in a fraction of the time. `Greedy()` sees everything.
-    bins : into how many bins, at most, a feature is cut (a feature with no more values than that keeps them all).
-        k features of b bins have b^k joint states, so that fewer bins are used where k is large: the most under
-        which no k features have over 65,536 joint states, but at least 2 as long as they have no more than 4
-        million (k = 22). `bins_` tells. Five are kept to k = 6, four to 8, three to 10, two to 22.
-    edges : for each feature the rising numbers at which it is cut, in the order of the features or by name;
-        x falls into the bin after every edge that is no larger than x. They are used as they are, whatever `bins`.
+        what `FedCG()` finds in a fraction of the time. `Greedy()` sees all data.
+    bins : the largest number of bins into which a feature is cut (a feature with no more values than that keeps them
+        all). k features of b bins have b^k joint states, so fewer bins are used where k is large: as many as possible
+        without any k features having more than 65,536 joint states, but at least 2 as long as that makes no more than
+        4 million (k = 22). That is five bins up to k = 6, four up to 8, three up to 10, two up to 22; `bins_` says
+        how many were used.
+    edges : for each feature the increasing numbers at which it is cut, in the order of the features or by name;
+        the bin of x is the number of edges that are at most x. They are used as given, whatever `bins` is.
     target_edges : the same for a y that is a number.
-    smoothing : added to every count at every site (1: Laplace). Without it small sites believe what chance told them.
-    secure : "real" runs secure aggregation for every sum, and refuses fewer than 10 sites, among which nobody hides;
-        "ideal" and "plain" give the same sums at once.
-    random_state : a number for the same features every time. By default only ties are random; other methods toss
-        coins.
+    smoothing : added to every count at every site (1: Laplace). Without it, small sites mistake chance for information.
+    secure : "real" runs secure aggregation for every sum, and refuses fewer than 10 sites, which are too few to hide
+        among; "ideal" and "plain" give the same sums at once.
+    random_state : a number gives the same features every time. By default only ties are broken at random; other
+        methods use more randomness.
 
     Attributes
     ----------
-    support_ : a mask of the features chosen.
+    support_ : a mask of the chosen features.
     result_ : the `folkmoot.Result`: its value in bits, its bound on the best possible, its rounds, and what each
         feature adds to those before it in `order`.
-    scores_ : bits that each feature tells alone, mean over the sites.
-    bins_ : the largest number of bins that a feature was allowed.
+    scores_ : how many bits each feature tells alone, mean over the sites.
+    bins_ : the largest number of bins that a feature could have.
     edges_ : for each feature, where it was cut.
     target_edges_ : where y was cut; None where y is a label.
-    sites_ : the sites, in the order in which the federation knows them.
+    sites_ : the sites, in the order of the federation's clients.
     method_ : the method that was used.
     n_features_in_, feature_names_in_ : what `fit` saw.
 
-    Missing values (NaN) of a feature are a bin of their own: that a value is missing may tell, too. They pass
-    `transform` as they are. y is a label, unless it holds floats with fractions or of more than 20 values: then it
-    is a number, and cut at quantiles into `bins` bins. Whole numbers (counts) are labels; pass them as floats, or
-    give `target_edges`, to have them cut.
+    Missing values (NaN) of a feature are a bin of their own, because it may be informative that a value is missing.
+    `transform` leaves them as they are. y is a label, unless it holds floats with fractions or with more than 20
+    different values: then it is a number, and is cut at quantiles into `bins` bins. Whole numbers (counts) are labels;
+    to have them cut, pass them as floats or give `target_edges`.
 
     Examples
     --------
@@ -126,8 +127,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Choose features from the rows X with labels y.
 
-        `sites`: for each row the site that holds it, text or numbers. None: one site holds all rows, and there is
-        nothing to hide from anybody; the features are then those of pooled rows.
+        `sites`: for each row the site that holds it, text or numbers. None: one site holds all rows, and the features
+        are those of the pooled rows.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         k = as_count(self.k, "k")
@@ -135,18 +136,18 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{k} features cannot be chosen from n_features={X.shape[1]}", remedy="give a smaller k", argument="k"
             )
-        names, site = groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
+        names, site = number_groups(np.zeros(len(y), dtype=np.int64) if sites is None else sites, "sites", len(y))
         self.target_edges_: Any
         label, self.target_edges_ = self._label(y)
         rows = np.split(np.argsort(site, kind="stable"), np.cumsum(np.bincount(site))[:-1])
         if all((label[mine] == label[mine[0]]).all() for mine in rows):
             where = "" if sites is None else " at every site"
-            raise InputError(f"has one class{where}; there is nothing that features could tell", argument="y")
+            raise InputError(f"has only one class{where}, so there is nothing to predict", argument="y")
         if self.method is None:
             method: Any = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
         else:
             method = self.method
-        self.edges_, self.bins_ = self._cuts(X, k, method)
+        self.edges_, self.bins_ = self._choose_edges(X, k, method)
         cut = np.column_stack([bin_column(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
         objective = Information(
             [cut[mine] for mine in rows],
@@ -158,7 +159,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         )
         engine = Simulation(objective, self.secure)
         if not isinstance(method, Federated) and self.secure == "real":
-            raise InputError(f'{method!r} sees every row; secure="real" needs a federated method', argument="secure")
+            raise InputError(f'"real" needs a federated method, but {method!r} sees every row', argument="secure")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.result_ = solve(
             objective, k, method, engine=engine if isinstance(method, Federated) else None, seed=seed, progress=False
@@ -169,31 +170,33 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _label(self, y: NDArray[Any]) -> tuple[Ids, Array | None]:
-        """Whole numbers for labels, and where y was cut if it is a number."""
+        """Labels as whole numbers, and the edges at which y was cut if it is a number."""
         if self.target_edges is not None:
             edges = as_edges(self.target_edges, "target_edges")
             if y.dtype.kind not in "biuf":
-                raise InputError("cut numbers, but y holds text or objects", argument="target_edges")
+                raise InputError("are for numbers, but y holds text or objects", argument="target_edges")
         elif y.dtype.kind == "f" and ((y != np.floor(y)).any() or len(np.unique(y)) > MOST_CLASSES):
             edges = Quantiles(y).edges(as_count(self.bins, "bins", least=2))
         else:
-            return groups(y, "y", len(y))[1], None
+            return number_groups(y, "y", len(y))[1], None
         return bin_column(y.astype(np.float64), edges), edges
 
-    def _cuts(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
-        """Where features are cut, in as many bins as the joint states of the sets allow that will be looked at."""
+    def _choose_edges(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
+        """Where features are cut: into as many bins as possible without too many joint states of the sets that the
+        method evaluates.
+        """
         missing = [bool(np.isnan(column).any()) for column in X.T]
         sampling = isinstance(method, SAMPLING)
-        largest = min(2 * k, X.shape[1]) if sampling else k  # a set drawn at random is hardly ever twice as large
+        largest = min(2 * k, X.shape[1]) if sampling else k  # random sets are almost never twice as large as k
 
         def states(cuts: list[Array], size: int) -> int:
-            """The most joint states that so many features can have."""
+            """The most joint states that `size` features can have."""
             values = sorted(len(edges) + 1 + gaps for edges, gaps in zip(cuts, missing, strict=True))
             return prod(values[-size:])
 
         bins = as_count(self.bins, "bins", least=2)
         if self.edges is not None:
-            cuts = self._given(X.shape[1])
+            cuts = self._check_edges(X.shape[1])
             bins = max(len(edges) for edges in cuts) + 1
         else:
             columns = [Quantiles(column) for column in X.T]
@@ -202,25 +205,27 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 bins -= 1
                 cuts = [column.edges(bins) for column in columns]
         if states(cuts, largest) > MOST_STATES:
-            sets = f"sets of up to {largest} features, which {method!r} may look at," if sampling else f"{k} features"
-            cure = "method=None takes k up to 22; else " if sampling else ""
+            sets = f"sets of up to {largest} features, which {method!r} may evaluate," if sampling else f"{k} features"
+            cure = "use method=None, which takes k up to 22, or " if sampling else ""
             cure += "choose fewer features" + ("" if self.edges is None else " or give fewer edges")
             cure += ", or fill missing values, which are a bin of their own" if any(missing) else ""
             raise InputError(
-                f"{sets} in {bins} bins have {float(states(cuts, largest)):.3g} joint states, more than "
-                f"{MOST_STATES}; {cure}",
+                f"{sets} in {bins} bins have {float(states(cuts, largest)):.3g} joint states, more than {MOST_STATES}",
+                remedy=cure,
                 argument="k",
             )
         return cuts, bins
 
-    def _given(self, n_features: int) -> list[Array]:
-        """The edges that were agreed on, checked."""
+    def _check_edges(self, n_features: int) -> list[Array]:
+        """The edges given by the user, checked."""
         edges: Any = self.edges
         if isinstance(edges, Mapping):
             names = getattr(self, "feature_names_in_", None)
             if names is None:
                 raise InputError(
-                    "are given by name, but X has no names", remedy="give a list, or X as a DataFrame", argument="edges"
+                    "are given by name, but X has no names",
+                    remedy="give a list of edges, or X as a DataFrame",
+                    argument="edges",
                 )
             absent = [name for name in names if name not in edges]
             if absent:
@@ -228,8 +233,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             edges = [edges[name] for name in names]
         given = as_list(edges, "edges")
         if len(given) != n_features:
-            raise InputError(f"{len(given)} lists of edges for {n_features} features", argument="edges")
-        return [as_edges(one, f"edges: feature {at}") for at, one in enumerate(given)]
+            raise InputError(f"needs one list per feature ({n_features}), got {len(given)}", argument="edges")
+        return [as_edges(one, "edges", f"feature {at}") for at, one in enumerate(given)]
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
@@ -243,7 +248,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Quantiles:
-    """The different values of a column and how many rows lie below each: where to cut it into bins."""
+    """The different values of a column and how many rows lie below each, to cut the column into bins."""
 
     def __init__(self, column: Array) -> None:
         self.values: Array
@@ -252,9 +257,9 @@ class Quantiles:
         self.rows = int(counts.sum())
 
     def edges(self, bins: int) -> Array:
-        """At most bins − 1 edges, each a value, so that no bin is empty and bins are about equal.
+        """At most bins − 1 edges, each a value, so that no bin is empty and bins are about equally large.
 
-        Values are never torn apart: each edge is the value nearest to its quantile that has rows on both sides.
+        Equal values stay in one bin: each edge is the value closest to its quantile that has rows on both sides.
         """
         if len(self.values) <= bins:
             return self.values[1:]
@@ -265,27 +270,30 @@ class Quantiles:
 
 
 def bin_column(column: Array, edges: Array) -> Ids:
-    """The number of the bin of each value; missing ones have the last."""
+    """The number of the bin of each value; missing values have the last bin."""
     return np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
 
 
-def as_edges(given: Any, name: str) -> Array:
+def as_edges(given: Any, name: str, place: str | None = None) -> Array:
+    """Increasing finite numbers."""
     try:
         edges = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"needs a list of numbers, got {given!r}", argument=name) from None
+        raise InputError(f"needs a list of numbers, got {given!r}", argument=name, place=place) from None
     if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise InputError(
-            f"needs a list of finite numbers, each larger than the one before, got {given!r}", argument=name
+            f"needs a list of finite numbers, each larger than the one before, got {given!r}",
+            argument=name,
+            place=place,
         )
     return edges
 
 
-def groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
-    """The different values, sorted, and for each row the number of its value."""
+def number_groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
+    """The different values, sorted, and the number of each row's value."""
     values = np.asarray(given)
     if values.shape != (n_rows,):
-        raise InputError(f"needs one value a row ({n_rows}), got shape {values.shape}", argument=name)
+        raise InputError(f"needs one value per row ({n_rows}), got shape {values.shape}", argument=name)
     if values.dtype.kind != "O":
         kinds, numbers = np.unique(values, return_inverse=True)
         if (kinds != kinds).any():

@@ -215,7 +215,7 @@ def test_a_range_that_only_a_jury_told_leads_to_no_bound() -> None:
     assert public is not None
     assert public.range_from == "public"
     assert public.bound_high < 1.0
-    with pytest.raises(InputError, match="most: nothing is said to be worth more than"):
+    with pytest.raises(InputError, match=r"^most: is 0\.5, but a set is worth 0\.9"):
         FacilityLocation([[0.4, 0.9]], most=0.5)
 
 

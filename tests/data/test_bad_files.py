@@ -69,23 +69,27 @@ CASES = {
     "no suffix": bad(RATINGS, "has the suffix (none)", ".parquet", name="ratings"),
     "unknown suffix": bad(RATINGS, "has the suffix .xlsx", name="r.xlsx"),
     "compressed parquet": bad(RATINGS, ".parquet.gz", name="r.parquet.gz"),
-    "binary as text": bad(bytes(range(256)), "r.csv: is not text"),
+    "binary as text": bad(bytes(range(256)), "r.csv: is not a text file"),
     "utf-16": bad(RATINGS.encode("utf-16"), "r.csv: is UTF-16; save it as UTF-8"),
     "old line ends": bad(RATINGS.replace("\n", "\r"), "old Macintoshes"),
-    "cut off gz": bad(gzip.compress(RATINGS.encode() * 9)[:-12], "damaged or cut off", name="r.csv.gz"),
-    "text called gz": bad(RATINGS, "damaged or cut off", name="r.csv.gz"),
-    "text called xz": bad(RATINGS, "damaged or cut off", name="r.csv.xz"),
+    "cut off gz": bad(gzip.compress(RATINGS.encode() * 9)[:-12], "damaged or cut short", name="r.csv.gz"),
+    "text called gz": bad(RATINGS, "damaged or cut short", name="r.csv.gz"),
+    "text called xz": bad(RATINGS, "damaged or cut short", name="r.csv.xz"),
     "text called bz2": bad(RATINGS, "r.csv.bz2: cannot be read", name="r.csv.bz2"),
     "garbage called zst": bad(
         b"\x28\xb5\x2f\xfd" + bytes(range(99)), "r.csv.zst: cannot be decompressed", name="r.csv.zst"
     ),
-    "text called parquet": bad(RATINGS, "r.parquet: is no parquet file, or damaged", name="r.parquet"),
-    "text called arrow": bad(RATINGS, "r.arrow: is no arrow file, or damaged", name="r.arrow"),
-    "text called npz": bad(RATINGS, "r.npz: is no npz archive, or damaged", name="r.npz"),
-    "text called mtx": bad(RATINGS, "r.mtx: is no Matrix Market file, or damaged", name="r.mtx"),
+    "text called parquet": bad(
+        RATINGS, "r.parquet: cannot be read as .parquet: it has another format, or is damaged", name="r.parquet"
+    ),
+    "text called arrow": bad(
+        RATINGS, "r.arrow: cannot be read as .arrow: it has another format, or is damaged", name="r.arrow"
+    ),
+    "text called npz": bad(RATINGS, "r.npz: is not an npz archive, or is damaged", name="r.npz"),
+    "text called mtx": bad(RATINGS, "r.mtx: is not a Matrix Market file, or is damaged", name="r.mtx"),
     "empty parquet": bad(parquet(user=[], item=[], rating=[]), "r.parquet: has no rows", name="r.parquet"),
-    "one column": bad("userId\n1\n2\n", "r.csv: has one column only", kind="ratings"),
-    "one column, no kind": bad("userId\n1\n2\n", "r.csv: its columns (userId) do not tell"),
+    "one column": bad("userId\n1\n2\n", "r.csv: has only one column", kind="ratings"),
+    "one column, no kind": bad("userId\n1\n2\n", "r.csv: its columns (userId) do not show"),
     "ragged, long": bad(RATINGS + "4,10,5,9\n", "r.csv: line 6 has 4 columns, not 3"),
     "ragged, short": bad(RATINGS + "4,10\n", "r.csv: line 6 has 2 columns, not 3"),
     "open quote": bad(RATINGS + '4,"10,5\n5,1,1\n', "line 6", "never closed"),
@@ -95,7 +99,7 @@ CASES = {
     "unknown kind": bad(RATINGS, "kind: 'rating' is not one of ratings, memberships", kind="rating"),
     "unknown choice": bad(RATINGS, "missing: 'ignore' is not one of refuse, drop", missing="ignore"),
     "category": bad(RATINGS, "missing: category is for tables", missing="category"),
-    "unguessable": bad("a,b,c\n1,2,3\n", "r.csv: its columns (a, b and c) do not tell"),
+    "unguessable": bad("a,b,c\n1,2,3\n", "r.csv: its columns (a, b and c) do not show"),
     "no header": bad("1,10,5\n2,20,3\n", "column_1, column_2 and column_3"),
     "no header, kind": bad("1,10,5\n2,20,3\n", "client: no column of r.csv (it has no header)", kind="ratings"),
     "one column for two": bad(RATINGS, "must be different columns", client="userId", item="userId", value="rating"),
@@ -105,7 +109,7 @@ CASES = {
     # Values.
     "no client at all": bad(HEAD + ",1,2\n,2,3\n", "r.csv: 2 rows have no userId, in lines 2 and 3", "--missing drop"),
     "no client at all, dropped": bad(HEAD + ",1,2\n,2,3\n", "r.csv: no row is left", missing="drop"),
-    "not a number": bad(HEAD + "1,1,2\n2,2,good\n", "1 cell of rating is missing or no finite number, in line 3"),
+    "not a number": bad(HEAD + "1,1,2\n2,2,good\n", "1 cell of rating is missing or not a finite number, in line 3"),
     "nan": bad(HEAD + "1,1,2\n2,2,nan\n", "in line 3; say what to do: --missing drop"),
     "inf": bad(HEAD + "1,1,inf\n2,2,1\n", "in line 2; say what to do: --missing drop"),
     "negative": bad(
@@ -124,7 +128,7 @@ CASES = {
     "two weights": bad(
         "user,item,rating,size\n1,1,1,2\n1,2,1,3\n", "user 1 has the size 2 in one row and 3 in another", weight="size"
     ),
-    "weight nan": bad("user,item,rating,size\n1,1,1,x\n", "1 cells of size are no weights", "line 2", weight="size"),
+    "weight nan": bad("user,item,rating,size\n1,1,1,x\n", "1 cell of size is no weight", "line 2", weight="size"),
     "weight zero": bad("user,item,rating,size\n1,1,1,0\n", "every size is 0", weight="size"),
     "other items": Case(
         {"r.csv": RATINGS, "m.csv": MOVIES.replace("0,", "0x,")},
@@ -136,26 +140,28 @@ CASES = {
     "reach 0": bad("user,store,distance\n1,1,3\n", "reach: needs a number above 0", reach=0),
     "out of reach": bad("user,store,distance\n1,1,3\n", "no value is within 2", reach=2),
     "places alone": bad(PEOPLE, "items: r.csv says where people are", reach=1),
-    "places, no reach": placed(PEOPLE, SHOPS, "reach: people.csv needs to know", "--reach", reach=None),
+    "places, no reach": placed(PEOPLE, SHOPS, "reach: people.csv needs a reach", "--reach", reach=None),
     "reach below 0": placed(PEOPLE, SHOPS, "reach: needs a number above 0", reach=-1),
     "nobody near": placed(PEOPLE, SHOPS, "nobody has an item within 0.1 km", reach=0.1),
-    "latitude 95": placed(PEOPLE + "c,95,100\n", SHOPS, "(lat) in line 4 is 95, outside ±90 (1 such row); degrees"),
+    "latitude 95": placed(
+        PEOPLE + "c,95,100\n", SHOPS, "(lat) in line 4 is 95, outside ±90 (1 such row); give degrees"
+    ),
     "longitude 200": placed(PEOPLE + "c,5,200\n", SHOPS, "(lon) in line 4 is 200, outside ±180"),
     "swapped": placed("lat,lon\n122,37\n121,38\n", SHOPS, "line 2", "seem to be swapped"),
     "item outside": placed(PEOPLE, SHOPS + "z,95,0\n", "shops.csv: the latitude (lat) in line 4 is 95"),
     "no latitude": placed(PEOPLE, "name,lon\nx,13\n", "latitude: no column of shops.csv"),
     "missing latitude": placed(PEOPLE + "c,,3\n", SHOPS, "1 cell of lat is missing", "line 4", "--missing drop"),
-    "missing position": placed(PEOPLE, SHOPS + "z,?,3\n", "shops.csv: 1 place has no position in numbers, in line 4"),
+    "missing position": placed(PEOPLE, SHOPS + "z,?,3\n", "shops.csv: 1 place has no numeric position, in line 4"),
     "matrix of places": Case(
         {"m.npz": matrix(np.eye(2))},
         {"file": "m.npz", "kind": "places"},
-        ("m.npz holds a matrix, which cannot be places",),
+        ("m.npz is a matrix, which cannot be places",),
     ),
     # Tables and similarity.
-    "no target": bad(PATIENTS, "target: no column of r.csv is known to say", kind="tables"),
+    "no target": bad(PATIENTS, "target: no column of r.csv is known to be", kind="tables"),
     "no site": bad("age,sick\n1,2\n", "client: no column of r.csv", target="sick"),
     "site is target": bad(PATIENTS, "cannot be both", target="hospital", client="hospital"),
-    "no features": bad("hospital,sick\nA,1\nB,0\n", "there is no feature beside hospital and sick", target="sick"),
+    "no features": bad("hospital,sick\nA,1\nB,0\n", "there is no feature besides hospital and sick", target="sick"),
     "one label": bad("hospital,age,sick\nA,5,1\nB,6,1\n", "sick is the same in every row", target="sick"),
     "missing cell": bad(
         PATIENTS + "B,?,1\n", "1 row has missing features (1 cell), in line 6", "--missing category", target="sick"
@@ -179,9 +185,11 @@ CASES = {
     "negative entry": bad(
         matrix([[1.0, -2.0]]), "m.npz: 1 entry is negative, in (row, column) (1, 2)", "--negative zero", name="m.npz"
     ),
-    "nan entry": bad(matrix([[1.0, np.nan]]), "m.npz: 1 entry is missing or no finite", "(1, 2)", name="m.npz"),
+    "nan entry": bad(matrix([[1.0, np.nan]]), "m.npz: 1 entry is missing or not a finite", "(1, 2)", name="m.npz"),
     "entry twice": bad(
-        lambda path: sparse.save_npz(path, TWICE), "m.npz: 1 entry stands twice, in (row, column) (1, 2)", name="m.npz"
+        lambda path: sparse.save_npz(path, TWICE),
+        "m.npz: 1 entry repeats an earlier one, in (row, column) (1, 2)",
+        name="m.npz",
     ),
     "items for a matrix": Case(
         {"m.npz": matrix(np.eye(3)), "i.csv": MOVIES},
@@ -191,7 +199,7 @@ CASES = {
     "items in a matrix": Case(
         {"r.csv": RATINGS, "m.npz": matrix(np.eye(3))},
         {"file": "r.csv", "items": "m.npz"},
-        ("items: m.npz holds a matrix; a table with named columns is needed",),
+        ("items: m.npz is a matrix; a table with named columns is needed",),
     ),
 }
 

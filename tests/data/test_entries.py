@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.data.entries import Entries, place_column, repeats, row_starts
+from folkmoot.data.entries import Entries, count_repeats, place_column, row_starts
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 5)), max_size=40)
 RULES: dict[str, Any] = {
@@ -36,14 +36,14 @@ def test_rows_are_what_a_dictionary_would_hold(rule: str, entries: list[tuple[in
     for client, item, value in entries:
         expected.setdefault((client, item), []).append(value)
     rows = arranged(entries)
-    assert repeats(rows.starts, rows.items, np.full(4, -1, dtype=np.int32)) == len(entries) - len(expected)
+    assert count_repeats(rows.starts, rows.items, np.full(4, -1, dtype=np.int32)) == len(entries) - len(expected)
     rows.merge(rule)
     assert rows.starts[-1] == len(rows.items) == len(expected)
     matrix = rows.matrix().copy()
     assert matrix.has_canonical_format
     for (client, item), values in expected.items():
         assert matrix[client, item] == pytest.approx(RULES[rule](values))
-    rows.drop_nothing()
+    rows.drop_worthless()
     assert rows.values is not None
     assert (rows.values > 0).all()
     assert np.allclose(rows.matrix().toarray(), matrix.toarray())

@@ -18,9 +18,9 @@ def test_missing_is_left_out_and_said(tmp_path: Path) -> None:
     assert dense(read.objective).tolist() == [[5, 0], [0, 0], [0, 4]]
     assert read.objective.client_names == ("1", "2", "3")
     assert "ratings.csv: 1 row has no user, in line 5: left out." in read.notes
-    assert "ratings.csv: 2 cells of rating are missing or no finite number, in lines 3 and 6: left out." in read.notes
+    assert "ratings.csv: 2 cells of rating are missing or not finite numbers, in lines 3 and 6: left out." in read.notes
     assert "ratings.csv: 1 cell of rating is negative, in line 7: counted as 0." in read.notes
-    assert "Of 3 users, 1 with nothing that counts stay in, and gain nothing." in read.notes
+    assert "1 of 3 users has nothing that counts and gains nothing, but is not left out." in read.notes
     assert "ratings.csv: 6 rows were read." in read.notes  # the blank line is none
 
 
@@ -79,7 +79,7 @@ def test_places_and_tables_too(tmp_path: Path) -> None:
     read = loaded(tmp_path, people, items="shops.csv", reach=1, missing="drop", negative="drop")
     assert read.items.names == ("x", "z")
     assert read.objective.weights.tolist() == [0.25, 0.75]
-    assert any("1 place has no position in numbers, in line 3: left out" in note for note in read.notes)
+    assert any("1 place has no numeric position, in line 3: left out" in note for note in read.notes)
     table = "site,a,label\nA,1,0\nA,?,1\nB,,0\nB,2,1\nB,1,\n"
     dropped = loaded(tmp_path, table, missing="drop")
     kept = loaded(tmp_path, table, missing="category", smoothing=0.0)

@@ -88,7 +88,7 @@ def test_the_simplest_matroid_is_taken() -> None:
 @pytest.mark.parametrize(
     ("count", "limits", "says"),
     [
-        (None, [], "count: say how many"),
+        (None, [], "count: there is no limit; say how many"),
         (9, [], "count: 9 items cannot be chosen from 8"),
         (0, [], "count: needs a whole number of at least 1"),
         (3, [Limit(1, "regoin")], r"per: items.csv has no column regoin \(did you mean region\?\)"),
@@ -111,8 +111,8 @@ def test_groups_and_what_is_said_about_them() -> None:
     assert TOWN.groups("kind", within="region")[:2] == ["N, x", "N, y"]
     assert TOWN.groups("kind", within="region")[7] is None
     several, none = TOWN.remarks("kind")
-    assert several == "1 item of 8 has several values of kind, like x|y; each counts by the first."
-    assert none == "1 item of 8 has no kind, and no limit per kind."
+    assert several == "1 item of 8 has several values of kind, such as x|y; only the first counts."
+    assert none == "1 item of 8 has no kind, so no limit per kind applies."
     assert TOWN.remarks("city") == ()
 
 
@@ -121,7 +121,7 @@ def test_items_are_matched_by_their_ids(tmp_path: Path) -> None:
     read = loaded(tmp_path, items=write(tmp_path, "movies.csv", movies))
     assert read.items.names == ("Alien (10)", "Alien (30)", "Dune", "20")  # of one name: told apart
     assert read.items.groups("genre") == ["horror", "comedy", "epic", None]
-    assert "1 item of 3 has no row in movies.csv: their ids are their names." in read.notes
+    assert "1 item of 3 has no row in movies.csv: their ids are used as names." in read.notes
     assert "movies.csv: 1 row has the movieId of an earlier row, first in line 3: the earlier row counts." in read.notes
     assert len(read.items.attributes) == 4
 
@@ -154,4 +154,4 @@ def test_the_items_are_those_of_their_file_whoever_holds_them(tmp_path: Path) ->
     read = loaded(tmp_path, items=write(tmp_path, "movies.csv", movies))
     assert read.items.names == ("Dune", "Clue", "Evita", "Brazil", "Alien")
     assert dense(read.objective).tolist() == [[0, 0, 0, 0, 5], [0, 4, 0, 0, 3], [0, 0, 0, 2.5, 0]]
-    assert "2 items of movies.csv that nobody has may be chosen too." in read.notes
+    assert "2 items of movies.csv that nobody has can be chosen too." in read.notes

@@ -25,7 +25,7 @@ def test_ratings(tmp_path: Path) -> None:
 def test_memberships(tmp_path: Path) -> None:
     read = loaded(tmp_path, least=3)
     assert isinstance(read.objective, Coverage)
-    assert read.meaning == "the share of users with at least one chosen movie among theirs"
+    assert read.meaning == "the share of users who have at least one chosen movie"
     assert np.array_equal(dense(read.objective), MATRIX >= 3)
     every = loaded(tmp_path, kind="memberships")
     assert np.array_equal(dense(every.objective), MATRIX > 0)
@@ -55,7 +55,7 @@ def test_a_weight_that_only_has_the_name_of_one(tmp_path: Path) -> None:
     text = "customer,store,distance,demand\na,s,1,1\na,t,5,2\nb,s,8,3\n"
     read = loaded(tmp_path, text, reach=10)
     assert read.objective.weights.tolist() == [0.5, 0.5]
-    assert "demand is not the same in all rows of a customer, and so is not its weight." in read.notes
+    assert "demand differs between rows of the same customer, so it is not used as a weight." in read.notes
     write(tmp_path, "shops.csv", "lat,lon\n0,0\n")
     people = "lat,lon,population\n0,0,1\n0,0,3\n"
     assert loaded(tmp_path, people, items="shops.csv", reach=1).objective.weights.tolist() == [0.25, 0.75]
@@ -103,8 +103,8 @@ def test_tables(tmp_path: Path) -> None:
     assert read.objective.client_names == ("A", "B")
     age, sex, noise = (read.objective.mean_values([item]) for item in range(3))
     assert age > 0.5 > sex + noise
-    assert "age and noise were cut into 4 bins" in " ".join(read.notes)
-    assert "patient: different in most rows, and so left out as names." in read.notes
+    assert "Cut into 4 bins at quantiles of the rows of all sites together: age and noise." in " ".join(read.notes)
+    assert "Left out, because they differ in most rows, as names do: patient." in read.notes
     assert read.meaning == "bits that the chosen features tell about sick, averaged over hospitals by their rows"
 
 
@@ -189,5 +189,5 @@ def test_a_file_that_changes_its_letters_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     lines = [f"é{at % 3},{at % 7},{1 + at % 5}" for at in range(500_000)]
     path.write_bytes("\n".join(["user,film,stars", *lines]).encode() + b"\n\xef,1,2\n")
-    with pytest.raises(InputError, match="begins as UTF-8 and does not go on so"):
+    with pytest.raises(InputError, match="begins as UTF-8 but is not UTF-8 throughout"):
         load(Data(file=str(path), duplicates="last"))

@@ -46,7 +46,7 @@ def test_what_cannot_be_built_is_shown_all_the_same(tmp_path: Path) -> None:
     told = seen(tmp_path, "a,b\n1,x\n2,y\n")
     assert (told.kind, told.loaded, told.rows) == (None, None, 2)
     assert told.problem is not None
-    assert "do not tell what it holds" in told.problem
+    assert "do not show what it holds" in told.problem
     assert [column.name for column in told.columns] == ["a", "b"]
     told = seen(tmp_path, "user,item,rating\n1,2,0\n")
     assert (told.kind, told.rows, told.loaded) == ("ratings", 1, None)
@@ -55,7 +55,7 @@ def test_what_cannot_be_built_is_shown_all_the_same(tmp_path: Path) -> None:
 def test_a_reach_is_suggested(tmp_path: Path) -> None:
     told = seen(tmp_path, "person,store,distance\n1,1,3\n1,2,4\n2,1,5\n")
     assert told.loaded is not None
-    assert any("8 would be a start" in note for note in told.notes)
+    assert any("8 is a sensible start" in note for note in told.notes)
     write(tmp_path, "shops.csv", "name,lat,lon\nx,52,13\ny,48,11\n")
     told = seen(tmp_path, "lat,lon\n52.1,13\n48.1,11\n", items="shops.csv")
     assert told.kind == "places"
@@ -93,5 +93,5 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is empty"):
         seen(tmp_path, "")
     np.savez(tmp_path / "m.npz", np.eye(2))
-    with pytest.raises(InputError, match="holds a matrix"):
+    with pytest.raises(InputError, match="is a matrix"):
         seen(tmp_path, MOVIES, items="m.npz")

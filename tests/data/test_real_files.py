@@ -35,7 +35,7 @@ def test_films() -> None:
     result = fm.solve(read.objective, genres, fm.Greedy())
     groups = read.items.groups("genres")
     assert len({groups[item] for item in result.selected}) == 6
-    assert "each counts by the first" in read.items.remarks("genres")[0]
+    assert "only the first counts" in read.items.remarks("genres")[0]
     liked = load(Data(file=FILMS[0], least=5), DATA)
     assert (liked.kind, liked.objective.gains([]).nnz) == ("memberships", 13_211)
 

@@ -283,16 +283,16 @@ GOOD = np.eye(3)
 BAD_PARTS: list[tuple[str, dict[str, Any], str]] = [
     ("none", {"parts": []}, r"^parts: there are none; give at least one matrix$"),
     ("other items", {"parts": [GOOD, np.eye(4)]}, r"^parts: part 1 has 4 items, part 0 has 3$"),
-    ("NaN", {"parts": [GOOD, GOOD * np.nan]}, r"^parts: in part 1, benefits: row 0, item 0 is nan; fill or drop it$"),
-    ("a matrix", {"parts": GOOD}, r"^parts: in part 0, benefits: needs two dimensions"),
-    ("empty rows", {"parts": [GOOD, 0 * GOOD]}, r"^parts: in part 1, benefits: row 0 has no entry above 0"),
-    ("few weights", {"weights": [1, 2]}, r"^weights: needs one number a client \(6\), got shape \(2,\)$"),
+    ("NaN", {"parts": [GOOD, GOOD * np.nan]}, r"^parts: part 1: benefits: row 0, item 0 is nan; fill or drop it$"),
+    ("a matrix", {"parts": GOOD}, r"^parts: part 0: benefits: needs two dimensions"),
+    ("empty rows", {"parts": [GOOD, 0 * GOOD]}, r"^parts: part 1: benefits: row 0 has no entry above 0"),
+    ("few weights", {"weights": [1, 2]}, r"^weights: needs one number per client \(6\), got shape \(2,\)$"),
     ("bad weights", {"parts": failing(AssertionError()), "weights": [1, -2]}, r"^weights: client 1 has -2\.0"),
-    ("item names", {"item_names": ["a"]}, r"^parts: in part 0, item_names: 1 names were given for 3 items"),
+    ("item names", {"item_names": ["a"]}, r"^parts: part 0: item_names: 1 names were given for 3 items"),
     ("client names", {"client_names": ["a"]}, r"^client_names: 1 names were given for 6 clients"),
     ("family", {"family": dict}, r"^family: dict cannot be stored; these can: FacilityLocation, Coverage"),
     ("family name", {"family": "Coverage"}, r"^family: 'Coverage' cannot be stored"),
-    ("concave", {"family": ConcaveOverModular, "concave": "cube"}, r'^parts: in part 0, concave: needs "sqrt"'),
+    ("concave", {"family": ConcaveOverModular, "concave": "cube"}, r'^parts: part 0: concave: needs "sqrt"'),
 ]
 
 
@@ -314,7 +314,7 @@ def test_options_that_make_no_sense_are_unknown(words: dict[str, Any], path: Pat
 def test_bad_targets_get_a_sentence(path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere/file: there is no directory .*nowhere$"):
         save(full("facility"), path.parent / "nowhere" / "file")
-    with pytest.raises(InputError, match=r": is a directory; give the name of a file$"):
+    with pytest.raises(InputError, match=r": is a directory; give a file name$"):
         save_parts(path.parent, FacilityLocation, failing(AssertionError()))
     with pytest.raises(InputError, match=r"^objective: needs an objective such as"):
         save(path, full("facility"))  # type: ignore[arg-type]
@@ -427,7 +427,7 @@ def is_no_list(name: str) -> str:
     return rf"the array {name} is not a list of \w+ numbers$"
 
 
-WHOLE = r"is no stored objective, or is cut short or damaged$"
+WHOLE = r"is not a stored objective, or is cut short or damaged$"
 DAMAGED: list[tuple[str, Callable[[Path], Any], str]] = [
     ("missing", lambda p: p.unlink(), r"cannot be read \(No such file or directory\)$"),
     ("a directory", directory, r"cannot be read \(Is a directory\)$"),
@@ -439,12 +439,12 @@ DAMAGED: list[tuple[str, Callable[[Path], Any], str]] = [
     ("a hole", lambda p: p.write_bytes(p.read_bytes()[:1000] + p.read_bytes()[1064:]), WHOLE),
     ("damaged about", flip_about, WHOLE),
     ("a plain npy", plain_array, WHOLE),
-    ("someone's npz", lambda p: np.savez(p, a=np.eye(3)), r"is a zip file, but not of an objective that Folkmoot"),
+    ("someone's npz", lambda p: np.savez(p, a=np.eye(3)), r"is a zip file, but not an objective that Folkmoot"),
     ("someone's about", lambda p: np.savez(p, about=np.eye(3)), WHOLE),
     ("newer format", say(format="folkmoot objective 2"), r'is not in the format "folkmoot objective 1"; save it again'),
     ("about is a list", lambda p: rewrite(p, about=np.frombuffer(b"[]", np.uint8)), r"is not in the format"),
-    ("unknown family", say(family="Mixture"), r"holds a Mixture, which is none of FacilityLocation, Coverage"),
-    ("no family", say(family=None), r"holds a None, which is none of"),
+    ("unknown family", say(family="Mixture"), r"holds a Mixture; known are FacilityLocation, Coverage"),
+    ("no family", say(family=None), r"holds a None; known are"),
     ("other layout", say(family="ConcaveOverModular"), r"the array items is not a list of int32 numbers$"),
     ("no concave", cap(None), r"concave: needs a number, got None"),
     ("bad cap", cap(-1), r"concave: needs a number above 0"),
@@ -453,30 +453,34 @@ DAMAGED: list[tuple[str, Callable[[Path], Any], str]] = [
     ("other items", say(n_items=7), r"item_names: 6 names were given for 7 items"),
     ("many items", say(n_items=70_000), is_no_list("items")),
     ("client names", say(client_names=["a"]), r"client_names: 1 names were given for 5 clients"),
-    ("compressed", compress, r"the array items is compressed or moved, and cannot be mapped; save the objective"),
-    ("saved by numpy", resave, r"is compressed or moved, and cannot be mapped; save the objective again$"),
+    ("compressed", compress, r"the array items is compressed or misaligned and cannot be mapped; save the objective"),
+    ("saved by numpy", resave, r"is compressed or misaligned and cannot be mapped; save the objective again$"),
     ("no scores", other("run_value", lambda _: None), r"the array run_value is missing$"),
     ("no owners", other("client_rows", lambda _: None), r"the array client_rows is missing$"),
     ("pickle", other("run_value", lambda a: a.astype(object)), is_no_list("run_value")),
     ("two dimensions", other("run_value", lambda a: a[:, None]), is_no_list("run_value")),
     ("single precision", other("run_value", lambda a: a.astype(np.float32)), is_no_list("run_value")),
     ("swapped bytes", other("run_value", lambda a: a.astype(">f8")), is_no_list("run_value")),
-    ("an item fewer", other("items", lambda a: a[:-1]), r"lengths of row_start and items or scores do not agree$"),
+    ("an item fewer", other("items", lambda a: a[:-1]), r"lengths of row_start and items or scores differ$"),
     ("a run more", other("run_end", lambda a: np.append(a, a[-1:])), r"lengths of row_runs and run_end or run_value"),
     ("a row fewer", other("row_start", lambda a: a[:-1]), r"the lengths of row_start and items"),
     ("no rows", other("row_weight", lambda a: a[:0]), r"the lengths of row_start and items"),
-    ("no clients", other("client_rows", lambda a: a[:1]), r"lengths of client_rows and row_weight do not agree$"),
-    ("nothing at all", other("client_rows", lambda a: a[:0]), r"lengths of client_rows and row_weight do not agree$"),
+    ("no clients", other("client_rows", lambda a: a[:1]), r"lengths of client_rows and row_weight differ$"),
+    ("nothing at all", other("client_rows", lambda a: a[:0]), r"lengths of client_rows and row_weight differ$"),
     ("first row", other("row_start", put(0, 1)), r"the lengths of row_start and items"),
     ("last row", other("row_start", put(-1, 1 << 40)), r"the lengths of row_start and items"),
     ("falling rows", other("row_start", put(3, 1 << 40)), r"row_start falls where it must rise$"),
     ("falling runs", other("row_runs", put(3, -5)), r"row_runs falls where it must rise$"),
     ("client without rows", other("client_rows", put(1, 0)), r"client_rows falls where it must rise$"),
-    ("negative row", other("row_weight", put(0, -1.0)), r"row_weight has numbers that are negative or not finite$"),
-    ("NaN row", other("row_weight", put(2, np.nan)), r"row_weight has numbers that are negative or not finite$"),
-    ("infinite client", other("client_weights", put(2, np.inf)), r"client_weights: client 2 has inf; weights are"),
+    ("negative row", other("row_weight", put(0, -1.0)), r"row_weight holds numbers that are negative or not finite$"),
+    ("NaN row", other("row_weight", put(2, np.nan)), r"row_weight holds numbers that are negative or not finite$"),
+    (
+        "infinite client",
+        other("client_weights", put(2, np.inf)),
+        r"client_weights: client 2 has inf; weights must be finite",
+    ),
     ("nobody counts", other("client_weights", np.zeros_like), r"client_weights: every client has weight 0"),
-    ("few weights", other("client_weights", lambda a: a[1:]), r"client_weights: needs one number a client \(5\)"),
+    ("few weights", other("client_weights", lambda a: a[1:]), r"client_weights: needs one number per client \(5\)"),
 ]
 
 

@@ -1,6 +1,6 @@
-"""From files to objectives: what people have, read, checked and arranged."""
+"""From files to objectives: data is read, checked and arranged."""
 
-from folkmoot.data.findings import Fault, ValueSpread
+from folkmoot.data.findings import DataFault, ValueSpread
 from folkmoot.data.items import Items
 from folkmoot.data.limits import Limit, constraint
 from folkmoot.data.load import load
@@ -11,7 +11,7 @@ from folkmoot.foundation.settings import Data
 __all__ = [
     "Column",
     "Data",
-    "Fault",
+    "DataFault",
     "FileLook",
     "Items",
     "Limit",

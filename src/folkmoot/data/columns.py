@@ -1,4 +1,4 @@
-"""Which column is which: as given, else by names that people use. Case and punctuation do not matter."""
+"""Which column is which: as given, otherwise by common names. Case and punctuation do not matter."""
 
 import re
 from collections.abc import Sequence
@@ -39,14 +39,14 @@ DISTANCES = (
 )
 
 
-def _with_endings(nouns: Sequence[str]) -> tuple[str, ...]:
+def _add_endings(nouns: Sequence[str]) -> tuple[str, ...]:
     return tuple(noun + ending for ending in ENDINGS for noun in nouns)
 
 
 ALIASES: dict[str, tuple[str, ...]] = {
-    "client": (*_with_endings(CLIENTS), "uid", "row", "rows"),
-    "site": _with_endings((*SITES, *CLIENTS)),
-    "item": (*_with_endings(ITEMS), "iid", "col", "cols", "column"),
+    "client": (*_add_endings(CLIENTS), "uid", "row", "rows"),
+    "site": _add_endings((*SITES, *CLIENTS)),
+    "item": (*_add_endings(ITEMS), "iid", "col", "cols", "column"),
     "value": (*RATINGS, *DISTANCES, "data", "values", "val"),
     "distance": DISTANCES,
     "latitude": ("latitude", "lat", "y"),
@@ -59,22 +59,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
 KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
 
 
-def normal(column: str) -> str:
+def normalize(column: str) -> str:
     """A name without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", column.lower())
 
 
 def is_known(column: str) -> bool:
-    """Whether people use this name for one of the columns that matter."""
-    return normal(column) in KNOWN
+    """Whether this is a common name of a column that has a role."""
+    return normalize(column) in KNOWN
 
 
-def by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
-    """The column whose name is the first of the role's aliases, if one is."""
+def find_by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
+    """The column named by the earliest possible alias of the role, if there is one."""
     names: dict[str, str] = {}
     for column in columns:
         if column not in taken:
-            names.setdefault(re.sub(r"^(pop|population)\d{4}$", "population", normal(column)), column)  # POP2000
+            names.setdefault(re.sub(r"^(pop|population)\d{4}$", "population", normalize(column)), column)  # POP2000
     for alias in ALIASES[role]:
         if alias in names:
             return names[alias]
@@ -82,27 +82,29 @@ def by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> st
 
 
 def require_column(column: str, columns: Sequence[str], file: str, setting: str) -> str:
-    """The column that was asked for, exactly or but for case and punctuation."""
+    """The column with this name, exactly or up to case and punctuation."""
     if column in columns:
         return column
-    alike = [other for other in columns if normal(other) == normal(column)]
+    alike = [other for other in columns if normalize(other) == normalize(column)]
     if len(alike) == 1 and alike[0]:
         return alike[0]
-    near = get_close_matches(normal(column), [normal(other) for other in columns], 1, 0.6)
-    hint = next((f" (did you mean {other}?)" for other in columns if near and normal(other) == near[0]), "")
+    near = get_close_matches(normalize(column), [normalize(other) for other in columns], 1, 0.6)
+    hint = next((f" (did you mean {other}?)" for other in columns if near and normalize(other) == near[0]), "")
     raise InputError(f"{file} has no column {column}{hint}; its columns are {list_words(columns)}", argument=setting)
 
 
-def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()) -> str | None:
-    """The column of a role: as given (empty: none), else by its name, else none."""
+def find_column(
+    columns: Sequence[str], role: str, wanted: str | None, file: str, taken: Sequence[str] = ()
+) -> str | None:
+    """The column of a role: as given (empty: none), otherwise by its name, otherwise none."""
     if wanted == "":
         return None
     if wanted is not None:
         return require_column(wanted, columns, file, "client" if role == "site" else role)
-    return by_alias(columns, role, taken)
+    return find_by_alias(columns, role, taken)
 
 
 def list_words(words: Sequence[str], most: int = 20) -> str:
-    """a, b and c; a long list is cut."""
+    """a, b and c; a long list is shortened."""
     shown = [*words[:most], f"{len(words) - most:,} more"] if len(words) > most + 1 else list(words)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -1,4 +1,4 @@
-"""How a text file is written: what separates its columns, whether it has a header, what its columns are called."""
+"""How a text file is written: what separates its columns, whether it has a header, and the names of its columns."""
 
 import csv
 import re
@@ -10,8 +10,8 @@ from folkmoot.foundation.errors import InputError
 
 SEPARATORS = (",", "\t", ";", "|", " ")
 NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
-TYPED = re.compile(r"(.+):(token|float|token_seq|float_seq)")  # RecBole writes the type behind the name
-LINES = 200  # looked at
+TYPED = re.compile(r"(.+):(token|float|token_seq|float_seq)")  # RecBole writes the type after the name
+LINES = 200  # of the file are examined
 MOVIELENS = {3: ("movieId", "title", "genres"), 4: ("userId", "movieId", "rating", "timestamp")}
 
 
@@ -20,22 +20,22 @@ class Dialect:
     """How to read the rows of a text file."""
 
     separator: str  # one character, or "::"
-    quoted: bool  # whether "…" may hold separators and line ends
+    quoted: bool  # whether "…" may contain separators and line ends
     columns: tuple[str, ...]
     before: int  # lines before the first row: comments and the header
     header: bool
     decimal_comma: bool = False
 
 
-def dialect_of(text: str, suffix: str, name: str) -> Dialect:
-    """The dialect of a file that begins with these (whole) lines."""
+def detect_dialect(text: str, suffix: str, name: str) -> Dialect:
+    """The dialect of a file that begins with these (complete) lines."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     comments = 0
     while comments < len(lines) and (not lines[comments].strip() or lines[comments][0] in "#%"):
         comments += 1
     shown = [line for line in lines[comments : comments + LINES] if line.strip()]
     if not shown:
-        raise InputError("is empty; a header and at least one row are needed", argument=name)
+        raise InputError("is empty; it needs a header and at least one row", place=name)
     separator = _separator(shown, suffix)
     rows = _split(shown, separator)
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
@@ -52,12 +52,17 @@ def dialect_of(text: str, suffix: str, name: str) -> Dialect:
     comma = separator != "," and any("," in cell and NUMBER.fullmatch(cell) for cell in cells)
     point = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
     return Dialect(
-        separator, separator != "::", distinct(columns), comments + header, header, decimal_comma=comma and not point
+        separator,
+        separator != "::",
+        make_distinct(columns),
+        comments + header,
+        header,
+        decimal_comma=comma and not point,
     )
 
 
-def distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Every column with a name, and no two with the same."""
+def make_distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Names for all columns, no two the same."""
     seen: Counter[str] = Counter()
     names = []
     for at, column in enumerate(columns, start=1):
@@ -72,12 +77,12 @@ def _split(lines: list[str], separator: str) -> list[list[str]]:
         return [line.split("::") for line in lines]
     try:
         return list(csv.reader(lines, delimiter=separator))
-    except csv.Error:  # a cell of megabytes, or a line end within one: no table of this kind
+    except csv.Error:  # a cell of megabytes, or a line end within a cell: not this separator
         return [[line] for line in lines]
 
 
 def _separator(lines: list[str], suffix: str) -> str:
-    """The one that cuts all lines into equally many columns; the suffix has the first word."""
+    """The separator that cuts all lines into equally many columns; the usual one for the suffix is tried first."""
     if suffix == ".dat" and all("::" in line for line in lines):
         return "::"
     usual = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".item": "\t", ".user": "\t"}.get(suffix, ",")
@@ -93,7 +98,9 @@ def _separator(lines: list[str], suffix: str) -> str:
 
 
 def _is_header(first: list[str], rest: list[list[str]]) -> bool:
-    """Names hold no number; where everything is text, known names are a header and repeated words are not."""
+    """Whether the first row is a header. A header has no numbers; where everything is text, a row with known names
+    is a header, and a row whose words are repeated below is not.
+    """
     if any(NUMBER.fullmatch(cell) for cell in first):
         return False
     if any(is_known(cell) for cell in first) or any(NUMBER.fullmatch(cell) for row in rest for cell in row):

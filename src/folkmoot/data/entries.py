@@ -1,6 +1,6 @@
-"""From entries in any order to rows: a counting sort by client, items rising within each, none twice.
+"""From entries in any order to rows: a counting sort by client; within a client items rise and none is repeated.
 
-Columns are moved one at a time, so that at most the entries, the rows and one column lie in memory together.
+Columns are moved one at a time, so that at most the entries, the rows and one column are in memory together.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ RULES = {"first": FIRST, "last": LAST, "largest": LARGEST, "mean": MEAN, "sum": 
 
 @dataclass
 class Entries:
-    """Rows of items with a value each; `values` is None where an entry is all there is to say."""
+    """Rows of items with one value each; `values` is None if entries have no values."""
 
     starts: Ids
     items: NDArray[np.int32]
@@ -27,19 +27,19 @@ class Entries:
     n_items: int
 
     def merge(self, rule: str) -> None:
-        """Items in their order within each row, and those that stand twice made one."""
+        """Sort the items within each row, and merge repeated ones by the rule."""
         values = np.empty(0) if self.values is None else self.values
         count = order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST))
         self._keep(count)
 
     def renumber_items(self, where: Ids, n_items: int) -> None:
-        """Items numbered anew, `where` says how."""
+        """Give item e the number where[e]."""
         if n_items != self.n_items or (np.diff(where) != 1).any():
             self.items, self.n_items = where.astype(np.int32)[self.items], n_items
             self.merge("first")
 
-    def drop_nothing(self) -> None:
-        """Entries that are worth nothing are not stored."""
+    def drop_worthless(self) -> None:
+        """Remove entries whose value is 0."""
         if self.values is not None and not (self.values > 0).all():
             self._keep(drop_zeros(self.starts, self.items, self.values))
 
@@ -54,7 +54,7 @@ class Entries:
 
 
 def row_starts(clients: NDArray[np.int32], n_clients: int) -> Ids:
-    """Where the rows of each client will begin, and the end."""
+    """Where the entries of each client will begin, and the end."""
     starts = np.zeros(n_clients + 1, dtype=np.int64)
     count(clients, starts)
     return starts
@@ -84,8 +84,8 @@ def place(clients: NDArray[np.int32], upcoming: Ids, column: NDArray[Any], out: 
 
 
 @kernel
-def repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> int:
-    """How many entries have an earlier one of the same client and item. `seen`: −1 an item."""
+def count_repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> int:
+    """How many entries have an earlier one of the same client and item. `seen`: −1 for each item."""
     found = 0
     for row in range(len(starts) - 1):
         for at in range(starts[row], starts[row + 1]):
@@ -95,8 +95,8 @@ def repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32]) -> i
 
 
 @kernel
-def repeated_pairs(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32], out: Ids) -> None:
-    """client · n + item of each such entry."""
+def list_repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32], out: Ids) -> None:
+    """client · n + item of each entry that has an earlier one of the same client and item."""
     found = 0
     for row in range(len(starts) - 1):
         for at in range(starts[row], starts[row + 1]):
@@ -108,7 +108,7 @@ def repeated_pairs(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32
 
 @kernel
 def order_and_merge(starts: Ids, items: NDArray[np.int32], values: Array, rule: int) -> int:
-    """In place; entries that are the first of their item move down over those that were merged away."""
+    """Sort and merge in place; kept entries move up to fill the gaps. Returns how many are kept."""
     valued = len(values) > 0
     kept, first = 0, 0
     for row in range(len(starts) - 1):
@@ -166,8 +166,10 @@ def drop_zeros(starts: Ids, items: NDArray[np.int32], values: Array) -> int:
 
 
 @kernel
-def one_weight_each(clients: NDArray[np.int32], weights: Array, out: Array) -> int:
-    """The weight of each client (`out`: NaN at first); the first row that says another than an earlier, or −1."""
+def collect_weights(clients: NDArray[np.int32], weights: Array, out: Array) -> int:
+    """Write the weight of each client to `out` (NaN at first); returns the first row that contradicts an earlier one,
+    or −1.
+    """
     for at in range(len(clients)):
         known = out[clients[at]]
         if np.isnan(known):

@@ -1,4 +1,4 @@
-"""From the suffix of a file to its source."""
+"""Open a file as what its suffix says it is."""
 
 import io
 import zipfile
@@ -20,47 +20,47 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
 ARROW = (".arrow", ".feather", ".ipc")
 
 
-def source_of(given: str, folder: Path | None, argument: str) -> DataSource | Matrix:
-    """The file that is meant, opened as what its suffix says it is."""
+def open_source(given: str, folder: Path | None, argument: str) -> DataSource | Matrix:
+    """The file of this name, opened as what its suffix says it is."""
     path = find_file(given, folder, argument)
     suffix, compression = suffixes(path)
     if suffix in TEXT:
         return TextFile(path)
     if suffix == ".mtx":
-        return _market(path)
+        return _read_market(path)
     if not compression and suffix == ".parquet":
         return FrameFile(path, polars.scan_parquet(path, glob=False))
     if not compression and suffix in ARROW:
         return FrameFile(path, polars.scan_ipc(path, glob=False))
     if not compression and suffix == ".npz":
-        return _archive(path)
+        return _read_archive(path)
     known = ", ".join((*TEXT, ".mtx"))
     raise InputError(
         f"{path.name} has the suffix {suffix + compression or '(none)'}; files that can be read end in "
-        f"{known} (each also with {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz",
+        f"{known} (or one of these followed by {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz",
         argument=argument,
     )
 
 
-def table_of(given: str, folder: Path | None, argument: str) -> DataSource:
-    """The same where only a table will do."""
-    source = source_of(given, folder, argument)
+def open_table(given: str, folder: Path | None, argument: str) -> DataSource:
+    """The same, if it is a table; a matrix is refused."""
+    source = open_source(given, folder, argument)
     if isinstance(source, Matrix):
-        raise InputError(f"{source.file} holds a matrix; a table with named columns is needed", argument=argument)
+        raise InputError(f"{source.file} is a matrix; a table with named columns is needed", argument=argument)
     return source
 
 
-def _market(path: Path) -> Matrix:
+def _read_market(path: Path) -> Matrix:
     try:
         with explain_errors(path), open_bytes(path) as stream:
             matrix: Any = scipy_io.mmread(io.BytesIO(stream.read()), spmatrix=False)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"is no Matrix Market file, or damaged ({_short(error)})", place=path.name) from None
-    return _matrix(path.name, matrix)
+        raise InputError(f"is not a Matrix Market file, or is damaged ({_shorten(error)})", place=path.name) from None
+    return _make_matrix(path.name, matrix)
 
 
-def _archive(path: Path) -> DataSource | Matrix:
-    """A sparse matrix of scipy's, one dense matrix, or arrays of one length."""
+def _read_archive(path: Path) -> DataSource | Matrix:
+    """A sparse matrix from scipy, one dense matrix, or arrays of equal length."""
     try:
         with explain_errors(path), np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -70,7 +70,7 @@ def _archive(path: Path) -> DataSource | Matrix:
             arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
         if {"format", "shape", "data"} <= set(arrays):
             with explain_errors(path):
-                return _matrix(path.name, sparse.load_npz(path))
+                return _make_matrix(path.name, sparse.load_npz(path))
     except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
@@ -78,26 +78,26 @@ def _archive(path: Path) -> DataSource | Matrix:
             raise InputError(
                 "holds Python objects, which are never loaded", remedy="save arrays of numbers or text", place=path.name
             ) from None
-        raise InputError("is no npz archive, or damaged", place=path.name) from None
+        raise InputError("is not an npz archive, or is damaged", place=path.name) from None
     if len(arrays) == 1 and next(iter(arrays.values())).ndim == 2:
-        return _matrix(path.name, next(iter(arrays.values())))
+        return _make_matrix(path.name, next(iter(arrays.values())))
     shapes = {array.shape for array in arrays.values()}
     if len(arrays) < 2 or len(shapes) != 1 or len(next(iter(shapes))) != 1:
         held = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
         raise InputError(
-            f"holds {held}; a scipy matrix, one dense matrix or columns of one length are needed", place=path.name
+            f"holds {held}; a scipy matrix, one dense matrix or columns of equal length are needed", place=path.name
         )
     return FrameFile(path, polars.DataFrame(arrays).lazy())
 
 
-def _matrix(file: str, matrix: Any) -> Matrix:
+def _make_matrix(file: str, matrix: Any) -> Matrix:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError(f"holds an array of shape {matrix.shape}; clients × items are needed", place=file)
     if max(matrix.shape) >= 2**31:
-        raise InputError(f"{max(matrix.shape):,} rows or columns are more than 2^31 − 1", place=file)
+        raise InputError(f"has {max(matrix.shape):,} rows or columns, more than 2^31 − 1", place=file)
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"holds {matrix.dtype}; real numbers are needed", place=file)
-    coo = _every_cell(matrix) if isinstance(matrix, np.ndarray) else sparse.coo_array(matrix)
+    coo = _list_cells(matrix) if isinstance(matrix, np.ndarray) else sparse.coo_array(matrix)
     values = coo.data.astype(np.float64, copy=False)
     plain = bool((values == 1.0).all())
     rows, columns = (at.astype(np.int32, copy=False) for at in (coo.row, coo.col))
@@ -108,11 +108,11 @@ def _matrix(file: str, matrix: Any) -> Matrix:
     return Matrix(file, rows, columns, None if plain else values, coo.shape[0], coo.shape[1])
 
 
-def _every_cell(matrix: NDArray[Any]) -> Any:
-    """A dense matrix with its zeros: a distance of 0 is a distance."""
+def _list_cells(matrix: NDArray[Any]) -> Any:
+    """A dense matrix as entries, zeros included: a distance of 0 is a distance."""
     rows, columns = np.indices(matrix.shape, dtype=np.int32).reshape(2, -1)
     return sparse.coo_array((matrix.reshape(-1), (rows, columns)), shape=matrix.shape)
 
 
-def _short(error: Exception) -> str:
+def _shorten(error: Exception) -> str:
     return str(error).splitlines()[0][:80] if str(error) else type(error).__name__

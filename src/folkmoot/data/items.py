@@ -1,4 +1,4 @@
-"""Public facts about the items: names, positions, and the attributes that limits are about."""
+"""Public facts about the items: names, positions, and the attributes that limits refer to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.data.columns import by_alias, find, normal, require_column
-from folkmoot.data.findings import Findings, places, several
+from folkmoot.data.columns import find_by_alias, find_column, normalize, require_column
+from folkmoot.data.findings import Findings, name_places, say_count
 from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids, freeze
 from folkmoot.foundation.settings import Data
 
-SEVERAL = "|"  # Action|Comedy
+SEVERAL = "|"  # separates several values in a cell: Action|Comedy
 KEY = "\0key"  # a name that no column of a file has
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What is known of the n items, in the order of their ids."""
+    """What is known about the n items, in the order of their numbers."""
 
     names: tuple[str, ...]
     positions: Array | None = None  # n × 2: latitude, longitude; NaN where unknown
@@ -32,14 +32,15 @@ class Items:
         return len(self.names)
 
     def groups(self, column: str, within: str | None = None) -> list[str | None]:
-        """The group of each item by an attribute: of several values ("Action|Comedy") the first; none: None.
+        """The group of each item by an attribute; None if it has no value. Of several values ("Action|Comedy") the
+        first counts.
 
-        `within` another attribute the same value is another group: (region, kind) pairs.
+        With `within`, the same value within different values of another attribute makes different groups.
         """
-        values = self.values_at(column)
+        values = self._values(column)
         if within is None:
             return values
-        outer = self.values_at(within)
+        outer = self._values(within)
         return [None if a is None or b is None else f"{a}, {b}" for a, b in zip(outer, values, strict=True)]
 
     def remarks(self, column: str) -> tuple[str, ...]:
@@ -49,50 +50,48 @@ class Items:
         many = cells.filter(cells.str.contains(SEVERAL, literal=True).fill_null(False))
         if len(many):
             said.append(
-                f"{self._share(len(many))} several values of {column}, like {many[0]}; each counts by the first."
+                f"{self._share(len(many))} several values of {column}, such as {many[0]}; only the first counts."
             )
-        unknown = sum(value is None for value in self.values_at(column))
+        unknown = sum(value is None for value in self._values(column))
         if unknown:
-            said.append(f"{self._share(unknown)} no {column}, and no limit per {column}.")
+            said.append(f"{self._share(unknown)} no {column}, so no limit per {column} applies.")
         return tuple(said)
 
     def _share(self, count: int) -> str:
-        return several(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
+        return say_count(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
 
     def _cells(self, column: str) -> polars.Series:
         if self.file is None:
             raise InputError(
-                f"there is no items file, so nothing is known about a column {column}",
-                remedy="give items",
-                argument="per",
+                f"there is no items file with a column {column}", remedy="give an items file (items)", argument="per"
             )
         name = require_column(column, self.attributes.columns, self.file, "per")
         return self.attributes[name].cast(polars.String)
 
-    def values_at(self, column: str) -> list[str | None]:
+    def _values(self, column: str) -> list[str | None]:
         cells = self._cells(column).str.split(SEVERAL).list.first().str.strip_chars()
         return [value or None for value in cells.to_list()]
 
 
-def own_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
-    """Items that are the rows of their file, in its order (or of this frame, where some were left out)."""
-    frame = source.natural(source.columns) if frame is None else frame
-    findings.note(f"{several(frame.height, 'item')} and their columns were read from {source.file}.")
+def read_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
+    """Items that are the rows of a file, in its order (or of this frame, if some rows were left out)."""
+    frame = source.read_typed(source.columns) if frame is None else frame
+    findings.note(f"{say_count(frame.height, 'item')} and their attributes were read from {source.file}.")
     for sentence in source.notes():
         findings.note(sentence)
-    named = find(frame.columns, "name", settings.name, source.file)
-    key = named or find(frame.columns, "key", settings.items_id, source.file)
-    findings.took(name=key)
+    named = find_column(frame.columns, "name", settings.name, source.file)
+    key = named or find_column(frame.columns, "key", settings.items_id, source.file)
+    findings.record_columns(name=key)
     numbers = [str(at) for at in range(1, frame.height + 1)]
     names = numbers if key is None else frame[key].cast(polars.String).to_list()
     unnamed = [name or number for name, number in zip(names, numbers, strict=True)]
-    return Items(_distinct(unnamed), _positions(frame, settings), frame, source.file)
+    return Items(_make_distinct(unnamed), _positions(frame, settings), frame, source.file)
 
 
-def matched_items(
+def match_items(
     ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> Items:
-    """Items known by their ids, and what a file says about each."""
+    """Items with these ids, and what a file says about each."""
     if source is None:
         return Items(tuple(ids))
     key, frame = _read_keyed(source, column, settings, findings)
@@ -102,10 +101,10 @@ def matched_items(
 def ground_set(
     ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> tuple[Items, Ids]:
-    """The items that may be chosen, and where those with these ids are among them.
+    """The items that can be chosen, and the numbers of those with these ids.
 
-    They are the rows of the items file, in its order, where there is one: the list is public then, and does not tell
-    which items somebody holds. Ids that the file does not have follow.
+    If there is an items file, its rows are the items, in its order: then the list is public and does not reveal which
+    items somebody holds. Ids that are not in the file follow.
     """
     if source is None:
         return Items(tuple(ids)), np.arange(len(ids))
@@ -118,28 +117,28 @@ def ground_set(
     places = np.array([place[own] for own in ids], dtype=np.int64)
     idle = len(everything) - len(ids)
     if idle:
-        findings.note(f"{several(idle, 'item')} of {source.file} that nobody has may be chosen too.")
+        findings.note(f"{say_count(idle, 'item')} of {source.file} that nobody has can be chosen too.")
     return items, places
 
 
 def _read_keyed(
     source: DataSource, column: str | None, settings: Data, findings: Findings
 ) -> tuple[str, polars.DataFrame]:
-    """The items file with its ids as text, each once; and the column they are in."""
+    """The column of the items file that holds the ids, and the file with its ids as text, each id once."""
     if settings.items_id is not None:
         key = require_column(settings.items_id, source.columns, source.file, "items_id")
     else:
-        alike = (other for other in source.columns if column and normal(other) == normal(column))
-        key = next(alike, None) or by_alias(source.columns, "key") or source.columns[0]
-    frame = source.natural(source.columns)
+        alike = (other for other in source.columns if column and normalize(other) == normalize(column))
+        key = next(alike, None) or find_by_alias(source.columns, "key") or source.columns[0]
+    frame = source.read_typed(source.columns)
     for sentence in source.notes():
         findings.note(sentence)
     frame = frame.with_columns(frame[key].cast(polars.String).str.strip_chars().alias(KEY))
     twice = frame.height - frame[KEY].n_unique()
     if twice:
         rows = np.flatnonzero(~frame[KEY].is_first_distinct().to_numpy()) + source.first
-        where = places(source.unit, rows)
-        said = several(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
+        where = name_places(source.unit, rows)
+        said = say_count(twice, f"row has the {key} of an earlier row", f"rows have the {key} of an earlier row")
         findings.note(f"{source.file}: {said}, first in {where}: the earlier row counts.")
         frame = frame.unique(KEY, keep="first", maintain_order=True)
     return key, frame
@@ -154,32 +153,32 @@ def _describe(
     settings: Data,
     findings: Findings,
 ) -> Items:
-    """The wanted items with what the file says about them; `ids` are those that the data speaks of."""
+    """The wanted items with what the file says about them; `ids` are those that occur in the data."""
     wanted = polars.DataFrame({KEY: wanted_ids}, schema={KEY: polars.String})
     known = polars.Series(KEY, ids, dtype=polars.String).is_in(frame[KEY].implode())
     lacking = int((~known).sum())
     if lacking == len(ids):
         raise InputError(
-            f"none of the {len(ids):,} items is in column {key} of {source.file} (the first is {ids[0]}, there "
-            f"it is {frame[KEY][0]})",
+            f"none of the {len(ids):,} items is in column {key} of {source.file} (the first item is {ids[0]}, the "
+            f"first {key} is {frame[KEY][0]})",
             remedy="say which column has their ids: --items-id",
             argument="items",
         )
     frame = wanted.join(frame, on=KEY, how="left", maintain_order="left").drop(KEY)
-    named = find(source.columns, "name", settings.name, source.file)
+    named = find_column(source.columns, "name", settings.name, source.file)
     told = f"named by their {named}" if named else "named by their ids"
-    findings.took(items_id=key, name=named)
+    findings.record_columns(items_id=key, name=named)
     findings.note(f"{source.file} was matched by its column {key}; the items are {told}.")
     if lacking:
-        said = several(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
-        findings.note(f"{said} no row in {source.file}: their ids are their names.")
+        said = say_count(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
+        findings.note(f"{said} no row in {source.file}: their ids are used as names.")
     texts = [None] * len(wanted_ids) if named is None else frame[named].cast(polars.String).to_list()
     names = [text or own for text, own in zip(texts, wanted_ids, strict=True)]
-    return Items(_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
+    return Items(_make_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
 
 
-def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Two items of one name are told apart by their ids."""
+def _make_distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Names of which no two are the same: repeated ones get their ids."""
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
@@ -190,8 +189,8 @@ def _distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[s
 
 
 def _positions(frame: polars.DataFrame, settings: Data) -> Array | None:
-    """Where the items are, if the file says it in degrees."""
-    columns = [by_alias(frame.columns, role) for role in ("latitude", "longitude")]
+    """Where the items are, if the file gives positions in degrees."""
+    columns = [find_by_alias(frame.columns, role) for role in ("latitude", "longitude")]
     for at, wanted in enumerate((settings.latitude, settings.longitude)):
         if wanted in frame.columns:
             columns[at] = wanted

@@ -1,6 +1,6 @@
-"""Limits in words ("at most 2 per region") as a matroid, the simplest that says the same.
+"""Limits in words ("at most 2 per region") as the simplest matroid that allows the same sets.
 
-Rounding is fast where a matroid is groups with capacities, so limits that can never bind are left out first.
+Rounding is fast for matroids that are groups with capacities, so limits that can never bind are dropped first.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from folkmoot.matroids import Laminar, Matroid, Partition, Truncation, Uniform
 
 @dataclass(frozen=True)
 class Limit:
-    """At most so many items per value of an attribute (within each value of another)."""
+    """At most `at_most` items per value of an attribute (within each value of another)."""
 
     at_most: int
     per: str
@@ -26,7 +26,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Group:
-    """Some items, of which at most `capacity` may be chosen."""
+    """Items of which at most `capacity` can be chosen."""
 
     label: str
     limit: Limit
@@ -35,14 +35,18 @@ class Group:
 
 
 def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matroid:
-    """The sets with at most `count` items that keep every limit."""
+    """The sets with at most `count` items that respect every limit."""
     n_items = len(items)
     if count is not None:
         count = as_count(count, "count")
         if count > n_items:
             raise InputError(f"{count:,} items cannot be chosen from {n_items:,}", argument="count")
     elif not limits:
-        raise InputError("say how many items may be chosen, or a limit such as 2 per region", argument="count")
+        raise InputError(
+            "there is no limit",
+            remedy="say how many items can be chosen, or a limit such as 2 per region",
+            argument="count",
+        )
     families = [_groups(items, limit) for limit in limits]
     for at, family in enumerate(families):
         for other in families[:at]:
@@ -72,7 +76,7 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
 
 
 def _groups(items: Items, limit: Limit) -> list[Group]:
-    at_most = as_count(limit.at_most, f"at_most, per {limit.per}", least=0)
+    at_most = as_count(limit.at_most, "at_most", least=0, place=f"per {limit.per}")
     members: dict[str, list[int]] = {}
     for item, label in enumerate(items.groups(limit.per, limit.within)):
         if label is not None:
@@ -81,7 +85,7 @@ def _groups(items: Items, limit: Limit) -> list[Group]:
 
 
 def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
-    """Groups of two limits must be nested or apart."""
+    """Groups of two limits must be nested or disjoint."""
     at = [np.full(n_items, -1), np.full(n_items, -1)]
     for where, family in zip(at, (one, two), strict=True):
         for number, group in enumerate(family):
@@ -92,23 +96,23 @@ def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
         if common < min(len(one[a].members), len(two[b].members)):
             raise InputError(
                 f"{one[a].label} ({one[a].limit.per}) and {two[b].label} ({two[b].limit.per}) share items, but "
-                f"neither holds the other, and such limits together are no matroid; limit {one[a].limit.per} within "
-                f"{two[b].limit.per}, or leave one out",
+                "neither contains the other, so the limits together are not a matroid",
+                remedy=f"limit {one[a].limit.per} within {two[b].limit.per}, or leave one out",
                 argument="limits",
             )
 
 
 def _find_binding(groups: list[Group], n_items: int, count: int | None) -> tuple[list[Group], int]:
-    """The groups that can forbid a set which the others allow, and how many items all of them together allow."""
+    """The groups that forbid a set which the others allow, and how many items all groups together allow."""
     most = n_items if count is None else count
-    # From the largest in: what must hold anyway, by the groups around.
+    # From the largest group inwards: what the groups around already imply.
     allowed = np.full(n_items, most)
     kept: list[Group] = []
     for group in sorted(groups, key=lambda group: (-len(group.members), group.capacity)):
         if group.capacity < allowed[group.members[0]]:
             allowed[group.members] = group.capacity
             kept.append(group)
-    # From the smallest out: what the groups inside allow. `share` is spread so that it sums to that.
+    # From the smallest group outwards: what the groups inside allow, kept as the sum of `share` over the group.
     share = np.ones(n_items, dtype=np.int64)
     binding: list[Group] = []
     for group in reversed(kept):

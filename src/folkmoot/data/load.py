@@ -1,11 +1,11 @@
-"""From settings to a problem: open the files, find out what they hold, build the objective."""
+"""From settings to an objective: open the files, find out what they hold, build the objective."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from folkmoot.data.columns import list_words
-from folkmoot.data.files import source_of, table_of
+from folkmoot.data.files import open_source, open_table
 from folkmoot.data.findings import Findings
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.places import places
@@ -29,16 +29,16 @@ FROM_MATRIX = ("ratings", "memberships", "distances", "similarity")
 
 
 def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
-    """The problem that the files describe, or one file by itself; relative names are relative to the folder."""
+    """The data that the settings describe, or that of a single file; relative names are relative to the folder."""
     if not isinstance(settings, Data):
         settings = Data(file=str(settings))
-    source = source_of(settings.file, folder, "file")
-    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    source = open_source(settings.file, folder, "file")
+    about = None if settings.items is None else open_table(settings.items, folder, "items")
     return build(make_request(settings, source, about, Findings()))
 
 
 def make_request(settings: Data, source: DataSource | Matrix, about: DataSource | None, findings: Findings) -> Request:
-    """What is wanted of open files, the words of the settings checked."""
+    """Open files with checked settings, and the kind of the data."""
     for name, choices in (
         *(("kind", KINDS), ("missing", IF_MISSING), ("negative", IF_NEGATIVE), ("duplicates", IF_TWICE)),
         ("similarity", SIMILARITIES),
@@ -57,16 +57,16 @@ def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data,
         findings.note(f"{source.file} was taken for {kind}: {why}.")
     if isinstance(source, Matrix) and kind not in FROM_MATRIX:
         raise InputError(
-            f"{source.file} holds a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}",
+            f"{source.file} is a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}",
             argument="kind",
         )
     if settings.missing == "category" and kind != "tables":
-        raise InputError("category is for tables", remedy="say refuse or drop", argument="missing")
+        raise InputError(f"category is for tables, not for {kind}", remedy="say refuse or drop", argument="missing")
     return kind
 
 
 def build(request: Request) -> Loaded:
-    """The objective, with everything that was noted on the way."""
+    """The objective, with all notes that were made."""
     loaded = BUILD[request.kind](request)
     source, findings = request.source, request.findings
     first = [f"{source.file}: {findings.rows:,} {'entries' if isinstance(source, Matrix) else 'rows'} were read."]

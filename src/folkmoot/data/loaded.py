@@ -1,4 +1,4 @@
-"""What comes out of the files, and what goes in."""
+"""What loading needs, and what it returns."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from folkmoot.data.source import DataSource, Matrix
 from folkmoot.foundation.settings import Data
 from folkmoot.objectives import Objective
 
-MOST_CLIENT_NAMES = 1000  # more than these nobody reads
+MOST_CLIENT_NAMES = 1000  # nobody reads more
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A problem as it stands in files."""
+    """The data of a problem, read from files."""
 
     kind: str
     objective: Objective
     items: Items
-    notes: tuple[str, ...]  # what was read, which columns were taken for what, what was done about faults
+    notes: tuple[str, ...]  # what was read, which columns have which role, what was done about faults
     meaning: str  # what F means: "the rating of the best chosen movie, averaged over users"
     clients_called: str
     items_called: str
@@ -26,7 +26,7 @@ class Loaded:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Open files, and what is wanted of them."""
+    """Open files, and how to read them."""
 
     settings: Data
     source: DataSource | Matrix

@@ -1,4 +1,4 @@
-"""A look at the files of a problem: what is in them, what it would be taken for, and what is wrong with it."""
+"""A look at the files of a problem: what is in them, how it would be read, and what is wrong with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars
 
-from folkmoot.data.files import source_of, table_of
-from folkmoot.data.findings import Fault, Findings, ValueSpread
+from folkmoot.data.files import open_source, open_table
+from folkmoot.data.findings import DataFault, Findings, ValueSpread
 from folkmoot.data.load import build, make_request
 from folkmoot.data.loaded import Loaded
 from folkmoot.data.roles import guess
@@ -27,27 +27,27 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class FileLook:
-    """What a look at the files tells. Nothing is refused here but files that cannot be read."""
+    """What a look at the files finds. Only files that cannot be read are refused."""
 
     file: str
     columns: tuple[Column, ...]
     items_columns: tuple[Column, ...]  # of the items file
-    rows: int | None  # None: they cannot be told apart
+    rows: int | None  # None: they cannot be counted
     kind: str | None
     why: str  # why this kind
     taken: tuple[tuple[str, str], ...]  # role, column
-    faults: tuple[Fault, ...]
-    per_client: ValueSpread | None  # entries (rows, pairs within reach) a client
-    values: ValueSpread | None  # of places: kilometres to the nearest item
+    faults: tuple[DataFault, ...]
+    per_client: ValueSpread | None  # entries (rows, pairs within reach) per client
+    values: ValueSpread | None  # for places: kilometres to the nearest item
     notes: tuple[str, ...]
-    loaded: Loaded | None  # the problem, faults mended in the mildest way
+    loaded: Loaded | None  # the data, faults handled in the mildest way
     problem: str | None  # why there is none
 
 
 def look(settings: Data, folder: Path | None = None) -> FileLook:
     """One read of the files; faults are counted, not refused."""
-    source = source_of(settings.file, folder, "file")
-    about = None if settings.items is None else table_of(settings.items, folder, "items")
+    source = open_source(settings.file, folder, "file")
+    about = None if settings.items is None else open_table(settings.items, folder, "items")
     findings = Findings(strict=False, measuring=True)
     kind, why, loaded, problem = settings.kind, "it was given", None, None
     try:
@@ -80,7 +80,7 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
 
 
 def _rows(source: DataSource | Matrix) -> int | None:
-    """Counted where nothing could be made of them."""
+    """How many rows there are, where loading failed before counting them."""
     try:
         return len(source.items) if isinstance(source, Matrix) else source.count()
     except InputError:

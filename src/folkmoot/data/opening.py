@@ -1,4 +1,4 @@
-"""From the name of a file to its bytes, decompressed as they are read; whatever fails is one sentence."""
+"""From the name of a file to its bytes, decompressed as they are read; every failure is one sentence."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 
 def find_file(given: str, folder: Path | None, argument: str) -> Path:
-    """The file that is meant: relative names are relative to the folder."""
+    """The file of this name; relative names are relative to the folder."""
     path = (folder or Path()) / as_path(given, argument)
     try:
         if path.is_file():
@@ -32,12 +32,13 @@ def find_file(given: str, folder: Path | None, argument: str) -> Path:
     except OSError as error:
         raise InputError(f"{given} cannot be read ({error.strerror})", argument=argument) from None
     if exists:
-        raise InputError(f"{given} is no ordinary file", remedy="save it as one first", argument=argument)
-    raise InputError(f"{argument}: there is no file {given}" + (f" in {path.parent}" if path.parent.is_dir() else ""))
+        raise InputError(f"{given} is not an ordinary file", remedy="save it as one first", argument=argument)
+    folder_name = f" in {path.parent}" if path.parent.is_dir() else ""
+    raise InputError(f"there is no file {given}{folder_name}", argument=argument)
 
 
 def suffixes(path: Path) -> tuple[str, str]:
-    """What kind of file its name says it is, and how it is compressed ("" if it is not)."""
+    """The suffix that says what kind of file it is, and the suffix of its compression ("" if there is none)."""
     parts = [part.lower() for part in path.suffixes]
     if parts and parts[-1] in COMPRESSED:
         return (parts[-2] if len(parts) > 1 else ""), parts[-1]
@@ -46,23 +47,23 @@ def suffixes(path: Path) -> tuple[str, str]:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """What goes wrong with the file itself, in one sentence."""
+    """Turn errors of the file system and of decompression into one sentence."""
     try:
         yield
     except DAMAGED:
         raise InputError(
-            "its compressed data are damaged or cut off", remedy="get the file again", place=path.name
+            "its compressed data is damaged or cut short", remedy="get the file again", place=path.name
         ) from None
     except PermissionError:
-        raise InputError("may not be read by this user", place=path.name) from None
+        raise InputError("cannot be read: permission denied", place=path.name) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", place=path.name) from None
     except MemoryError:
-        raise InputError("is too large for the memory of this machine", place=path.name) from None
+        raise InputError("does not fit into the memory of this machine", place=path.name) from None
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Its bytes as a stream, decompressed."""
+    """The decompressed bytes of the file, as a stream."""
     compression = suffixes(path)[1]
     if compression == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
@@ -71,12 +72,12 @@ def open_bytes(path: Path) -> IO[bytes]:
     if compression == ".xz":
         return lzma.open(path, "rb")
     if compression == ".zst":
-        return _unzstd(path)
+        return _decompress_zstd(path)
     return path.open("rb")
 
 
-def _unzstd(path: Path) -> IO[bytes]:
-    """By Python itself (3.14), by the package zstandard if it is there, else by polars, which reads text lines."""
+def _decompress_zstd(path: Path) -> IO[bytes]:
+    """By Python itself (3.14), by the package zstandard if it is installed, otherwise by polars, which reads lines."""
     for module in ("compression.zstd", "zstandard"):
         try:
             library: Any = import_module(module)

@@ -1,31 +1,31 @@
-"""Rows that clients own: where people are, or what they are like. A client may have several."""
+"""Rows that clients own: where people are, or what they are like. A client can own several rows."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import polars
 
-from folkmoot.data.findings import Fault, places
+from folkmoot.data.findings import DataFault, name_places
 from folkmoot.data.keys import is_empty, number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
-from folkmoot.data.source import DataSource, How, NotWhole
+from folkmoot.data.source import CellType, DataSource, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.sparse import RowOptions
 
 
 @dataclass(frozen=True)
-class Owned:
-    """Numbers in rows, whose they are, and how much each row counts."""
+class OwnedRows:
+    """Rows of numbers, who owns each row, and how much it counts."""
 
     numbers: Array  # rows × columns
-    lines: Ids  # where each row stands in the file
-    owners: Ids | None  # None: a client a row
+    lines: Ids  # the line of each row in the file
+    owners: Ids | None  # None: every row is a client
     names: list[str] | None
     weights: Array | None
 
     def options(self, item_names: tuple[str, ...]) -> RowOptions:
-        """F is the weighted mean over all rows, whoever owns them; each lies between 0 and 1, as everybody knows."""
+        """F is the weighted mean over all rows, whoever owns them; everyone knows that values lie between 0 and 1."""
         options: RowOptions = {"weights": self.weights, "keep_empty": True, "item_names": item_names, "most": 1.0}
         if self.owners is None:
             return options
@@ -39,10 +39,10 @@ class Owned:
 
 def read_owned(
     request: Request, source: DataSource, columns: list[str], client: str | None, weight: str | None
-) -> Owned:
-    """The rows of a file; those with missing numbers, and negative weights, as the settings say."""
-    wanted: dict[str, How] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
-    whole = client is not None and source.whole(client)
+) -> OwnedRows:
+    """The rows of a file; the settings say what happens to rows with missing numbers or negative weights."""
+    wanted: dict[str, CellType] = dict.fromkeys([*columns, *([weight] if weight else [])], "number")
+    whole = client is not None and source.is_whole(client)
     if client is not None:
         wanted[client] = "whole" if whole else "text"
     try:
@@ -53,7 +53,7 @@ def read_owned(
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
     if not frame.height:
-        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+        raise InputError("has no rows" + (" below its header" if source.header else ""), place=source.file)
     request.findings.rows = frame.height
     kept = np.ones(frame.height, dtype=bool)
     for column in wanted:
@@ -62,19 +62,19 @@ def read_owned(
         else:
             lacking = ~np.isfinite(frame[column].to_numpy())
             said = (
-                f"cell of {column} is missing or no finite number",
-                f"cells of {column} are missing or no finite number",
+                f"cell of {column} is missing or not a finite number",
+                f"cells of {column} are missing or not finite numbers",
             )
-        fault = Fault("missing", source.file, int(lacking.sum()), *said, places(source.unit, lines[lacking]))
+        fault = DataFault("missing", source.file, int(lacking.sum()), *said, name_places(source.unit, lines[lacking]))
         request.findings.report(fault, request.settings.missing, "left out")
         kept &= ~lacking
     if weight:
         below = kept & (frame[weight].to_numpy() < 0)
         where, said = (
-            places(source.unit, lines[below]),
+            name_places(source.unit, lines[below]),
             (f"cell of {weight} is negative", f"cells of {weight} are negative"),
         )
-        fault = Fault("negative", source.file, int(below.sum()), *said, where)
+        fault = DataFault("negative", source.file, int(below.sum()), *said, where)
         drop = request.settings.negative == "drop"
         request.findings.report(fault, request.settings.negative, "left out" if drop else "counted as 0")
         kept &= ~below if drop else True
@@ -87,5 +87,5 @@ def read_owned(
         owners, names = codes.astype(np.int64), ids.texts()
     weights = np.maximum(frame[weight].to_numpy(), 0.0) if weight else None
     if weights is not None and not weights.any():
-        raise InputError(f"every {weight} is 0; at least one row must count", place=source.file)
-    return Owned(frame.select(columns).to_numpy(), lines, owners, names, weights)
+        raise InputError(f"every {weight} is 0; at least one must be above 0", place=source.file)
+    return OwnedRows(frame.select(columns).to_numpy(), lines, owners, names, weights)

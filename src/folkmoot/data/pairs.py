@@ -1,4 +1,4 @@
-"""RowReader that say what an item is worth to a client, read in one pass and arranged as a matrix."""
+"""Rows that say what an item is worth to a client, read in one pass and arranged as a matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.columns import list_words
-from folkmoot.data.entries import Entries, one_weight_each, place_column, repeated_pairs, repeats, row_starts
-from folkmoot.data.findings import SHOWN, Fault, Findings, ValueSpread, places
-from folkmoot.data.keys import Codes, Growing, Names, is_empty, keys_for
-from folkmoot.data.source import DataSource, How, Matrix, NotWhole
+from folkmoot.data.entries import Entries, collect_weights, count_repeats, list_repeats, place_column, row_starts
+from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places, say_count
+from folkmoot.data.keys import Codes, GrowingColumn, IdNames, is_empty, make_keys
+from folkmoot.data.source import CellType, DataSource, Matrix, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
@@ -26,7 +26,7 @@ class PairColumns:
     item: str
     value: str | None = None
     weight: str | None = None
-    weight_given: bool = False  # or only found by its name: then it must not stand in the way
+    weight_given: bool = False  # False: only found by its name, and ignored if it is no weight after all
 
 
 @dataclass
@@ -34,8 +34,8 @@ class Pairs:
     """A matrix of clients × items, and who they are."""
 
     entries: Entries
-    clients: Names | None
-    items: Names | None
+    clients: IdNames | None
+    items: IdNames | None
     weights: Array | None = None
 
     @property
@@ -45,7 +45,7 @@ class Pairs:
 
 @dataclass
 class Tally:
-    """How often something was met, and where first (rows counted from 0)."""
+    """How often something was found, and its first few rows (counted from 0)."""
 
     count: int = 0
     first: list[int] = field(default_factory=list)
@@ -56,18 +56,19 @@ class Tally:
 
 
 @dataclass
-class Loose:
-    """Entries in the order of the file. Each column is given up as soon as it has been moved to the rows."""
+class LooseEntries:
+    """Entries in the order of the file. Each column is freed as soon as it was moved to the rows."""
 
     clients: Codes
     items: Codes
-    values: NDArray[Any] | None  # None: an entry is all there is to say
+    values: NDArray[Any] | None  # None: entries have no values
 
-    def without(self, void: Ids) -> "Loose":
+    def drop(self, void: Ids) -> "LooseEntries":
+        """The other entries."""
         if not len(void):
             return self
         values = None if self.values is None else np.delete(self.values, void)
-        return Loose(np.delete(self.clients, void), np.delete(self.items, void), values)
+        return LooseEntries(np.delete(self.clients, void), np.delete(self.items, void), values)
 
 
 class RowReader:
@@ -75,12 +76,12 @@ class RowReader:
 
     def __init__(self, columns: PairColumns, whole: dict[str, bool]) -> None:
         self.columns = columns
-        self.clients, self.items = keys_for(whole[columns.client]), keys_for(whole[columns.item])
-        self.values, self.weights = Growing(np.float32, np.float64), Growing(np.float32, np.float64)
+        self.clients, self.items = make_keys(whole[columns.client]), make_keys(whole[columns.item])
+        self.values, self.weights = GrowingColumn(np.float32, np.float64), GrowingColumn(np.float32, np.float64)
         self.missing = {column: Tally() for column in (columns.client, columns.item, columns.value) if column}
         self.negative, self.bad_weight = Tally(), Tally()
-        self.skipped: list[Ids] = []  # rows without client or item, blank lines among them
-        self.void: list[Ids] = []  # among the others: places of rows whose value is missing
+        self.skipped: list[Ids] = []  # rows without client or item, including blank lines
+        self.void: list[Ids] = []  # places among the other rows where the value is missing
         self.below: list[Ids] = []  # … or negative
         self.rows = self.blank = self.kept = 0
 
@@ -100,14 +101,14 @@ class RowReader:
         self.clients.add(frame[self.columns.client])
         self.items.add(frame[self.columns.item])
         if self.columns.value:
-            self._value(frame[self.columns.value].to_numpy(writable=True), at)
+            self._add_values(frame[self.columns.value].to_numpy(writable=True), at)
         if self.columns.weight:
             weights = frame[self.columns.weight].to_numpy(writable=True)
             self.bad_weight.add(at[~(np.isfinite(weights) & (weights >= 0))])
             self.weights.add(weights)
         self.kept += frame.height
 
-    def _value(self, values: Array, at: Ids) -> None:
+    def _add_values(self, values: Array, at: Ids) -> None:
         assert self.columns.value is not None
         missing = ~np.isfinite(values)
         if missing.any():
@@ -123,10 +124,10 @@ class RowReader:
 
 
 def read_pairs(source: DataSource, columns: PairColumns, settings: Data, findings: Findings) -> Pairs:
-    """All rows of a table as a matrix. Ids that turn out to be no whole numbers are read again as text."""
-    whole = {column: source.whole(column) for column in (columns.client, columns.item)}
+    """All rows of a table as a matrix. If ids turn out not to be whole numbers, they are read again as text."""
+    whole = {column: source.is_whole(column) for column in (columns.client, columns.item)}
     while True:
-        wanted: dict[str, How] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
+        wanted: dict[str, CellType] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
         wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
         rows = RowReader(columns, whole)
         try:
@@ -141,31 +142,31 @@ def read_pairs(source: DataSource, columns: PairColumns, settings: Data, finding
 def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> Pairs:
     findings.rows = rows.rows - rows.blank
     if not findings.rows:
-        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+        raise InputError("has no rows" + (" below its header" if source.header else ""), place=source.file)
     _report(source, rows, settings, findings)
     if not rows.kept:
         raise InputError(f"no row is left: each lacks {rows.columns.client} or {rows.columns.item}", place=source.file)
     (clients, client_names), (items, item_names) = rows.clients.number(), rows.items.number()
     void = np.concatenate([*rows.void, *(rows.below if settings.negative == "drop" else ()), np.empty(0, np.int64)])
     weights = _weights(source, rows, clients, client_names, findings)
-    loose = Loose(clients, items, rows.values.taken() if rows.columns.value else None).without(void)
-    del clients, items  # `loose` alone decides how long they are needed
+    loose = LooseEntries(clients, items, rows.values.release() if rows.columns.value else None).drop(void)
+    del clients, items  # only `loose` refers to them now, and frees them
 
-    def fault(count: int, of: Ids) -> Fault:
+    def fault(count: int, of: Ids) -> DataFault:
         skipped = np.concatenate([*rows.skipped, np.empty(0, np.int64)])
         kept = np.delete(np.delete(np.arange(rows.rows), skipped), void)
         pair = f"the {rows.columns.client} and {rows.columns.item} of an earlier row"
         said = f"row has {pair}", f"rows have {pair}"
-        return Fault("duplicates", source.file, count, *said, places(source.unit, kept[of] + source.first))
+        return DataFault("duplicates", source.file, count, *said, name_places(source.unit, kept[of] + source.first))
 
     entries = _sort(loose, len(client_names), len(item_names), fault, settings, findings)
     return Pairs(entries, client_names, item_names, weights)
 
 
-def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
-    """A matrix file as the same; rows and columns are counted from 1."""
+def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
+    """The entries of a matrix file as pairs; rows and columns are counted from 1 in messages."""
     values = matrix.values
-    loose = Loose(matrix.clients, matrix.items, values)
+    loose = LooseEntries(matrix.clients, matrix.items, values)
     findings.rows = len(matrix.items)
 
     def where(of: NDArray[Any]) -> str:
@@ -182,30 +183,31 @@ def from_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
         if len(negative):
             loose.values = np.maximum(values, 0.0)
 
-    def fault(count: int, of: Ids) -> Fault:
+    def fault(count: int, of: Ids) -> DataFault:
         kept = np.delete(np.arange(len(matrix.items)), void)
-        return Fault("duplicates", matrix.file, count, "entry stands twice", "entries stand twice", where(kept[of]))
+        said = "entry repeats an earlier one", "entries repeat earlier ones"
+        return DataFault("duplicates", matrix.file, count, *said, where(kept[of]))
 
-    entries = _sort(loose.without(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
+    entries = _sort(loose.drop(void), matrix.n_clients, matrix.n_items, fault, settings, findings)
     return Pairs(entries, None, None)
 
 
 def _sort(
-    loose: Loose,
+    loose: LooseEntries,
     n_clients: int,
     n_items: int,
-    fault: Callable[[int, Ids], Fault],
+    fault: Callable[[int, Ids], DataFault],
     settings: Data,
     findings: Findings,
 ) -> Entries:
-    """The entries as rows; `fault` puts into words that some stand twice."""
+    """The entries as rows; `fault` describes repeated ones."""
     starts = row_starts(loose.clients, n_clients)
     items: Codes = place_column(loose.clients, starts, loose.items)
-    count = repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
+    count = count_repeats(starts, items, np.full(n_items, -1, dtype=np.int32))
     rule = "first" if settings.duplicates == "refuse" else settings.duplicates
     if count:
-        twice = fault(count, _later(loose, starts, items, count, n_items))
-        if loose.values is None:  # to belong twice is to belong
+        twice = fault(count, _find_repeats(loose, starts, items, count, n_items))
+        if loose.values is None:  # repeated memberships do no harm
             findings.faults.append(twice)
             findings.note(f"{twice}: each pair counts once.")
         else:
@@ -213,70 +215,75 @@ def _sort(
     loose.items = np.empty(0, dtype=np.int32)
     entries = Entries(starts, items, None, n_items)
     if loose.values is not None:
-        # Numbers that four bytes hold exactly stay there, unless they are added up.
+        # Numbers that fit into four bytes exactly stay there, unless they are added up.
         narrow = loose.values.dtype == np.float32 and not (count and rule in ("mean", "sum"))
         entries.values = place_column(loose.clients, starts, loose.values, np.float32 if narrow else np.float64)
         loose.values = None
     loose.clients = loose.items
     entries.merge(rule)
     if findings.measuring:
-        findings.per_client = ValueSpread.of(np.diff(entries.starts))
-        findings.values = None if entries.values is None else ValueSpread.of(entries.values)
+        findings.per_client = ValueSpread.measure(np.diff(entries.starts))
+        findings.values = None if entries.values is None else ValueSpread.measure(entries.values)
     return entries
 
 
-def _later(loose: Loose, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
-    """Where the first few entries stand that have an earlier one of the same client and item."""
+def _find_repeats(loose: LooseEntries, starts: Ids, items: Codes, count: int, n_items: int) -> Ids:
+    """The first few entries that have an earlier one of the same client and item."""
     pairs = np.empty(count, dtype=np.int64)
-    repeated_pairs(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
+    list_repeats(starts, items, np.full(n_items, -1, dtype=np.int32), pairs)
     at = loose.clients.astype(np.int64) * n_items + loose.items
     again = np.flatnonzero(np.isin(at, pairs))
     first = np.unique(at[again], return_index=True)[1]
     return np.delete(again, first)[:SHOWN]
 
 
-def _weights(source: DataSource, rows: RowReader, clients: Codes, names: Names, findings: Findings) -> Array | None:
-    """How much each client counts: all its rows must say the same."""
+def _weights(source: DataSource, rows: RowReader, clients: Codes, names: IdNames, findings: Findings) -> Array | None:
+    """How much each client counts: all rows of a client must agree."""
     column = rows.columns.weight
     if column is None:
         return None
     if rows.bad_weight.count:
-        where = places(source.unit, np.array(rows.bad_weight.first) + source.first)
+        where = name_places(source.unit, np.array(rows.bad_weight.first) + source.first)
+        cells = say_count(rows.bad_weight.count, f"cell of {column} is no weight", f"cells of {column} are no weights")
         raise InputError(
-            f"{rows.bad_weight.count:,} cells of {column} are no weights (numbers, not negative), first in {where}",
-            remedy="mend them, or leave weight out",
+            f"{cells} (numbers, not negative), first in {where}",
+            remedy="correct them, or leave weight out",
             place=source.file,
         )
     weights = np.full(len(names), np.nan)
-    said = rows.weights.taken().astype(np.float64)
-    differs = one_weight_each(clients, said, weights)
+    said = rows.weights.release().astype(np.float64)
+    differs = collect_weights(clients, said, weights)
     if differs >= 0 and not rows.columns.weight_given:
         del findings.taken["weight"]
-        findings.note(f"{column} is not the same in all rows of a {rows.columns.client}, and so is not its weight.")
+        findings.note(
+            f"{column} differs between rows of the same {rows.columns.client}, so it is not used as a weight."
+        )
         return None
     if differs >= 0:
         client = int(clients[differs])
         raise InputError(
-            f"{rows.columns.client} {names.at(client)} has the {column} {weights[client]:g} in one row "
+            f"{rows.columns.client} {names.text_at(client)} has the {column} {weights[client]:g} in one row "
             f"and {said[differs]:g} in another; a client has one weight",
             place=source.file,
         )
     if not weights.any():
-        raise InputError(f"every {column} is 0; at least one client must count", place=source.file)
+        raise InputError(f"every {column} is 0; at least one must be above 0", place=source.file)
     return weights
 
 
 def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> None:
-    def at(tally: Tally) -> str:
-        return places(source.unit, np.array(tally.first) + source.first)
+    def where(tally: Tally) -> str:
+        return name_places(source.unit, np.array(tally.first) + source.first)
 
     for column in (rows.columns.client, rows.columns.item):
         tally = rows.missing[column]
-        fault = Fault("missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", at(tally))
+        fault = DataFault(
+            "missing", source.file, tally.count, f"row has no {column}", f"rows have no {column}", where(tally)
+        )
         findings.report(fault, settings.missing, "left out")
     if rows.columns.value:
         missing = rows.missing[rows.columns.value]
-        found = (missing.count, at(missing)), (rows.negative.count, at(rows.negative))
+        found = (missing.count, where(missing)), (rows.negative.count, where(rows.negative))
         of = f" of {rows.columns.value}"
         _report_values(source.file, f"cell{of}", f"cells{of}", found, settings, findings)
 
@@ -284,10 +291,10 @@ def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findi
 def _report_values(
     file: str, one: str, many: str, found: tuple[tuple[int, str], tuple[int, str]], settings: Data, findings: Findings
 ) -> None:
-    """Values that are missing and values that are negative: how many, and where."""
+    """Report missing values and negative values: how many, and where."""
     (missing, no_number), (negative, below) = found
-    said = f"{one} is missing or no finite number", f"{many} are missing or no finite number"
-    findings.report(Fault("missing", file, missing, *said, no_number), settings.missing, "left out")
+    said = f"{one} is missing or not a finite number", f"{many} are missing or not finite numbers"
+    findings.report(DataFault("missing", file, missing, *said, no_number), settings.missing, "left out")
     said = f"{one} is negative", f"{many} are negative"
     done = "left out" if settings.negative == "drop" else "counted as 0"
-    findings.report(Fault("negative", file, negative, *said, below), settings.negative, done)
+    findings.report(DataFault("negative", file, negative, *said, below), settings.negative, done)

@@ -1,31 +1,31 @@
-"""Places: people are somewhere, items are somewhere, and an item is of use within reach.
+"""Places: people and items have positions, and an item is of use to people within its reach.
 
-Benefit = 1 − distance/reach, the distance along the great circle of a sphere of the Earth's mean radius. Pairs
-within reach are found by a tree over the unit sphere, where they are as near as their chord is short.
+Benefit = 1 − distance/reach, where the distance is along the great circle of a sphere with the Earth's mean radius.
+Pairs within reach are found by a tree over the unit sphere, using the lengths of chords.
 """
 
 import numpy as np
 import polars
 from scipy.spatial import KDTree
 
-from folkmoot.data.columns import find
+from folkmoot.data.columns import find_column
 from folkmoot.data.entries import Entries, place_column, row_starts
-from folkmoot.data.findings import Fault, ValueSpread, several
-from folkmoot.data.findings import places as named_places
-from folkmoot.data.items import Items, own_items
+from folkmoot.data.findings import DataFault, ValueSpread, say_count
+from folkmoot.data.findings import name_places as named_places
+from folkmoot.data.items import Items, read_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
-from folkmoot.data.roles import position, refuse
+from folkmoot.data.roles import position_columns, refuse_missing_column
 from folkmoot.data.source import DataSource, Matrix
-from folkmoot.data.wording import call_many
-from folkmoot.data.worth import reach_or_suggestion
+from folkmoot.data.wording import name_many
+from folkmoot.data.worth import choose_reach
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives import FacilityLocation
 
 RADIUS = 6371.0088  # km, the mean radius of the Earth
 MOST_PAIRS = 200_000_000
-ROWS = 1 << 14  # people in one search
+ROWS = 1 << 14  # people per search
 
 
 def places(request: Request) -> Loaded:
@@ -34,30 +34,39 @@ def places(request: Request) -> Loaded:
     assert not isinstance(source, Matrix)
     if request.about is None:
         raise InputError(
-            f"{source.file} says where people are; a file with the places to choose from is needed", argument="items"
+            f"{source.file} says where people are; a file with the places to choose from is needed too",
+            argument="items",
         )
     latitude, longitude = _columns(source, request)
-    client = find(source.columns, "client", settings.client, source.file)
-    weight = find(source.columns, "weight", settings.weight, source.file, [] if client is None else [client])
-    findings.took(client=client, latitude=latitude, longitude=longitude, weight=weight)
+    client = find_column(source.columns, "client", settings.client, source.file)
+    weight = find_column(source.columns, "weight", settings.weight, source.file, [] if client is None else [client])
+    findings.record_columns(client=client, latitude=latitude, longitude=longitude, weight=weight)
     people = read_owned(request, source, [latitude, longitude], client, weight)
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
     items = _items(request, request.about)
     assert items.positions is not None
-    here, there = _on_sphere(people.numbers), KDTree(_on_sphere(items.positions))
+    here, there = _project(people.numbers), KDTree(_project(items.positions))
     nearest = _kilometres(np.asarray(there.query(here)[0]))
-    reach = reach_or_suggestion(request, nearest, "in kilometres")
-    entries = _within(here, there, reach)
+    reach = choose_reach(request, nearest, "in kilometres")
+    entries = _find_pairs(here, there, reach)
     if not len(entries.items):
         raise InputError(
             f"nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)", argument="reach"
         )
-    who = call_many(client, "people")
+    who = name_many(client, "people")
     away = int((np.diff(entries.starts) == 0).sum())
     if away:
-        findings.note(f"{several(away, 'row')} of {len(here):,} have no item within {reach:g} km and gain nothing.")
+        said = f"no item within {reach:g} km and"
+        one, many = (
+            f"row of {len(here):,} has {said} gains nothing.",
+            f"rows of {len(here):,} have {said} gain nothing.",
+        )
+        findings.note(say_count(away, one, many))
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.of(np.diff(entries.starts)), ValueSpread.of(nearest)
+        findings.per_client, findings.values = (
+            ValueSpread.measure(np.diff(entries.starts)),
+            ValueSpread.measure(nearest),
+        )
     objective = FacilityLocation(entries.matrix(), **people.options(items.names))
     by = f", weighted by {weight}" if weight else ""
     meaning = f"1 − distance/{reach:g} km of the nearest chosen place (0 beyond {reach:g} km), averaged over {who}{by}"
@@ -65,11 +74,11 @@ def places(request: Request) -> Loaded:
 
 
 def _columns(source: DataSource, request: Request, *, own: bool = True) -> tuple[str, str]:
-    latitude, longitude = position(source, request.settings, own=own)
+    latitude, longitude = position_columns(source, request.settings, own=own)
     if latitude is None:
-        refuse(source, "latitude", "how far north a row is")
+        refuse_missing_column(source, "latitude", "the latitude")
     if longitude is None:
-        refuse(source, "longitude", "how far east a row is")
+        refuse_missing_column(source, "longitude", "the longitude")
     return latitude, longitude
 
 
@@ -80,38 +89,40 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
             continue
         at = outside[0]
         swapped = column == 0 and (np.abs(degrees[:, 1]) <= 90).all()
-        hint = "; latitude and longitude seem to be swapped" if swapped else "; degrees are needed"
+        hint = "latitude and longitude seem to be swapped" if swapped else "give degrees"
         raise InputError(
             f"the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
-            f"{degrees[at, column]:g}, outside ±{most} ({several(len(outside), 'such row')}){hint}",
+            f"{degrees[at, column]:g}, outside ±{most} ({say_count(len(outside), 'such row')})",
+            remedy=hint,
             place=source.file,
         )
 
 
 def _items(request: Request, about: DataSource) -> Items:
-    """The places to choose from; those without a position as the settings say."""
+    """The places to choose from; the settings say what happens to those without a position."""
     latitude, longitude = _columns(about, request, own=False)
-    frame = about.natural(about.columns)
+    frame = about.read_typed(about.columns)
     degrees = np.column_stack([frame[c].cast(polars.Float64, strict=False).to_numpy() for c in (latitude, longitude)])
     lines = np.arange(len(degrees)) + about.first
     lacking = ~np.isfinite(degrees).all(axis=1)
     where = named_places(about.unit, lines[lacking])
-    fault = Fault(
+    fault = DataFault(
         "missing",
         about.file,
         int(lacking.sum()),
-        "place has no position in numbers",
-        "places have no position in numbers",
+        "place has no numeric position",
+        "places have no numeric position",
         where,
     )
     request.findings.report(fault, request.settings.missing, "left out")
     if lacking.all():
-        raise InputError("no place has a position in numbers", place=about.file)
+        raise InputError("no place has a numeric position", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
-    return own_items(about, request.settings, request.findings, frame.filter(~lacking))
+    return read_items(about, request.settings, request.findings, frame.filter(~lacking))
 
 
-def _on_sphere(degrees: Array) -> Array:
+def _project(degrees: Array) -> Array:
+    """Points of the unit sphere, from latitude and longitude."""
     latitude, longitude = np.radians(degrees).T
     return np.column_stack(
         (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
@@ -119,17 +130,18 @@ def _on_sphere(degrees: Array) -> Array:
 
 
 def _kilometres(chord: Array) -> Array:
+    """Distances along the sphere, from chords of the unit sphere."""
     return np.asarray(2 * RADIUS * np.arcsin(np.minimum(chord / 2, 1.0)))
 
 
-def _within(here: Array, there: KDTree, reach: float) -> Entries:
+def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
     """1 − distance/reach for all pairs within reach."""
     chord = 2 * np.sin(min(reach / RADIUS, np.pi) / 2)
     pairs = int(KDTree(here).count_neighbors(there, chord))
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}; a shorter reach, or fewer "
-            "places to choose from, would do",
+            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}",
+            remedy="give a shorter reach, or fewer places to choose from",
             argument="reach",
         )
     rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
@@ -143,5 +155,5 @@ def _within(here: Array, there: KDTree, reach: float) -> Entries:
     starts = row_starts(rows, len(here))
     entries = Entries(starts, place_column(rows, starts, items), place_column(rows, starts, values), there.n)
     entries.merge("first")
-    entries.drop_nothing()
+    entries.drop_worthless()
     return entries

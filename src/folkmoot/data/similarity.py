@@ -1,59 +1,60 @@
-"""Similarity: clients and items are rows of the same numbers, and an item is worth as much as it is alike."""
+"""Similarity: clients and items have the same columns of numbers, and an item is worth its similarity to a client."""
 
 import numpy as np
 import polars
 from scipy.spatial.distance import cdist
 
-from folkmoot.data.columns import find, list_words, require_column
+from folkmoot.data.columns import find_column, list_words, require_column
 from folkmoot.data.entries import Entries
-from folkmoot.data.findings import Fault, ValueSpread, places
-from folkmoot.data.items import own_items
+from folkmoot.data.findings import DataFault, ValueSpread, name_places
+from folkmoot.data.items import read_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
 from folkmoot.data.places import MOST_PAIRS
-from folkmoot.data.roles import numeric_in_both
+from folkmoot.data.roles import shared_numeric_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import call_many
+from folkmoot.data.wording import name_many
 from folkmoot.data.worth import ratings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 from folkmoot.objectives import FacilityLocation
 
-PAIRS = 1 << 22  # worked out at once
+PAIRS = 1 << 22  # computed at a time
 
 
 def similarity(request: Request) -> Loaded:
-    """F(S): how alike the most similar chosen item is, averaged over clients."""
+    """F(S): the similarity of the most similar chosen item, averaged over clients."""
     source, about, settings, findings = request.source, request.about, request.settings, request.findings
     if isinstance(source, Matrix):
         return ratings(request)
     if about is None:
         raise InputError(
-            f"{source.file} has what clients are like; a file with the items' numbers is needed", argument="items"
+            f"{source.file} says what clients are like; a file with the items' numbers is needed too", argument="items"
         )
-    client = find(source.columns, "client", settings.client, source.file)
+    client = find_column(source.columns, "client", settings.client, source.file)
     weight = None if not settings.weight else require_column(settings.weight, source.columns, source.file, "weight")
-    columns = numeric_in_both(source, about, (client, weight, settings.items_id))
+    columns = shared_numeric_columns(source, about, (client, weight, settings.items_id))
     if not columns:
         raise InputError(
-            f"{source.file} and {about.file} have no column of numbers in common", remedy="name them alike"
+            f"{source.file} and {about.file} have no column of numbers in common",
+            remedy="give their columns the same names",
         )
-    findings.took(client=client, weight=weight)
+    findings.record_columns(client=client, weight=weight)
     rows = read_owned(request, source, columns, client, weight)
-    frame = about.natural(about.columns)
+    frame = about.read_typed(about.columns)
     numbers = np.column_stack([frame[column].cast(polars.Float64, strict=False).to_numpy() for column in columns])
     lacking = ~np.isfinite(numbers).all(axis=1)
-    where = places(about.unit, np.flatnonzero(lacking) + about.first)
-    fault = Fault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
+    where = name_places(about.unit, np.flatnonzero(lacking) + about.first)
+    fault = DataFault("missing", about.file, int(lacking.sum()), "item lacks a number", "items lack a number", where)
     findings.report(fault, settings.missing, "left out")
     if lacking.all():
         raise InputError("every item lacks a number", place=about.file)
-    items = own_items(about, settings, findings, frame.filter(~lacking))
+    items = read_items(about, settings, findings, frame.filter(~lacking))
     pairs = len(rows.numbers) * len(items)
     if pairs > MOST_PAIRS:
         raise InputError(
             f"{len(rows.numbers):,} rows × {len(items):,} items are more than {MOST_PAIRS:,} pairs",
-            remedy="take fewer items, or a sample of the rows",
+            remedy="use fewer items, or a sample of the rows",
             place=source.file,
         )
     alike = _gaussian if settings.similarity == "gaussian" else _cosine
@@ -62,21 +63,21 @@ def similarity(request: Request) -> Loaded:
     starts = len(items) * np.arange(len(rows.numbers) + 1)
     which = np.tile(np.arange(len(items), dtype=np.int32), len(rows.numbers))
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.of(np.diff(starts)), ValueSpread.of(values)
+        findings.per_client, findings.values = ValueSpread.measure(np.diff(starts)), ValueSpread.measure(values)
     entries = Entries(starts, which, values, len(items))
-    entries.drop_nothing()
+    entries.drop_worthless()
     if not len(entries.items):
         raise InputError(
-            "no item is like any row", remedy=f"check the columns {list_words(columns)}", place=source.file
+            "no item is similar to any row", remedy=f"check the columns {list_words(columns)}", place=source.file
         )
     objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
-    clients = call_many(client, "clients")
-    meaning = f"the {settings.similarity} similarity of the chosen item most alike, averaged over {clients}"
+    clients = name_many(client, "clients")
+    meaning = f"the {settings.similarity} similarity of the most similar chosen item, averaged over {clients}"
     return Loaded(request.kind, objective, items, (), meaning, clients, "items")
 
 
 def _distances(rows: Array, items: Array) -> Array:
-    """One distance a pair, rows one after the other."""
+    """One distance per pair, row by row."""
     out = np.empty(len(rows) * len(items))
     step = max(1, PAIRS // len(items))
     for first in range(0, len(rows), step):
@@ -86,7 +87,7 @@ def _distances(rows: Array, items: Array) -> Array:
 
 
 def _gaussian(rows: Array, items: Array) -> tuple[Array, str]:
-    """exp(−d²/2h²) of numbers on the items' scale, which is public; h: how far a row is from its nearest item."""
+    """exp(−d²/2h²) of numbers on the items' scale, which is public; h: the median distance to the nearest item."""
     mean, deviation = items.mean(axis=0), items.std(axis=0)
     deviation[deviation == 0] = 1.0
     distance = _distances((rows - mean) / deviation, (items - mean) / deviation)
@@ -95,13 +96,13 @@ def _gaussian(rows: Array, items: Array) -> tuple[Array, str]:
     width = float(np.median(nearest)) or (float(np.median(apart)) if len(apart) else 1.0)
     np.exp(-((distance / width) ** 2) / 2, out=distance)
     return distance, (
-        f"exp(−d²/2h²) with h = {width:.3g}, the median distance of a row from its nearest item, in deviations of "
-        "the items"
+        f"exp(−d²/2h²) with h = {width:.3g}, the median distance of a row from its nearest item, in standard "
+        "deviations of the items"
     )
 
 
 def _cosine(rows: Array, items: Array) -> tuple[Array, str]:
-    """The cosine of the angle, and 0 where it is obtuse or a row is all zeros."""
+    """The cosine of the angle; 0 if the angle is obtuse or a row is all zeros."""
 
     def unit(of: Array) -> Array:
         length = np.linalg.norm(of, axis=1, keepdims=True)
@@ -109,4 +110,4 @@ def _cosine(rows: Array, items: Array) -> tuple[Array, str]:
         return shrunk
 
     values = np.maximum(unit(rows) @ unit(items).T, 0.0).ravel()
-    return values, "the cosine of the angle, 0 where it is obtuse"
+    return values, "the cosine of the angle, 0 if it is obtuse"

@@ -1,4 +1,4 @@
-"""What a file offers, whatever its format: named columns in frames of some rows, or a matrix of clients × items."""
+"""What a file offers, whatever its format: named columns, read some rows at a time, or a matrix of clients × items."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,25 +14,25 @@ from folkmoot.data.opening import explain_errors
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 
-How = Literal["whole", "number", "text"]
-ROWS = 1 << 18  # in a frame
+CellType = Literal["whole", "number", "text"]
+ROWS = 1 << 18  # per frame
 
 
 class NotWhole(Exception):
-    """A column that began with whole numbers goes on with something else: read it as text."""
+    """A column that began with whole numbers continues with something else: read it as text."""
 
 
 class DataSource(ABC):
     """A table in a file."""
 
-    file: str  # as people call it
+    file: str  # its name in messages
     columns: tuple[str, ...]
-    unit: str  # what a row is counted in: "line" or "row"
+    unit: str  # what messages call a row: "line" or "row"
     first: int  # the number of the first row
     header: bool = True
 
     def notes(self) -> list[str]:
-        """What was found out about the file while it was read."""
+        """What readers of the report should know about the file."""
         return []
 
     @abstractmethod
@@ -40,31 +40,33 @@ class DataSource(ABC):
         """The first rows."""
 
     @abstractmethod
-    def whole(self, column: str) -> bool:
-        """Whether the column holds whole numbers, as far as can be told without reading it all."""
+    def is_whole(self, column: str) -> bool:
+        """Whether the column seems to hold whole numbers, without reading all of it."""
 
     @abstractmethod
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
-        """These columns, in order, as whole numbers (else NotWhole), numbers (null where there is none) or text."""
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
+        """These columns, in order, as whole numbers (or NotWhole is raised), numbers (null where there is none) or
+        text.
+        """
 
-    def table(self, wanted: Mapping[str, How]) -> polars.DataFrame:
-        """All rows at once; rows that are blank through all of these columns too."""
+    def table(self, wanted: Mapping[str, CellType]) -> polars.DataFrame:
+        """All rows at once, including those that are blank in all of these columns."""
         parts = list(self.frames(wanted))
         if not sum(part.height for part in parts):
-            raise InputError(f"{self.file}: has no rows" + (" below its header" if self.header else ""))
+            raise InputError("has no rows" + (" below its header" if self.header else ""), place=self.file)
         return polars.concat(parts)
 
     def count(self) -> int:
-        """How many rows there are, blank lines among them."""
+        """How many rows there are, including blank lines."""
         return sum(frame.height for frame in self.frames({self.columns[0]: "text"}))
 
-    def natural(self, columns: Sequence[str]) -> polars.DataFrame:
-        """All rows of these columns, each as what it holds: numbers where all cells are."""
+    def read_typed(self, columns: Sequence[str]) -> polars.DataFrame:
+        """All rows of these columns, each column with its own type: numbers if all of its cells are numbers."""
         return cast_numbers(self.table(dict.fromkeys(columns, "text")))
 
 
 class FrameFile(DataSource):
-    """A binary table: Parquet, Arrow, or arrays of one length in an npz archive."""
+    """A binary table: Parquet, Arrow, or arrays of equal length in an npz archive."""
 
     unit, first = "row", 1
 
@@ -82,8 +84,8 @@ class FrameFile(DataSource):
         with self._explain_errors():
             return self.lazy.head(1000).collect()
 
-    def whole(self, column: str) -> bool:
-        """Integers that fit, and floats without a fraction (what a table with missing ids often has)."""
+    def is_whole(self, column: str) -> bool:
+        """Integers that fit into 64 bits, and floats without a fraction (common where ids are missing)."""
         kind, cells = self.schema[column], polars.col(column)
         if kind in (polars.UInt64, polars.Int128):
             outside = (cells > 2**63 - 1).any()
@@ -97,25 +99,26 @@ class FrameFile(DataSource):
     def count(self) -> int:
         return self.rows
 
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         for column, how in wanted.items():
             kind = self.schema[column]
             if kind.is_nested() or kind in (polars.Binary, polars.Object):
-                raise InputError(f"column {column} holds {kind}, not one {how} a row", place=self.file)
-        chosen = self.lazy.select(*(_as(column, self.schema[column], how) for column, how in wanted.items()))
-        for offset in range(0, self.rows, ROWS):  # slices, not one collect: memory stays that of a slice
+                what = {"whole": "a whole number", "number": "a number", "text": "text"}[how]
+                raise InputError(f"column {column} holds {kind}; {what} is needed", place=self.file)
+        chosen = self.lazy.select(*(_cast_column(column, self.schema[column], how) for column, how in wanted.items()))
+        for offset in range(0, self.rows, ROWS):  # slice by slice: only one slice is in memory
             with self._explain_errors():
                 frame = chosen.slice(offset, ROWS).collect()
             yield frame
 
-    def natural(self, columns: Sequence[str]) -> polars.DataFrame:
+    def read_typed(self, columns: Sequence[str]) -> polars.DataFrame:
         if not self.rows:
             raise InputError("has no rows", place=self.file)
         with self._explain_errors():
             return self.lazy.select(columns).collect()
 
 
-def _as(column: str, kind: polars.DataType, how: How) -> polars.Expr:
+def _cast_column(column: str, kind: polars.DataType, how: CellType) -> polars.Expr:
     cells = polars.col(column)
     if how == "whole":
         return cells.cast(polars.Int64, strict=False)  # a NaN becomes null
@@ -131,7 +134,7 @@ def _as(column: str, kind: polars.DataType, how: How) -> polars.Expr:
 
 
 def cast_numbers(frame: polars.DataFrame) -> polars.DataFrame:
-    """Columns of text in which every cell is a number as numbers; 007 is a name, and stays text."""
+    """The frame with text columns converted to numbers if every cell is a number; 007 is an id and stays text."""
     changed = []
     for cells in frame.iter_columns():
         if cells.dtype != polars.String or cells.null_count() == len(cells):
@@ -148,7 +151,7 @@ def cast_numbers(frame: polars.DataFrame) -> polars.DataFrame:
 
 
 class ErrorTranslator:
-    """What polars finds wrong with a file, in one sentence."""
+    """Turn what polars finds wrong with a file into one sentence."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -161,8 +164,9 @@ class ErrorTranslator:
         if isinstance(error, polars.exceptions.PolarsError):
             suffix = self.path.suffix.lower()
             raise InputError(
-                f"{self.path.name}: is no {suffix.lstrip('.')} file, or damaged",
-                remedy="check that its suffix tells its format",
+                f"cannot be read as {suffix}: it has another format, or is damaged",
+                remedy="check that its suffix matches its format",
+                place=self.path.name,
             ) from None
         self.inner.__exit__(kind, error, trace)
 

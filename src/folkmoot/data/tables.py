@@ -1,17 +1,17 @@
-"""Tables: every site holds rows of features and a label; items are the features, and F is what they tell of it."""
+"""Tables: every site holds rows of features and a label; items are features, F is what they tell about the label."""
 
 import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.columns import find, list_words, require_column
-from folkmoot.data.findings import Fault, Findings, ValueSpread, places, several
-from folkmoot.data.items import matched_items
+from folkmoot.data.columns import find_column, list_words, require_column
+from folkmoot.data.findings import DataFault, Findings, ValueSpread, name_places, say_count
+from folkmoot.data.items import match_items
 from folkmoot.data.keys import number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
-from folkmoot.data.roles import refuse
+from folkmoot.data.roles import refuse_missing_column
 from folkmoot.data.source import Matrix, cast_numbers
-from folkmoot.data.wording import call_many
+from folkmoot.data.wording import name_many
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
@@ -21,27 +21,27 @@ NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".
 
 
 def tables(request: Request) -> Loaded:
-    """F(S): bits that the chosen features tell about the target, averaged over sites."""
+    """F(S): how many bits the chosen features tell about the target, averaged over sites."""
     source, settings, findings = request.source, request.settings, request.findings
     assert not isinstance(source, Matrix)
     bins = as_count(settings.bins, "bins", least=2)
-    target = find(source.columns, "target", settings.target, source.file)
+    target = find_column(source.columns, "target", settings.target, source.file)
     if target is None:
-        refuse(source, "target", "what is to be predicted")
-    site = find(source.columns, "site", settings.client, source.file, [target])
+        refuse_missing_column(source, "target", "what is to be predicted (the target)")
+    site = find_column(source.columns, "site", settings.client, source.file, [target])
     if site is None:
-        refuse(source, "client", "whose row it is")
+        refuse_missing_column(source, "client", "the client, who owns the row")
     if site == target:
         raise InputError(f"{site} cannot be both the client and the target", place=source.file)
-    findings.took(client=site, target=target)
-    frame = cast_numbers(_blank_missing_words(source.natural(source.columns)))
+    findings.record_columns(client=site, target=target)
+    frame = cast_numbers(_blank_missing_words(source.read_typed(source.columns)))
     lines = np.arange(frame.height) + source.first
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
     findings.rows = frame.height
     weight = require_column(settings.weight, source.columns, source.file, "weight") if settings.weight else None
     features = _features(frame, [site, target, *([weight] if weight else [])], findings)
-    frame = _mend(frame, lines, site, target, features, request)
+    frame = _handle_missing(frame, lines, site, target, features, request)
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
     if labels.min() == labels.max():
@@ -49,14 +49,14 @@ def tables(request: Request) -> Loaded:
     codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
     if pooled:
         findings.note(
-            f"{list_words(pooled)} were cut into {bins} bins at quantiles of all sites' rows together; "
-            "real parties must agree on such edges beforehand."
+            f"Cut into {bins} bins at quantiles of the rows of all sites together: {list_words(pooled)}. Real sites "
+            "must agree on such edges beforehand."
         )
     owners, names = number_cells(frame[site])
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=len(names))
     cuts = np.cumsum(sizes)[:-1]
-    items = matched_items(features, request.about, None, settings, findings)
+    items = match_items(features, request.about, None, settings, findings)
     objective = Information(
         np.split(codes[order], cuts),
         np.split(labels[order], cuts),
@@ -66,15 +66,15 @@ def tables(request: Request) -> Loaded:
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
     if findings.measuring:
-        findings.per_client, findings.values = ValueSpread.of(sizes), ValueSpread.of(labels)
-    sites = call_many(site, "clients")
+        findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
+    sites = name_many(site, "clients")
     by = weight or "their rows"
     meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
     return Loaded(request.kind, objective, items, (), meaning, sites, "features")
 
 
 def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
-    """Cells such as "?" are missing, and numbers that are none."""
+    """Blank out cells such as "?" and numbers that are not finite: they are missing."""
     text, number = polars.col(polars.String), polars.selectors.float()
     bare = text.str.strip_chars()
     frame = frame.with_columns(polars.when(~bare.is_in(NOTHING)).then(bare).name.keep())
@@ -82,44 +82,44 @@ def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
 
 
 def _features(frame: polars.DataFrame, others: list[str], findings: Findings) -> list[str]:
-    """Every other column, but for names: text that is different in most rows."""
+    """Every other column, except names: text that differs in most rows."""
     columns = [column for column in frame.columns if column not in others]
     nested = [column for column in columns if frame[column].dtype.is_nested()]
     most = max(frame.height // 2, 2)
     names = [c for c in columns if frame[c].dtype == polars.String and frame[c].n_unique() > most]
     if names:
-        findings.note(f"{list_words(names)}: different in most rows, and so left out as names.")
+        findings.note(f"Left out, because they differ in most rows, as names do: {list_words(names)}.")
     features = [column for column in columns if column not in (*names, *nested)]
     if not features:
-        raise InputError(f"there is no feature beside {list_words(others[:2])}", argument="items")
+        raise InputError(f"there is no feature besides {list_words(others[:2])}", argument="items")
     return features
 
 
-def _mend(
+def _handle_missing(
     frame: polars.DataFrame, lines: Ids, site: str, target: str, features: list[str], request: Request
 ) -> polars.DataFrame:
-    """Rows without site or target cannot be used; missing features are a category, or as the settings say."""
+    """The rows to use: those with a site and a target; the settings say what happens to missing features."""
     choice, file, unit = request.settings.missing, request.source.file, getattr(request.source, "unit", "row")
     kept = np.ones(frame.height, dtype=bool)
     for column in (site, target):
         lacking = frame[column].is_null().to_numpy()
         said = f"row has no {column}", f"rows have no {column}"
-        fault = Fault("missing", file, int(lacking.sum()), *said, places(unit, lines[lacking]))
+        fault = DataFault("missing", file, int(lacking.sum()), *said, name_places(unit, lines[lacking]))
         request.findings.report(fault, choice, "left out")
         kept &= ~lacking
     lacking = frame.select(polars.any_horizontal(polars.col(features).is_null())).to_series().to_numpy() & kept
     cells = sum(frame[feature].null_count() for feature in features)
     drop = choice == "drop"
     said = (
-        f"row has missing features ({several(cells, 'cell')})",
-        f"rows have missing features ({several(cells, 'cell')})",
+        f"row has missing features ({say_count(cells, 'cell')})",
+        f"rows have missing features ({say_count(cells, 'cell')})",
     )
-    fault = Fault(
+    fault = DataFault(
         "missing",
         file,
         int(lacking.sum()),
         *said,
-        places(unit, lines[lacking]),
+        name_places(unit, lines[lacking]),
     )
     request.findings.report(fault, choice, "left out" if drop else "taken for a category of their own", category=True)
     kept &= ~lacking if drop else True
@@ -129,7 +129,7 @@ def _mend(
 
 
 def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
-    """Every value a category, numbers of many values in bins at their quantiles; missing is one more."""
+    """Every value is a category; numbers with many values are cut into bins at quantiles; missing is one more."""
     missing = cells.is_null().to_numpy()
     if cells.dtype.is_numeric() and cells.drop_nulls().n_unique() > bins:
         pooled.append(cells.name)
@@ -142,14 +142,14 @@ def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
 
 
 def _weights(frame: polars.DataFrame, owners: NDArray[np.int32], sizes: Ids, column: str | None) -> NDArray[np.float64]:
-    """By their rows, unless a column says how much a site counts."""
+    """How much each site counts: as its number of rows, unless a column says otherwise."""
     if column is None:
         return sizes.astype(np.float64)
     if not frame[column].dtype.is_numeric():
-        raise InputError(f"{column} is no column of numbers", argument="weight")
+        raise InputError(f"{column} is not a column of numbers", argument="weight")
     said = frame[column].cast(polars.Float64).fill_null(float("nan")).to_numpy()
     weights = np.full(len(sizes), np.nan)
     weights[owners] = said
     if not ((weights[owners] == said).all() and (weights >= 0).all() and weights.any()):
-        raise InputError(f"{column} must be one number a site, never negative, not all 0", argument="weight")
+        raise InputError(f"{column} must be one number per site, not negative, not all 0", argument="weight")
     return weights

@@ -1,4 +1,4 @@
-"""Text files, a few million bytes at a time: lines are checked by one pass of a kernel and parsed by polars."""
+"""Text files, a few million bytes at a time: a kernel checks the lines in one pass, and polars parses them."""
 
 import csv
 import io
@@ -10,17 +10,17 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from folkmoot.data.dialect import Dialect, dialect_of
+from folkmoot.data.dialect import Dialect, detect_dialect
 from folkmoot.data.opening import explain_errors, open_bytes, suffixes
-from folkmoot.data.source import DataSource, How, NotWhole
+from folkmoot.data.source import CellType, DataSource, NotWhole
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 
 CHUNK = 1 << 22
 SAMPLE = 1 << 18
-LONGEST = 1 << 25  # a row of more bytes is none
-UNIT = b"\x1f"  # one byte that stands for "::"
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is a name, not a number
+LONGEST = 1 << 25  # bytes of a row; more is not text
+UNIT = b"\x1f"  # one byte in place of "::"
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is an id, not a number
 FINE, RAGGED, OPEN = range(3)
 
 
@@ -31,7 +31,7 @@ class TextFile(DataSource):
 
     def __init__(self, path: Path) -> None:
         self.path, self.file = path, path.name
-        self._latin = self._unicode = False  # letters beyond ASCII, as they were met
+        self._latin = self._unicode = False  # which letters beyond ASCII were found so far
         with explain_errors(path), open_bytes(path) as stream:
             start = stream.read(SAMPLE)
         if len(start) == SAMPLE:
@@ -40,31 +40,33 @@ class TextFile(DataSource):
             raise InputError("is UTF-16", remedy="save it as UTF-8", place=self.file)
         if b"\r" in start and b"\n" not in start:
             raise InputError(
-                "its lines end as on old Macintoshes", remedy="save it with today's line ends", place=self.file
+                "its lines end with CR alone, as on old Macintoshes",
+                remedy="save it with LF or CRLF line ends",
+                place=self.file,
             )
         if b"\0" in start:
-            raise InputError("is not text, whatever its name says", remedy="give a file of that kind", place=self.file)
-        text = self._utf8(start).decode().replace("\r\n", "\n")
-        self.dialect: Dialect = dialect_of(text, suffixes(path)[0], self.file)
+            raise InputError("is not a text file", remedy="check that its suffix matches its format", place=self.file)
+        text = self._convert_to_utf8(start).decode().replace("\r\n", "\n")
+        self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
-        self.start = self._sample(text)
+        self.start = self._read_sample(text)
 
     def notes(self) -> list[str]:
         said = []
         if not self.header:
-            said.append(f"{self.file} has no header: its columns are called {', '.join(self.columns)}.")
+            said.append(f"{self.file} has no header; its columns were named {', '.join(self.columns)}.")
         if self._latin:
             said.append(f"{self.file} is not UTF-8 and was read as Latin-1.")
         if self.dialect.decimal_comma:
             said.append(f"{self.file} writes numbers with a decimal comma.")
         return said
 
-    def _sample(self, text: str) -> polars.DataFrame:
+    def _read_sample(self, text: str) -> polars.DataFrame:
         lines = text.split("\n", self.dialect.before)[-1]
         try:
             rows = [row for row in self._parse(lines) if len(row) == len(self.columns)][:1000]
         except csv.Error as error:
-            raise InputError(f"is no text in columns ({error})", place=self.file) from None
+            raise InputError(f"is not text in columns ({error})", place=self.file) from None
         schema = dict.fromkeys(self.columns, polars.String)
         return polars.DataFrame([[cell or None for cell in row] for row in rows], schema=schema, orient="row")
 
@@ -76,11 +78,11 @@ class TextFile(DataSource):
     def sample(self) -> polars.DataFrame:
         return self.start
 
-    def whole(self, column: str) -> bool:
+    def is_whole(self, column: str) -> bool:
         cells = self.start[column].drop_nulls().to_list()
         return bool(cells) and all(WHOLE.fullmatch(cell.strip()) for cell in cells)
 
-    def frames(self, wanted: Mapping[str, How]) -> Iterator[polars.DataFrame]:
+    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         line = self.first
         with explain_errors(self.path), open_bytes(self.path) as stream:
             for _ in range(self.dialect.before):
@@ -90,13 +92,13 @@ class TextFile(DataSource):
                 more = stream.read(CHUNK)
                 text, rest, rows = self._cut(rest + more, line, last=not more)
                 if text:
-                    yield self._frame(text, wanted, line, rows)
+                    yield self._parse_frame(text, wanted, line, rows)
                 line += rows
                 if not more:
                     return
 
     def _cut(self, text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
-        """The whole lines, what is left over, and how many lines they are; every line has every column."""
+        """The complete lines, the rest, and the number of complete lines. Raises if a line lacks columns."""
         if self.dialect.separator == "::":
             text = text.replace(b"::", UNIT)
         if text and last and not text.endswith(b"\n"):
@@ -111,17 +113,17 @@ class TextFile(DataSource):
         if state == RAGGED:
             raise InputError(
                 f"line {line + lines} has {width} column{'s' * (width != 1)}, not {len(self.columns)} like the first",
-                remedy="mend it, or check what separates the columns",
+                remedy="correct it, or check what separates the columns",
                 place=self.file,
             )
         if state == OPEN and (last or len(text) - end > LONGEST):
-            raise InputError(f'a quote " is opened in line {line + lines} and never closed', place=self.file)
+            raise InputError(f'line {line + lines} opens a quote " that is never closed', place=self.file)
         if len(text) - end > LONGEST:
-            raise InputError(f"line {line + lines} has no end; is this a text file?", place=self.file)
+            raise InputError(f"line {line + lines} does not end; is this a text file?", place=self.file)
         return text[:end], text[end:], lines
 
-    def _utf8(self, text: bytes) -> bytes:
-        """As UTF-8; what is not must be Latin-1, in which every byte is a letter."""
+    def _convert_to_utf8(self, text: bytes) -> bytes:
+        """The same text in UTF-8; text that is not UTF-8 is read as Latin-1, in which every byte is a letter."""
         text = text.removeprefix(b"\xef\xbb\xbf")
         if text.isascii():
             return text
@@ -135,14 +137,14 @@ class TextFile(DataSource):
                 self._unicode = True
                 return text[: len(text) - missing]
         if self._unicode:
-            raise InputError("begins as UTF-8 and does not go on so", remedy="save it as UTF-8", place=self.file)
+            raise InputError("begins as UTF-8 but is not UTF-8 throughout", remedy="save it as UTF-8", place=self.file)
         self._latin = True
         return text.decode("latin-1").encode()
 
-    def _frame(self, text: bytes, wanted: Mapping[str, How], line: int, rows: int) -> polars.DataFrame:
+    def _parse_frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
         separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
-        body = (separator.join(short.values()) + "\n").encode() + self._utf8(text)
+        body = (separator.join(short.values()) + "\n").encode() + self._convert_to_utf8(text)
         types = {"whole": polars.Int64, "number": polars.Float64, "text": polars.String}
 
         def read(strict: bool) -> polars.DataFrame:
@@ -162,33 +164,33 @@ class TextFile(DataSource):
         try:
             frame = read(True).rename(back)
             if frame.height == rows:
-                return bare(frame) if padded else frame
+                return strip_cells(frame) if padded else frame
         except polars.exceptions.PolarsError:
-            pass  # some cell is no number, or a quote stands where none should: slower, and told apart
+            pass  # a cell is not a number, or a quote is out of place: the slower way below finds out which
         try:
             cells = read(False).rename(back)
         except polars.exceptions.PolarsError:
-            cells = self._by_python(text, wanted, line)
-        if cells.height != rows:  # a quote that means nothing has swallowed the lines up to the next
-            cells = self._by_python(text, wanted, line)
+            cells = self._parse_with_csv(text, wanted, line)
+        if cells.height != rows:  # a quote within a cell has swallowed the lines up to the next quote
+            cells = self._parse_with_csv(text, wanted, line)
         if cells.height != rows:
             raise InputError(
                 f"its quotes do not close from line {line} on", remedy="save it with quotes doubled", place=self.file
             )
-        cells = bare(cells)
+        cells = strip_cells(cells)
         return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
 
-    def _by_python(self, text: bytes, wanted: Mapping[str, How], line: int) -> polars.DataFrame:
-        """Quotes within a cell mean nothing; polars refuses them."""
+    def _parse_with_csv(self, text: bytes, wanted: Mapping[str, CellType], line: int) -> polars.DataFrame:
+        """Python's parser accepts quotes within a cell, which polars refuses."""
         try:
-            rows = list(csv.reader(io.StringIO(self._utf8(text).decode()), delimiter=self.dialect.separator))
+            rows = list(csv.reader(io.StringIO(self._convert_to_utf8(text).decode()), delimiter=self.dialect.separator))
         except csv.Error as error:
             raise InputError(f"cannot be read from line {line} on ({error})", place=self.file) from None
         at = [self.columns.index(column) for column in wanted]
         picked = [[row[k] or None for k in at] if row else [None] * len(at) for row in rows]
         return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")
 
-    def _cast(self, cells: polars.Series, how: How) -> polars.Series:
+    def _cast(self, cells: polars.Series, how: CellType) -> polars.Series:
         if how == "text":
             return cells
         bare = cells.str.strip_chars()
@@ -203,7 +205,7 @@ class TextFile(DataSource):
 
 
 def is_padded(text: bytes, separator: bytes) -> bool:
-    """Whether some cell may begin or end with a blank; cheap, since most files have none."""
+    """Whether a cell may begin or end with a blank: a quick test, since in most files none does."""
     if b'"' in text or text.startswith((b" ", b"\t")):
         return True
     blanks = [blank for blank in (b" ", b"\t") if blank != separator and blank in text]
@@ -212,16 +214,16 @@ def is_padded(text: bytes, separator: bytes) -> bool:
     return any(end in text for end in ends)
 
 
-def bare(cells: polars.DataFrame) -> polars.DataFrame:
-    """Text without spaces around it."""
+def strip_cells(cells: polars.DataFrame) -> polars.DataFrame:
+    """The same cells without spaces around text."""
     return cells.with_columns(polars.col(polars.String).str.strip_chars())
 
 
 @kernel
 def scan(text: NDArray[np.uint8], separator: int, quote: int, columns: int) -> tuple[int, int, int, int]:
-    """Whether every line has every column: (state, end of the last whole line, lines until then, columns found).
+    """Whether every line has all columns: (state, end of the last complete line, lines up to there, columns found).
 
-    A cell that begins with a quote ends with one, and holds anything; other quotes mean nothing.
+    A cell that begins with a quote ends with a quote and can contain anything; other quotes have no meaning.
     """
     end, lines, found, closed = 0, 0, 1, -1
     begins, inside, blank = True, False, True
@@ -239,6 +241,6 @@ def scan(text: NDArray[np.uint8], separator: int, quote: int, columns: int) -> t
             found += 1
             begins, blank = True, False
         else:
-            inside = letter == quote and (begins or closed == at - 1)  # a doubled quote closes, and opens again at once
+            inside = letter == quote and (begins or closed == at - 1)  # a doubled quote closes and opens again
             begins, blank = False, blank and letter == 13
     return (OPEN if inside else FINE), end, lines, found

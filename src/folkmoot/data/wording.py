@@ -1,4 +1,4 @@
-"""Columns as people would say them: movieId is about movies, hospital about hospitals."""
+"""What people call the things in a column: movieId is about movies, hospital about hospitals."""
 
 import re
 
@@ -7,14 +7,14 @@ IRREGULAR = {"person": "people", "people": "people"}
 IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
 
 
-def call_many(column: str | None, otherwise: str) -> str:
-    """What the things are called that a column names, many of them."""
-    one = call_one(column, "")
-    return plural(one) if one else otherwise
+def name_many(column: str | None, otherwise: str) -> str:
+    """The plural of what a column is about: "movies" for movieId."""
+    one = name_one(column, "")
+    return pluralize(one) if one else otherwise
 
 
-def call_one(column: str | None, otherwise: str) -> str:
-    """… and one of them."""
+def name_one(column: str | None, otherwise: str) -> str:
+    """The singular of what a column is about: "movie" for movieId."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+|\d+", column or "")
     words = [word.lower() for word in words]
     if len(words) == 1 and len(words[0]) > 4 and words[0].endswith("id"):  # userid
@@ -29,8 +29,8 @@ def call_one(column: str | None, otherwise: str) -> str:
     return one[:-1] if one.endswith("s") and not one.endswith(("ss", "us", "is")) else one
 
 
-def plural(one: str) -> str:
-    """Movies, cities, churches."""
+def pluralize(one: str) -> str:
+    """The plural of a word: movies, cities, churches."""
     if one in IRREGULAR:
         return IRREGULAR[one]
     if re.search(r"[^aeiou]y$", one):

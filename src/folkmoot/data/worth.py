@@ -1,15 +1,15 @@
-"""Ratings, memberships and distances: what an item is worth to a client, said row by row or in a matrix."""
+"""Ratings, memberships and distances: what an item is worth to a client, from a table or a matrix."""
 
 import numpy as np
 
-from folkmoot.data.columns import by_alias
-from folkmoot.data.findings import several
-from folkmoot.data.items import Items, ground_set, own_items
+from folkmoot.data.columns import find_by_alias
+from folkmoot.data.findings import say_count
+from folkmoot.data.items import Items, ground_set, read_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
-from folkmoot.data.pairs import PairColumns, Pairs, from_matrix, read_pairs
+from folkmoot.data.pairs import PairColumns, Pairs, convert_matrix, read_pairs
 from folkmoot.data.roles import pair_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import call_many, call_one
+from folkmoot.data.wording import name_many, name_one
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Array
@@ -20,24 +20,24 @@ from folkmoot.objectives.sparse import RowOptions
 def ratings(request: Request) -> Loaded:
     """F(S): the value of the best chosen item, averaged over clients."""
     pairs, columns = _pairs(request, valued=True)
-    best = call_one(columns.item, "item") if columns else "item"
+    best = name_one(columns.item, "item") if columns else "item"
     value = columns.value if columns and columns.value else "value"
-    over = call_many(columns.client if columns else None, "clients")
+    over = name_many(columns.client if columns else None, "clients")
     if request.kind == "similarity":
         value = "similarity"
     meaning = f"the {value} of the best chosen {best}, averaged over {over}"
-    return _facility(request, pairs, columns, meaning, request.settings.most)
+    return _make_facility(request, pairs, columns, meaning, request.settings.most)
 
 
 def memberships(request: Request) -> Loaded:
-    """F(S): the share of clients with a chosen item among theirs."""
+    """F(S): the share of clients who have at least one chosen item."""
     settings, file = request.settings, request.source.file
     valued = settings.least is not None or settings.value is not None
     pairs, columns = _pairs(request, valued=valued)
     values = pairs.entries.values
-    unused = None if valued or isinstance(request.source, Matrix) else by_alias(request.source.columns, "value")
+    unused = None if valued or isinstance(request.source, Matrix) else find_by_alias(request.source.columns, "value")
     if unused:
-        request.findings.note(f"{unused} was not used: every row counts, unless least says from which value on.")
+        request.findings.note(f"{unused} was not used: every row counts, unless a least value is given.")
     if settings.least is not None and values is None:
         values = np.ones(len(pairs.entries.items))
     if values is not None:
@@ -48,14 +48,16 @@ def memberships(request: Request) -> Loaded:
             + ("above 0." if least is None else f"of at least {least:g}.")
         )
         pairs.entries.values = belongs.astype(np.float64)
-        pairs.entries.drop_nothing()
+        pairs.entries.drop_worthless()
         pairs.entries.values = None
-    _refuse_nothing(request, pairs, "belongs to a client" if settings.least is None else f"reaches {settings.least:g}")
+    _refuse_worthless(
+        request, pairs, "belongs to a client" if settings.least is None else f"reaches {settings.least:g}"
+    )
     items = _items(request, pairs, columns)
-    clients = call_many(columns.client if columns else None, "clients")
-    one = call_one(columns.item if columns else None, "item")
+    clients = name_many(columns.client if columns else None, "clients")
+    one = name_one(columns.item if columns else None, "item")
     objective = Coverage(pairs.entries.matrix(), **_options(request, pairs, items, clients))
-    meaning = f"the share of {clients} with at least one chosen {one} among theirs"
+    meaning = f"the share of {clients} who have at least one chosen {one}"
     return _make_loaded(request, objective, items, columns, meaning)
 
 
@@ -66,26 +68,27 @@ def distances(request: Request) -> Loaded:
     ones = np.ones(len(entries.items)) if entries.values is None else entries.values  # none: a matrix of ones
     entries.values = ones.astype(np.float64, copy=False)
     nearest = np.minimum.reduceat(entries.values, entries.starts[:-1][np.diff(entries.starts) > 0])
-    reach = reach_or_suggestion(request, nearest, "in the unit of the file")
+    reach = choose_reach(request, nearest, "in the unit of the file")
     np.subtract(1.0, np.divide(entries.values, reach, out=entries.values), out=entries.values)
-    best = call_one(columns.item if columns else None, "item")
-    over = call_many(columns.client if columns else None, "clients")
+    best = name_one(columns.item if columns else None, "item")
+    over = name_many(columns.client if columns else None, "clients")
     value = columns.value if columns else "distance"
     by = f", weighted by {columns.weight}" if columns and pairs.weights is not None else ""
     meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}{by}"
-    return _facility(request, pairs, columns, meaning, 1.0, f"is within {reach:g}")
+    return _make_facility(request, pairs, columns, meaning, 1.0, f"is within {reach:g}")
 
 
-def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
-    """The reach as given; without one, say which would be sensible: twice as far as half the clients must go anyway."""
+def choose_reach(request: Request, nearest: Array, unit: str) -> float:
+    """The reach as given. Without one, suggest twice the median distance to the nearest item."""
     if request.settings.reach is not None:
         return as_number(request.settings.reach, "reach", above=True)
     middle = float(f"{np.median(nearest):.3g}")
     suggestion = float(f"{2 * middle:.2g}") if middle > 0 else 1.0
-    sentence = f"half the clients have an item within {middle:g} of them, so {suggestion:g} would be a start ({unit})"
+    sentence = f"half the clients have an item within {middle:g}, so {suggestion:g} is a sensible start ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"{request.source.file} needs to know how far is too far; {sentence}: --reach {suggestion:g}",
+            f"{request.source.file} needs a reach, beyond which an item is of no use",
+            remedy=f"{sentence}: --reach {suggestion:g}",
             argument="reach",
         )
     request.findings.note(f"No reach was given; {sentence}.")
@@ -95,16 +98,16 @@ def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
 def _pairs(request: Request, *, valued: bool, weighted: bool = False) -> tuple[Pairs, PairColumns | None]:
     settings, findings, source = request.settings, request.findings, request.source
     if isinstance(source, Matrix):
-        pairs = from_matrix(source, settings, findings)
+        pairs = convert_matrix(source, settings, findings)
         findings.note(f"{source.file} is a matrix of {source.n_clients:,} clients × {source.n_items:,} items.")
         return pairs, None
     columns = pair_columns(source, settings, valued=valued, weighted=weighted)
-    findings.took(client=columns.client, item=columns.item, value=columns.value, weight=columns.weight)
+    findings.record_columns(client=columns.client, item=columns.item, value=columns.value, weight=columns.weight)
     pairs = read_pairs(source, columns, settings, findings)
     return pairs, columns
 
 
-def _facility(
+def _make_facility(
     request: Request,
     pairs: Pairs,
     columns: PairColumns | None,
@@ -112,17 +115,17 @@ def _facility(
     most: float | None,
     something: str = "is above 0",
 ) -> Loaded:
-    pairs.entries.drop_nothing()
-    _refuse_nothing(request, pairs, something)
+    pairs.entries.drop_worthless()
+    _refuse_worthless(request, pairs, something)
     items = _items(request, pairs, columns)
-    clients = call_many(columns.client if columns else None, "clients")
+    clients = name_many(columns.client if columns else None, "clients")
     objective = FacilityLocation(pairs.entries.matrix(), **_options(request, pairs, items, clients, most))
     return _make_loaded(request, objective, items, columns, meaning)
 
 
-def _refuse_nothing(request: Request, pairs: Pairs, something: str) -> None:
+def _refuse_worthless(request: Request, pairs: Pairs, something: str) -> None:
     if not len(pairs.entries.items):
-        raise InputError(f"no value {something}, so no choice is better than another", place=request.source.file)
+        raise InputError(f"no value {something}, so all choices are worth the same", place=request.source.file)
 
 
 def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items:
@@ -132,12 +135,12 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
         pairs.entries.renumber_items(where, len(items))
         return items
     ids = [str(at) for at in range(1, pairs.entries.n_items + 1)]
-    if request.about is not None:  # a matrix knows its items by their places: so must the file
-        items = own_items(request.about, request.settings, request.findings)
+    if request.about is not None:  # items of a matrix have no ids: the rows of the file must be in their order
+        items = read_items(request.about, request.settings, request.findings)
         if len(items) != len(ids):
             raise InputError(
-                f"{request.about.file} has {several(len(items), 'row')} for {several(len(ids), 'column')} of "
-                f"{request.source.file}; one row a column is needed, in their order",
+                f"{request.about.file} has {say_count(len(items), 'row')} for {say_count(len(ids), 'column')} of "
+                f"{request.source.file}; it needs one row per column, in the same order",
                 argument="items",
             )
         return items
@@ -147,9 +150,10 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
 def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: float | None = None) -> RowOptions:
     empty = int((np.diff(pairs.entries.starts) == 0).sum())
     if empty:
-        request.findings.note(
-            f"Of {pairs.n_clients:,} {clients}, {empty:,} with nothing that counts stay in, and gain nothing."
-        )
+        all_clients = f"of {pairs.n_clients:,} {clients}"
+        one = f"{all_clients} has nothing that counts and gains nothing, but is not left out."
+        many = f"{all_clients} have nothing that counts and gain nothing, but are not left out."
+        request.findings.note(say_count(empty, one, many))
     names = pairs.clients.texts() if pairs.clients is not None and pairs.n_clients <= MOST_CLIENT_NAMES else None
     options: RowOptions = {"weights": pairs.weights, "keep_empty": True, "most": most}
     return {**options, "item_names": items.names, "client_names": names}
@@ -159,4 +163,4 @@ def _make_loaded(
     request: Request, objective: FacilityLocation, items: Items, columns: PairColumns | None, meaning: str
 ) -> Loaded:
     client, item = (None, None) if columns is None else (columns.client, columns.item)
-    return Loaded(request.kind, objective, items, (), meaning, call_many(client, "clients"), call_many(item, "items"))
+    return Loaded(request.kind, objective, items, (), meaning, name_many(client, "clients"), name_many(item, "items"))

@@ -1,4 +1,4 @@
-"""Machine code for kernels: from disk where it is kept, else by numba."""
+"""Machine code for kernels: loaded from disk where it is cached, compiled by numba otherwise."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +8,11 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
 
-class Kept(FunctionCache):
+class KernelCache(FunctionCache):
     """Machine code on disk, loaded without setting up the compiler.
 
-    Numba would first import and register all that it can compile, which takes ten times as long as loading what
-    a run needs. It does so anyway before it compiles; code that is complete needs the runtime alone.
+    Numba would first import and register everything it can compile, which takes ten times as long as loading what
+    a run needs. It still does so before it compiles; cached code needs only the runtime.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -23,7 +23,7 @@ class Kept(FunctionCache):
 
 def compile_kernel(function: Callable[..., Any]) -> Any:
     """A function that compiles itself for the types it is called with."""
-    compiler: Any = numba.njit  # a wrapper for C, which nobody calls, is left out; the option is not in its types
+    compiler: Any = numba.njit  # no_cfunc_wrapper skips a C wrapper that nobody calls; njit's types lack the option
     dispatcher = compiler(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-    dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
+    dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return dispatcher

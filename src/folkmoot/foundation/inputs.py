@@ -1,4 +1,4 @@
-"""From what people pass to arrays that can be trusted, or one sentence that says what is wrong and where."""
+"""Turn what people pass into arrays that can be trusted, or raise one sentence that says what is wrong and where."""
 
 from collections.abc import Mapping, Sequence, Set
 from os import PathLike
@@ -15,14 +15,14 @@ from folkmoot.foundation.sets import Array, Ids, Rows, as_array
 
 Names = tuple[str, ...] | None
 
-# What a pass over the entries can find, in the order of the sentences below.
+# What a pass over the entries can find; `_refuse` has a sentence for each.
 FINE, HAS_ZEROS, NOT_FINITE, NEGATIVE, TOO_LARGE, NOT_WHOLE, NOT_AN_ITEM, TWICE = range(8)
 
 TINIEST, LARGEST = 5e-324, float(np.finfo(np.float64).max)
 
 
 def as_number(value: Any, name: str, *, least: float = 0.0, above: bool = False) -> float:
-    """A finite number of at least `least` (or above it)."""
+    """A finite number of at least `least` (with `above`: larger than `least`)."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -42,13 +42,13 @@ def as_share(value: Any, name: str) -> float:
     return share
 
 
-def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
+def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None, place: str | None = None) -> int:
     """A whole number within its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InputError(f"needs a whole number, got {value!r}", argument=name)
+        raise InputError(f"needs a whole number, got {value!r}", argument=name, place=place)
     if value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"needs a whole number {span}, got {value}", argument=name)
+        raise InputError(f"needs a whole number {span}, got {value}", argument=name, place=place)
     return int(value)
 
 
@@ -64,27 +64,26 @@ def as_path(given: Any, name: str) -> Path:
     return path
 
 
-def as_list(given: Any, name: str) -> list[Any]:
-    """The parts of anything that has parts."""
+def as_list(given: Any, name: str, place: str | None = None) -> list[Any]:
+    """A list of anything that can be iterated."""
     try:
         return list(given)
     except TypeError:
-        raise InputError(f"needs a list, got {given!r}", argument=name) from None
+        raise InputError(f"needs a list, got {given!r}", argument=name, place=place) from None
 
 
 def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:
-    """One name each, as text."""
+    """`count` names as text; None stays None."""
     if names is None:
         return None
     if isinstance(names, str | Mapping | Set):
-        raise InputError(
-            f"needs a list of {count} names in their order, got a {type(names).__name__}", argument=argument
-        )
+        raise InputError(f"needs a list of {count} names in order, got a {type(names).__name__}", argument=argument)
     kept = tuple(str(name) for name in as_list(names, argument))
     if len(kept) != count:
         what = argument.removesuffix("_names")
         raise InputError(
-            f"{len(kept)} names were given for {count} {what}s (a matrix is clients × items)", argument=argument
+            f"{len(kept)} names were given for {count} {what}s (a matrix has one row per client, one column per item)",
+            argument=argument,
         )
     return kept
 
@@ -95,25 +94,25 @@ def as_weights(weights: ArrayLike | None, count: int, name: str = "weights", of:
         return np.ones(count)
     given = as_array(weights, name)
     if given.dtype.kind not in "biuf" or given.shape != (count,):
-        raise InputError(f"needs one number a {of} ({count}), got shape {given.shape}", argument=name)
+        raise InputError(f"needs one number per {of} ({count}), got shape {given.shape}", argument=name)
     given = given.astype(np.float64)
     wrong = ~(np.isfinite(given) & (given >= 0))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{of} {at} has {given[at]}; weights are finite and never negative", argument=name)
+        raise InputError(f"{of} {at} has {given[at]}; weights must be finite and not negative", argument=name)
     if not given.any():
-        raise InputError(f"every {of} has weight 0; at least one must count", argument=name)
+        raise InputError(f"every {of} has weight 0; at least one must be above 0", argument=name)
     return given
 
 
 def as_owners(owners: ArrayLike | None, n_rows: int) -> Ids | None:
-    """Which client owns each row: 0..N-1, everyone with at least one row."""
+    """Which client owns each row: clients are 0..N-1, and each owns at least one row."""
     if owners is None:
         return None
     given = as_array(owners, "owners")
     if given.dtype.kind not in "iu" or given.shape != (n_rows,):
         raise InputError(
-            f"needs one client number a row ({n_rows}), got {given.dtype} {given.shape}", argument="owners"
+            f"needs one client number per row ({n_rows}), got {given.dtype} {given.shape}", argument="owners"
         )
     given = given.astype(np.int64)
     if given.min() < 0:
@@ -129,13 +128,13 @@ def as_owners(owners: ArrayLike | None, n_rows: int) -> Ids | None:
 
 
 def as_matrix(matrix: Any, name: str, *, least: float = 0.0, most: float = np.inf, keep_empty: bool = False) -> Rows:
-    """A clients × items matrix as clean CSR: entries positive, from `least` to `most`, an item once a row.
+    """A clients × items matrix as clean CSR: positive entries from `least` to `most`, each item once per row.
 
-    Takes any scipy sparse type, any real dtype, and dense arrays. Explicit zeros are dropped. A row in
-    which nothing is left is refused unless `keep_empty`.
+    Takes any scipy sparse type, any real dtype, and dense arrays. Explicit zeros are dropped. A row without
+    entries is refused unless `keep_empty`.
     """
     rows = _as_csr(matrix, name)
-    fault, at = _first_fault(rows, least, most)
+    fault, at = _find_first_fault(rows, least, most)
     if fault == HAS_ZEROS:
         rows = rows.copy()
         rows.eliminate_zeros()
@@ -155,7 +154,7 @@ def as_matrix(matrix: Any, name: str, *, least: float = 0.0, most: float = np.in
 
 def _as_csr(matrix: Any, name: str) -> Rows:
     rows: Rows
-    given: Any = matrix  # any of scipy's sparse types, or whatever numpy makes an array of
+    given: Any = matrix  # any of scipy's sparse types, or anything that numpy turns into an array
     if sparse.issparse(matrix):
         if given.ndim != 2:
             raise InputError(f"needs two dimensions (rows × items), got {given.ndim}", argument=name)
@@ -170,7 +169,7 @@ def _as_csr(matrix: Any, name: str) -> Rows:
         _refuse_kind(name, dense.dtype)
         rows = sparse.csr_array(dense.astype(np.float32) if dense.dtype == np.float16 else dense)
     _refuse_kind(name, rows.dtype)
-    if rows.dtype.itemsize > 8:  # before zeros are looked for: what is too small for a double becomes one
+    if rows.dtype.itemsize > 8:  # before looking for zeros: a number too small for a double becomes 0
         rows = rows.astype(np.float64)
     n_rows, n_items = rows.shape
     if n_rows == 0:
@@ -178,7 +177,7 @@ def _as_csr(matrix: Any, name: str) -> Rows:
     if n_items == 0:
         raise InputError("there are no items (0 columns)", argument=name)
     if n_items >= 2**31:
-        raise InputError(f"{n_items} items are more than 2^31 - 1", argument=name)
+        raise InputError(f"has {n_items} items, more than 2^31 - 1", argument=name)
     starts = rows.indptr
     if starts[0] != 0 or np.any(starts[1:] < starts[:-1]) or starts[-1] > min(rows.indices.size, rows.data.size):
         raise InputError("its row pointers (indptr) are damaged", argument=name)
@@ -197,16 +196,16 @@ def _refuse_repeat(name: str, matrix: Any) -> NoReturn:
     _refuse(TWICE, name, row, item, 0.0, np.inf, matrix.shape[1])
 
 
-def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
-    """The first thing wrong with the entries, and the entry it stands at."""
+def _find_first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
+    """The first thing wrong with the entries, and the number of that entry."""
     starts = rows.indptr.astype(np.int64, copy=False)
 
     def one(lo: int, hi: int) -> tuple[int, int]:
         first, last = int(starts[lo]), int(starts[hi])
         here, ids, values = starts[lo : hi + 1] - first, rows.indices[first:last], rows.data[first:last]
-        if _rise(here, ids, rows.shape[1]) and _within(values, max(least, TINIEST), min(most, LARGEST)):
+        if _is_rising(here, ids, rows.shape[1]) and _is_within(values, max(least, TINIEST), min(most, LARGEST)):
             return FINE, 0
-        fault, at = _fault_among(here, ids, values, rows.shape[1], least, most)
+        fault, at = _find_fault(here, ids, values, rows.shape[1], least, most)
         return fault, first + at
 
     faults = on_threads(one, blocks(starts, most=len(starts)))
@@ -214,19 +213,19 @@ def _first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
     return serious[0] if serious else max(faults)
 
 
-def _within(values: NDArray[Any], least: float, most: float) -> bool:
-    """Whether all values lie in a range; one that is no number lies in none."""
+def _is_within(values: NDArray[Any], least: float, most: float) -> bool:
+    """Whether all values lie in a range; NaN lies in none."""
     if least == most:
         return bool((values == most).all())
     return not values.size or (float(values.min()) >= least and float(values.max()) <= most)
 
 
-def _rise(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
-    """Whether the ids rise from 0 or more to less than n in every row, as they do in nearly all data: then no
-    item stands twice. They do if they fall nowhere but from one row to the next.
+def _is_rising(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
+    """Whether the ids of every row lie in 0..n-1 and rise, as they do in nearly all data: then no item is repeated.
+    They rise if they fall only between the end of one row and the start of the next.
     """
     some = starts[:-1] < starts[1:]
-    edges = starts if some.all() else starts[np.append(True, some)]  # an empty row has none of its own
+    edges = starts if some.all() else starts[np.append(True, some)]  # empty rows have no first or last entry
     if len(edges) < 2:
         return True
     firsts, lasts = ids[edges[:-1]], ids[edges[1:] - 1]
@@ -234,13 +233,13 @@ def _rise(starts: Ids, ids: NDArray[Any], n_items: int) -> bool:
     return bool(falls == allowed and firsts.min() >= 0 and lasts.max() < n_items)
 
 
-def _fault_among(
+def _find_fault(
     starts: Ids, ids: NDArray[Any], values: NDArray[Any], n_items: int, least: float, most: float
 ) -> tuple[int, int]:
-    """The first fault and the entry it stands at, row by row, entry by entry."""
+    """The first fault and the number of its entry, row by row, entry by entry."""
     numbers = values.astype(np.float64, copy=False)
     kind = np.zeros(len(ids), dtype=np.int8)
-    for fault, wrong in (  # of two faults of an entry the later in this list is told
+    for fault, wrong in (  # where an entry has two faults, the later in this list is reported
         (NOT_WHOLE, (numbers > 0.0) & (numbers < least)),
         (TOO_LARGE, numbers > most),
         (NEGATIVE, numbers < 0.0),
@@ -250,7 +249,7 @@ def _fault_among(
         kind[wrong] = fault
     faulty = np.flatnonzero(kind)
     until = int(faulty[0]) if faulty.size else len(ids)
-    again = first_repeat(starts, ids[:until].astype(np.int32), np.full(n_items, -1))
+    again = find_first_repeat(starts, ids[:until].astype(np.int32), np.full(n_items, -1))
     if again >= 0:
         return TWICE, int(again)
     if faulty.size:
@@ -259,20 +258,20 @@ def _fault_among(
 
 
 def _refuse(what: int, name: str, row: int, item: int, value: float, most: float, n_items: int) -> NoReturn:
-    says = {
-        NOT_FINITE: f"is {value}; fill or drop it",
-        NEGATIVE: f"is {value:g}; values must not be negative",
-        TOO_LARGE: f"is {value:g}; values must lie in [0, {most:g}]",
-        NOT_WHOLE: f"is {value:g}; membership is 0 or 1 (FacilityLocation takes degrees)",
-        NOT_AN_ITEM: f"is not one of the items 0..{n_items - 1}",
-        TWICE: "stands twice; keep one of them, or add them up first",
-    }
-    raise InputError(f"row {row}, item {item} {says[what]}", argument=name)
+    problem, remedy = {
+        NOT_FINITE: (f"is {value}", "fill or drop it"),
+        NEGATIVE: (f"is {value:g}; values must not be negative", None),
+        TOO_LARGE: (f"is {value:g}; values must lie in [0, {most:g}]", None),
+        NOT_WHOLE: (f"is {value:g}; membership is 0 or 1", "use FacilityLocation for degrees in between"),
+        NOT_AN_ITEM: (f"is not one of the items 0..{n_items - 1}", None),
+        TWICE: ("appears twice", "keep one of them, or add them up first"),
+    }[what]
+    raise InputError(f"row {row}, item {item} {problem}", argument=name, remedy=remedy)
 
 
 @kernel
-def first_repeat(starts: Ids, ids: NDArray[np.int32], seen: Ids) -> int:
-    """The first entry whose item stands in its row already, or -1. All ids are items, numbered as in `seen`."""
+def find_first_repeat(starts: Ids, ids: NDArray[np.int32], seen: Ids) -> int:
+    """The first entry whose item appeared earlier in its row, or -1. `seen` has one place per item."""
     for row in range(len(starts) - 1):
         for at in range(starts[row], min(starts[row + 1], len(ids))):
             if seen[ids[at]] == row:

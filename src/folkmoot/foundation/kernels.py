@@ -1,7 +1,7 @@
-"""How kernels are compiled and run: without the GIL, kept on disk, over blocks of rows in a few threads.
+"""How kernels are compiled and run: without the GIL, cached on disk, over blocks of rows in a few threads.
 
-A sum over rows is cut into blocks that depend on the data alone, and the blocks are added in their
-order. So a result does not depend on how many threads worked on it.
+A sum over rows is cut into blocks that depend on the data alone, and the blocks are added in order. So a
+result does not depend on the number of threads.
 """
 
 import os
@@ -27,7 +27,7 @@ MOST_BLOCKS = 8
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first use, keep the machine code on disk, release the GIL.
+    """Compile on first use, cache the machine code on disk, release the GIL.
 
     Arithmetic stays strict (no fastmath): fixed-point terms must round alike in every kernel.
     """
@@ -35,7 +35,7 @@ def kernel(function: Function) -> Function:
 
 
 class Kernel:
-    """A function that is looked for on disk, or compiled, when it is first called or first met by the compiler."""
+    """A function that is loaded from disk, or compiled, when it is first called (or another kernel calls it)."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
@@ -46,13 +46,13 @@ class Kernel:
     @cached_property
     def _function(self) -> Any:
         from folkmoot.foundation.compiled import (
-            compile_kernel,  # brings numba, which takes long and is not always needed
+            compile_kernel,  # imports numba, which is slow and not always needed
         )
 
         return compile_kernel(self.py_func)
 
     @property
-    def _numba_type_(self) -> Any:  # how numba asks what a kernel that it meets within another one is
+    def _numba_type_(self) -> Any:  # numba reads this where one kernel calls another
         return self._function._numba_type_
 
 
@@ -61,7 +61,7 @@ _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Within this block kernels use so many threads (None: as many as outside)."""
+    """Inside this context kernels use `count` threads (None: as many as outside)."""
     before = _threads.set(_threads.get() if count is None else count)
     try:
         yield
@@ -70,7 +70,7 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Threads that kernels use: as set by `threads`, by FOLKMOOT_THREADS, or every core this process may run on."""
+    """How many threads kernels use: set by `threads`, by FOLKMOOT_THREADS, or one per core this process may use."""
     given = _threads.get()
     if given is not None:
         return given
@@ -84,13 +84,13 @@ def thread_count() -> int:
 
 @lru_cache(maxsize=1)
 def _pool(owner: tuple[int, int]) -> ThreadPoolExecutor:
-    """One pool a process (a forked child must not wait for its parent's threads) and number of threads."""
+    """One pool per process (a forked child must not wait for its parent's threads) and number of threads."""
     return ThreadPoolExecutor(owner[1], thread_name_prefix="folkmoot")
 
 
 def blocks(row_start: Ids, *, most: int = MOST_BLOCKS) -> list[tuple[int, int]]:
-    """Cut rows into runs of about equally many entries: few where each block brings a sum of its own, many
-    where each needs room to work in.
+    """Cut rows into blocks of about equally many entries. Use a small `most` where each block has a sum of its own,
+    a large one where each block needs memory to work in.
     """
     rows, entries = len(row_start) - 1, int(row_start[-1] - row_start[0])
     count = max(1, min(most, entries // ENTRIES_PER_BLOCK, rows))
@@ -102,20 +102,20 @@ def blocks(row_start: Ids, *, most: int = MOST_BLOCKS) -> list[tuple[int, int]]:
 def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> list[T]:
     """work(lo, hi) for every block, in threads; the results in the order of the blocks."""
     count = min(thread_count(), len(cuts))
-    if count == 1 or _inside.busy:  # a block that is itself cut into blocks works through them alone
+    if count == 1 or _thread.busy:  # blocks within a block are worked through by the thread of the outer block
         return [work(lo, hi) for lo, hi in cuts]
-    share = Share(work, cuts)
-    helpers = [_pool((os.getpid(), thread_count())).submit(share.take_all) for _ in range(count - 1)]
+    queue = BlockQueue(work, cuts)
+    helpers = [_pool((os.getpid(), thread_count())).submit(queue.take_all) for _ in range(count - 1)]
     try:
-        share.take_all()  # this thread works too
+        queue.take_all()  # this thread works too
     finally:
-        share.waiting = iter(range(0))  # after an error, or Ctrl-C, nobody takes another block
+        queue.waiting = iter(range(0))  # after an error or Ctrl-C no thread takes another block
     for helper in helpers:
         helper.result()
-    return share.results
+    return queue.results
 
 
-class Share(Generic[T]):
+class BlockQueue(Generic[T]):
     """Blocks waiting to be taken by whichever thread is free."""
 
     def __init__(self, work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> None:
@@ -124,27 +124,27 @@ class Share(Generic[T]):
         self.results: list[T] = [cast(T, None)] * len(cuts)
 
     def take_all(self) -> None:
-        _inside.busy = True
+        _thread.busy = True
         try:
             while (block := next(self.waiting, None)) is not None:
                 self.results[block] = self.work(*self.cuts[block])
         finally:
-            _inside.busy = False
+            _thread.busy = False
 
 
-class Inside(local):
+class ThreadState(local):
     """Whether this thread is working on a block."""
 
     busy = False
 
 
-_inside = Inside()
+_thread = ThreadState()
 
 
 def sum_blocks(
     work: Callable[[int, int, AnyArray], None], row_start: Ids, size: int, dtype: DTypeLike = np.float64
 ) -> AnyArray:
-    """Add up what work(lo, hi, into) puts into a zeroed vector, block by block."""
+    """The sum over the blocks of what work(lo, hi, into) adds to a zeroed vector."""
 
     def one(lo: int, hi: int) -> AnyArray:
         into = cast(AnyArray, np.zeros(size, dtype=dtype))

@@ -1,4 +1,4 @@
-"""Sets of items, points of the cube, and the array types they are written in.
+"""Sets of items, points of the cube, and the types of the arrays that hold them.
 
 Inside Folkmoot a set is a boolean mask over the items (`Mask`), many sets are the rows of a boolean
 matrix, and a short list of items is an array of ids (`Ids`). People may also pass plain lists of ids.
@@ -21,19 +21,19 @@ ItemSet: TypeAlias = Mask | Iterable[int]
 AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 
-def with_each(members: Mask, items: Ids) -> Mask:
+def add_each(members: Mask, items: Ids) -> Mask:
     """S + e for each of the items, then S itself."""
     sets = np.repeat(members[None, :], len(items) + 1, axis=0)
     sets[np.arange(len(items)), items] = True
     return sets
 
 
-def as_array(given: Any, name: str) -> NDArray[Any]:
-    """What numpy makes of it, unless that is nothing."""
+def as_array(given: Any, name: str, place: str | None = None) -> NDArray[Any]:
+    """A numpy array of whatever numpy can turn into one."""
     try:
         return np.asarray(given)
     except (ValueError, TypeError):
-        raise InputError("its parts are not all of one length", argument=name) from None
+        raise InputError("its parts differ in length", argument=name, place=place) from None
 
 
 def freeze(array: AnyArray) -> AnyArray:
@@ -43,45 +43,51 @@ def freeze(array: AnyArray) -> AnyArray:
 
 
 def indicator(n_items: int, items: Ids | Sequence[int]) -> Mask:
-    """The mask of a list of item ids that is known to be right."""
+    """The mask of a list of item ids that was checked before."""
     mask = np.zeros(n_items, dtype=bool)
     mask[items] = True
     return mask
 
 
-def as_members(n_items: int, items: ItemSet, name: str = "members") -> Mask:
+def as_members(n_items: int, items: ItemSet, name: str = "members", place: str | None = None) -> Mask:
     """A mask over the items, from a mask or from item ids without repeats."""
     try:
-        given = as_array(items if isinstance(items, np.ndarray) else list(items), name)
+        given = as_array(items if isinstance(items, np.ndarray) else list(items), name, place)
     except TypeError:
-        raise InputError("give a boolean mask over the items or a list of item ids", argument=name) from None
+        raise InputError(
+            f"needs a boolean mask over the items or a list of item ids, got {items!r}", argument=name, place=place
+        ) from None
     if given.dtype == bool:
         if given.shape != (n_items,):
-            raise InputError(f"a mask of shape {given.shape} was given for {n_items} items", argument=name)
+            raise InputError(f"has a mask of shape {given.shape} for {n_items} items", argument=name, place=place)
         return given
     if given.size == 0:
         return np.zeros(n_items, dtype=bool)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise InputError(
-            "give a boolean mask over the items or a list of item ids (for many sets: a boolean matrix, a row a set)",
+            f"needs a boolean mask over the items or a list of item ids, got {given.dtype} of shape {given.shape}",
+            remedy="for many sets give a boolean matrix with one row per set",
             argument=name,
+            place=place,
         )
     outside = (given < 0) | (given >= n_items)
     if outside.any():
-        raise InputError(f"item {given[outside][0]} is not one of the items 0..{n_items - 1}", argument=name)
+        raise InputError(
+            f"item {given[outside][0]} is not one of the items 0..{n_items - 1}", argument=name, place=place
+        )
     mask = indicator(n_items, given)
     if np.count_nonzero(mask) < given.size:
         ids, counts = np.unique(given, return_counts=True)
-        raise InputError(f"item {ids[counts > 1][0]} is listed twice; a set holds an item once", argument=name)
+        raise InputError(f"item {ids[counts > 1][0]} is listed twice", argument=name, place=place)
     return mask
 
 
 def as_sets(n_items: int, sets: ItemSet | Mask, name: str = "sets") -> tuple[Mask, bool]:
-    """The rows of a boolean matrix, and whether one set alone was given."""
+    """Sets as the rows of a boolean matrix, and whether a single set was given."""
     if isinstance(sets, np.ndarray) and sets.ndim == 2:
         if sets.dtype != bool or sets.shape[1] != n_items:
             raise InputError(
-                f"many sets are a boolean matrix with one column an item; "
+                f"needs a boolean matrix with one row per set and one column per item, "
                 f"got {sets.dtype} of shape {sets.shape} for {n_items} items",
                 argument=name,
             )
@@ -95,17 +101,17 @@ def as_point(n_items: int, x: ArrayLike, name: str = "x") -> Array:
     """A point of the cube [0, 1]^n."""
     point = as_array(x, name)
     if point.dtype.kind not in "biuf" or point.shape != (n_items,):
-        raise InputError(f"needs one number an item ({n_items}), got shape {point.shape}", argument=name)
+        raise InputError(f"needs one number per item ({n_items}), got shape {point.shape}", argument=name)
     point = point.astype(np.float64, copy=False)
     outside = ~((point >= 0) & (point <= 1))
     if outside.any():
         item = int(np.flatnonzero(outside)[0])
-        raise InputError(f"item {item} has {point[item]}; a point of the cube lies in [0, 1]", argument=name)
+        raise InputError(f"item {item} has {point[item]}; every coordinate must lie in [0, 1]", argument=name)
     return point
 
 
 def as_items(n_items: int, items: ArrayLike | None, name: str = "items") -> Ids:
-    """Item ids in the order given, all of them when none are named."""
+    """Item ids in the order given; None: all items."""
     if items is None:
         return np.arange(n_items)
     given = np.atleast_1d(as_array(items, name))

@@ -1,4 +1,4 @@
-"""The constraints a server may set, one file a kind."""
+"""The constraints that a server can set, one file per kind."""
 
 from folkmoot.matroids.derived import Oracle, Truncation
 from folkmoot.matroids.graphic import Graphic

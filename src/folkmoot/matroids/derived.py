@@ -1,4 +1,4 @@
-"""Matroids made from others, or from a question put to the user."""
+"""Matroids made from other matroids, or from a function of the user's."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -42,7 +42,7 @@ class Truncation(Matroid):
         return self.matroid.find_addable(members)
 
     def first_base(self, order: Ids) -> Ids:
-        """Greedy is greedy: the first k that it takes."""
+        """The first k items that greedy takes in the other matroid."""
         place = np.empty(self.n_items, dtype=np.int64)
         place[order] = np.arange(self.n_items)
         base = self.matroid.first_base(order)
@@ -56,9 +56,9 @@ class Truncation(Matroid):
 
 
 class Oracle(Matroid):
-    """Whatever the function `independent` (a frozenset of item ids to true or false) allows.
+    """The sets for which the function `independent` (from a frozenset of item ids to a bool) returns true.
 
-    Nothing is checked on the way; `is_valid()` looks for sets that break the axioms.
+    The axioms are trusted; `is_valid()` looks for sets that break them.
     """
 
     def __init__(self, n_items: int, independent: Callable[[frozenset[int]], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Graphic matroids: edges without a cycle."""
+"""Graphic matroids: sets of edges without a cycle."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -15,20 +15,21 @@ from folkmoot.matroids.matroid import Matroid
 class Graphic(Matroid):
     """Items are the edges of a graph; a set is allowed when its edges form no cycle.
 
-    `edges`: one pair of vertices an item, vertices of any hashable kind. A loop is never allowed;
+    `edges`: one pair of vertices per item; a vertex is anything hashable. A loop is never allowed;
     parallel edges exclude each other.
     """
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
-        pairs = [as_list(edge, f"edges: item {item}") for item, edge in enumerate(as_list(edges, "edges"))]
+        pairs = [as_list(edge, "edges", f"item {item}") for item, edge in enumerate(as_list(edges, "edges"))]
         if not pairs:
-            raise InputError("there are no items", remedy="give one pair of vertices an item", argument="edges")
+            raise InputError("there are no items", remedy="give one pair of vertices per item", argument="edges")
         for item, pair in enumerate(pairs):
             if len(pair) != 2:
                 raise InputError(f"item {item} has {len(pair)} vertices; an edge joins two", argument="edges")
             if not all(isinstance(vertex, Hashable) for vertex in pair):
                 raise InputError(
-                    f"item {item} joins {pair}; a vertex must be hashable, like a number or a text", argument="edges"
+                    f"item {item} joins {pair}; a vertex must be hashable, such as a number or a string",
+                    argument="edges",
                 )
         number: dict[Hashable, int] = {}
         self.ends = np.array([[number.setdefault(vertex, len(number)) for vertex in pair] for pair in pairs])
@@ -36,14 +37,14 @@ class Graphic(Matroid):
 
     def _trees(self, members: Mask) -> Ids:
         """The connected component of each vertex."""
-        from scipy.sparse import csgraph  # looked up when there is a graph: importing takes a while
+        from scipy.sparse import csgraph  # imported only when there is a graph: it is slow to load
 
         one, two = self.ends[members].T
         graph = coo_array((np.ones(len(one)), (one, two)), shape=(self.n_vertices, self.n_vertices))
         return np.asarray(csgraph.connected_components(graph, directed=False)[1])
 
     def is_independent(self, members: Mask) -> bool:
-        """Union-find: the edges of a small set are joined sooner than a graph of it is built."""
+        """Union-find: for a small set this is faster than building a graph."""
         parent: dict[int, int] = {}
         for one, two in self.ends[members].tolist():
             while one in parent:
@@ -68,7 +69,7 @@ class Graphic(Matroid):
         low, high = self.ends.min(axis=1), self.ends.max(axis=1)
         first = order[low[order] != high[order]]
         _, once = np.unique(low[first] * self.n_vertices + high[first], return_index=True)
-        first = first[once]  # of parallel edges the one that comes first
+        first = first[once]  # of parallel edges only the first
         shape = (self.n_vertices, self.n_vertices)
         forest = csgraph.minimum_spanning_tree(coo_array((place[first], (low[first], high[first])), shape=shape))
         return np.sort(order[forest.data.astype(np.int64) - 1])

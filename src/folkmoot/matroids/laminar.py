@@ -1,4 +1,4 @@
-"""Laminar matroids: limits on groups that are nested or apart."""
+"""Laminar matroids: limits on groups that are nested or disjoint."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,25 +15,27 @@ from folkmoot.matroids.matroid import Matroid
 class Laminar(Matroid):
     """At most `capacity` items of each of several sets, any two of which are nested or disjoint.
 
-    For example at most two clinics a city and five a region. Items in no set are free.
+    For example at most two clinics per city and five per region. Items in no set are not limited.
     """
 
     def __init__(self, n_items: int, limits: Sequence[tuple[ItemSet | Iterable[int], int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
-        pairs = [as_list(limit, f"limits: set {at}") for at, limit in enumerate(as_list(limits, "limits"))]
+        pairs = [as_list(limit, "limits", f"set {at}") for at, limit in enumerate(as_list(limits, "limits"))]
         for at, pair in enumerate(pairs):
             if len(pair) != 2:
                 raise InputError(
                     f"set {at} has {len(pair)} parts", remedy="give its items and its capacity", argument="limits"
                 )
-        sets = [as_members(self.n_items, items, f"limits: set {at}") for at, (items, _) in enumerate(pairs)]
-        capacities = [as_count(c, f"limits: capacity of set {at}", least=0) for at, (_, c) in enumerate(pairs)]
+        sets = [as_members(self.n_items, items, "limits", f"set {at}") for at, (items, _) in enumerate(pairs)]
+        capacities = [as_count(c, "limits", least=0, place=f"capacity of set {at}") for at, (_, c) in enumerate(pairs)]
         order = sorted(range(len(sets)), key=lambda at: int(sets[at].sum()))  # inner sets before outer ones
-        inner = np.full(self.n_items, -1)  # the outermost set around each item met so far
+        inner = np.full(self.n_items, -1)  # the outermost set so far around each item
         for at in order:
             for other in np.unique(inner[sets[at]]):
                 if other >= 0 and (sets[other] & ~sets[at]).any():
-                    raise InputError(f"sets {other} and {at} overlap, but neither holds the other", argument="limits")
+                    raise InputError(
+                        f"sets {other} and {at} overlap, but neither contains the other", argument="limits"
+                    )
             inner[sets[at]] = at
         self.capacity = np.array([capacities[at] for at in order], dtype=np.int64)
         inside = [np.flatnonzero(sets[at]) for at in order]
@@ -50,7 +52,7 @@ class Laminar(Matroid):
         return np.asarray(self.holds.T @ full == 0) & ~members
 
     def first_base(self, order: Ids) -> Ids:
-        """Inner sets first: each keeps the earliest of what its own inner sets have left."""
+        """Inner sets first: each set keeps the earliest of the items that its inner sets kept."""
         place = np.empty(self.n_items, dtype=np.int64)
         place[order] = np.arange(self.n_items)
         kept = np.ones(self.n_items, dtype=bool)

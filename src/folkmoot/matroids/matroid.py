@@ -1,7 +1,7 @@
 """What a constraint is: the sets it allows, and everything that follows from that.
 
-A matroid says which sets are independent. Rank, addable items, the best base and the axioms themselves
-follow from that one question; each type brings faster ways where it has them.
+A matroid says which sets are independent. Rank, addable items, the best base and the check of the axioms
+follow from that one question; each kind overrides them where it has a faster way.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ SMALL = 10  # up to this many items the axioms are checked on all sets
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether the axioms hold; if not, sets that break one. True and false like a bool."""
+    """Whether the axioms hold; if not, `certificate` names sets that break one. Usable as a bool."""
 
     holds: bool
     certificate: str
@@ -36,7 +36,7 @@ class Validity:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A direct sum of uniform matroids: every item in one group, at most capacity[group] of a group."""
+    """A direct sum of uniform matroids: every item is in one group, and a set has at most capacity[g] of group g."""
 
     group: Ids
     capacity: Ids
@@ -48,7 +48,8 @@ class Matroid(Registered, ABC):
     n_items: int
 
     @abstractmethod
-    def is_independent(self, members: Mask) -> bool: ...
+    def is_independent(self, members: Mask) -> bool:
+        """Whether the set is allowed: the one question that every kind must answer."""
 
     def find_addable(self, members: Mask) -> Mask:
         """Items e outside an independent S with S + e independent."""
@@ -74,13 +75,13 @@ class Matroid(Registered, ABC):
 
     @property
     def blocks(self) -> Blocks | None:
-        """This matroid as groups with capacities, if it is of that kind."""
+        """This matroid as groups with capacities, if it is of that kind; None otherwise."""
         return None
 
     def parameters(self) -> dict[str, Any]:
-        """What makes this matroid again, as numbers, lists and arrays: how it is sent and stored."""
+        """The arguments that make this matroid again, as numbers, lists and arrays: how it is sent and stored."""
         raise InputError(
-            f"{self!r} cannot be written down", remedy="use one of the built-in matroids for this", argument="matroid"
+            f"{self!r} cannot be stored", remedy="use one of the built-in matroids for this", argument="matroid"
         )
 
     def independent(self, members: ItemSet) -> bool:
@@ -88,30 +89,30 @@ class Matroid(Registered, ABC):
         return self.is_independent(as_members(self.n_items, members))
 
     def addable(self, members: ItemSet) -> Mask:
-        """The items that can still join an allowed set."""
+        """The items that can be added to an allowed set."""
         mask = as_members(self.n_items, members)
         if not self.is_independent(mask):
             raise InputError(f"{np.flatnonzero(mask).tolist()} is not an independent set", argument="members")
         return self.find_addable(mask)
 
     def best_base(self, weights: ArrayLike) -> Ids:
-        """The base of the largest total weight, as sorted ids; among equal weights the lower id comes first."""
+        """The base of the largest total weight, as sorted ids; of equal weights, lower ids are preferred."""
         return self.first_base(np.argsort(-self.check_weights(weights), kind="stable"))
 
     def check_weights(self, weights: ArrayLike) -> Array:
         given = as_array(weights, "weights")
         if given.dtype.kind not in "biuf" or given.shape != (self.n_items,):
-            raise InputError(f"needs one number an item ({self.n_items}), got shape {given.shape}", argument="weights")
+            raise InputError(f"needs one number per item ({self.n_items}), got shape {given.shape}", argument="weights")
         if not np.isfinite(given).all():
             item = int(np.flatnonzero(~np.isfinite(given))[0])
             raise InputError(f"item {item} has {given[item]}; weights must be finite", argument="weights")
         return given.astype(np.float64, copy=False)
 
     def is_valid(self, *, trials: int = 2000, seed: int = 0) -> Validity:
-        """Check the axioms: on all sets when there are few items, else on random ones.
+        """Check the axioms: on all sets if there are few items, otherwise on random ones.
 
-        A matroid holds the empty set, all subsets of a set it holds, and lets a smaller independent set
-        always take an item from a larger one. `certificate` names the sets that break one of these.
+        The empty set is independent; subsets of independent sets are independent; and a smaller independent set
+        can always take an item from a larger one. `certificate` names the sets that break one of these.
         """
         if not self.is_independent(np.zeros(self.n_items, dtype=bool)):
             return Validity(False, "the empty set is not independent", True)
@@ -120,20 +121,22 @@ class Matroid(Registered, ABC):
             sets = [indicator(self.n_items, list(c)) for k in sizes for c in combinations(range(self.n_items), k)]
             allowed = [members for members in sets if self.is_independent(members)]
             pairs = ((small, large) for small in allowed for large in allowed)
-            broken = self._broken_subset(allowed) or self._broken_exchange(pairs) or self._broken_base(seed)
+            broken = (
+                self._find_broken_subset(allowed) or self._find_broken_exchange(pairs) or self._find_broken_base(seed)
+            )
             return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
         rng = np.random.default_rng(seed)
         for _ in range(as_count(trials, "trials")):
-            small, large = self._random_independent(rng), self._random_independent(rng)
-            broken = self._broken_subset([large]) or self._broken_exchange([(small, large), (large, small)])
+            small, large = self._draw_independent(rng), self._draw_independent(rng)
+            broken = self._find_broken_subset([large]) or self._find_broken_exchange([(small, large), (large, small)])
             if broken:
                 return Validity(False, broken, False)
-        if broken := self._broken_base(seed):
+        if broken := self._find_broken_base(seed):
             return Validity(False, broken, False)
         return Validity(True, f"{trials} random pairs of sets keep the axioms", False)
 
-    def _random_independent(self, rng: np.random.Generator) -> Mask:
-        """A random set if it is independent as it stands; else what greedy keeps of it."""
+    def _draw_independent(self, rng: np.random.Generator) -> Mask:
+        """A random set if it is independent; otherwise what greedy keeps of it."""
         drawn = rng.permutation(self.n_items)[: rng.integers(1, self.n_items + 1)]
         members = indicator(self.n_items, drawn)
         if self.is_independent(members):
@@ -144,18 +147,18 @@ class Matroid(Registered, ABC):
             members[item] = self.is_independent(members)
         return members
 
-    def _broken_base(self, seed: int) -> str:
-        """Whether the fast ways say the same as `independent`."""
+    def _find_broken_base(self, seed: int) -> str:
+        """A sentence if the faster methods disagree with `is_independent`, else an empty one."""
         rng = np.random.default_rng(seed)
         for _ in range(20):
             base = indicator(self.n_items, self.first_base(rng.permutation(self.n_items)))
             if not self.is_independent(base):
                 return f"best_base finds {_show(base)}, which is not independent"
             if base.sum() != self.rank or self.find_addable(base).any():
-                return f"best_base finds {_show(base)}, which is no base"
+                return f"best_base finds {_show(base)}, which is not a base"
         return ""
 
-    def _broken_subset(self, allowed: list[Mask]) -> str:
+    def _find_broken_subset(self, allowed: list[Mask]) -> str:
         for members in allowed:
             for item in np.flatnonzero(members):
                 fewer = members.copy()
@@ -164,7 +167,7 @@ class Matroid(Registered, ABC):
                     return f"{_show(members)} is independent, its subset {_show(fewer)} is not"
         return ""
 
-    def _broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
+    def _find_broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
         for small, large in pairs:
             if small.sum() < large.sum():
                 for item in np.flatnonzero(large & ~small):

@@ -13,8 +13,8 @@ from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Blocks, Matroid
 
 
-class Counting(Matroid):
-    """At most so many of each group: all its answers come from counting."""
+class CountingMatroid(Matroid):
+    """At most a given number of items of each group: every answer comes from counting."""
 
     _blocks: Blocks
 
@@ -45,7 +45,7 @@ class Counting(Matroid):
         return np.sort(order[by_group[place < self._blocks.capacity[group]]])
 
 
-class Free(Counting):
+class Free(CountingMatroid):
     """Every set is allowed."""
 
     def __init__(self, n_items: int) -> None:
@@ -59,7 +59,7 @@ class Free(Counting):
         return f"Free({self.n_items})"
 
 
-class Uniform(Counting):
+class Uniform(CountingMatroid):
     """At most k items."""
 
     def __init__(self, n_items: int, k: int | np.integer[Any]) -> None:
@@ -92,7 +92,7 @@ class Uniform(Counting):
         return f"Uniform({self.n_items}, {self.k})"
 
 
-class Partition(Counting):
+class Partition(CountingMatroid):
     """At most `capacities` items of each group.
 
     `groups`: the group of each item (numbers or names). `capacities`: one number for all groups, a mapping
@@ -104,7 +104,7 @@ class Partition(Counting):
     ) -> None:
         if isinstance(groups, Mapping | str):
             raise InputError(
-                f"needs the group of each item in their order, got a {type(groups).__name__}", argument="groups"
+                f"needs a list with the group of each item, got a {type(groups).__name__}", argument="groups"
             )
         labels = groups.tolist() if isinstance(groups, np.ndarray) else as_list(groups, "groups")
         if not labels:
@@ -123,8 +123,11 @@ class Partition(Counting):
         index = {name: position for position, name in enumerate(names)}
         for item, label in enumerate(labels):
             if label not in index:
-                raise InputError(f"none is given for group {label!r} (item {item})", argument="capacities")
-        capacity = [as_count(c, f"capacities: group {name!r}", least=0) for name, c in zip(names, numbers, strict=True)]
+                raise InputError(f"group {label!r} (of item {item}) has none", argument="capacities")
+        capacity = [
+            as_count(number, "capacities", least=0, place=f"group {name!r}")
+            for name, number in zip(names, numbers, strict=True)
+        ]
         self.names = tuple(names)
         self._blocks = Blocks(np.array([index[label] for label in labels]), np.array(capacity, dtype=np.int64))
 

@@ -1,4 +1,4 @@
-"""Transversal matroids: items that can be matched to different sets."""
+"""Transversal matroids: sets of items that can be matched to different sets."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,25 +11,25 @@ from folkmoot.matroids.matroid import Matroid
 
 
 class Transversal(Matroid):
-    """A set is allowed when each of its items can be given a set that holds it, no two the same.
+    """A set of items is allowed if its items can be matched to different sets of `sets`, each holding its item.
 
-    For example one expert a duty, where `sets` lists for each duty who can take it.
+    For example one expert per duty, where `sets` lists for each duty who can take it.
     """
 
     def __init__(self, n_items: int, sets: Sequence[Iterable[int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
         given = as_list(sets, "sets")
         self.n_sets = len(given)
-        members = [np.flatnonzero(as_members(self.n_items, s, f"sets: set {at}")) for at, s in enumerate(given)]
+        members = [np.flatnonzero(as_members(self.n_items, s, "sets", f"set {at}")) for at, s in enumerate(given)]
         self.sets_of: list[list[int]] = [[] for _ in range(self.n_items)]
         for at, items in enumerate(members):
             for item in items:
                 self.sets_of[item].append(at)
 
     def _match(self, order: Ids) -> tuple[Ids, list[int]]:
-        """Match items in this order as far as they go: who was matched, and the item of each set.
+        """Match as many items as possible in this order: the matched items, and the item of each set.
 
-        Sets that a failed search reached can never come free again, so they are left out from then on.
+        Sets that a failed search reached can never become free again, so later searches skip them.
         """
         item_of, closed = [-1] * self.n_sets, [False] * self.n_sets
         matched = []
@@ -65,11 +65,11 @@ class Transversal(Matroid):
         return len(items) <= self.n_sets and len(self._match(items)[0]) == len(items)
 
     def find_addable(self, members: Mask) -> Mask:
-        """Items from whose sets an alternating path leads to a free set: search back from the free sets."""
+        """Items with an alternating path from one of their sets to a free set; searched from the free sets."""
         item_of = self._match(np.flatnonzero(members))[1]
         leads = [held < 0 for held in item_of]
         grew = True
-        while grew:  # a set leads on when the item that holds it also fits a set that leads on
+        while grew:  # a set leads to a free one if the item matched to it also fits another set that does
             grew = False
             for s, held in enumerate(item_of):
                 if not leads[s] and any(leads[other] for other in self.sets_of[held]):

@@ -1,4 +1,4 @@
-"""The private functions that clients hold, one file a family."""
+"""The private functions that clients hold, one file per family."""
 
 from folkmoot.objectives.concave import ConcaveOverModular
 from folkmoot.objectives.coverage import Coverage

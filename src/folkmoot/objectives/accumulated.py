@@ -1,8 +1,8 @@
-"""Rows whose value depends on one number that grows with the set: the ground of two families.
+"""Rows whose value depends on one number that accumulates with the set: the base of two families.
 
-A row starts at a state, each of its items in S moves the state by the item's score, and the value is
-read off the state. Probabilistic coverage keeps the chance that nothing has worked; a concave function
-over a modular sum keeps the sum.
+A row starts at a state, each of its items in S moves the state by the item's score, and the value is a
+function of the state. For probabilistic coverage the state is the chance that no item works; for a concave
+function over a modular sum it is the sum.
 """
 
 from functools import cached_property
@@ -20,14 +20,14 @@ MISSES, SQRT, LOG1P, CAP = range(4)
 
 
 class AccumulatedRows(SparseRows):
-    """A sparse family described by how its state grows (`_kind`) and a number (`_cap`)."""
+    """A sparse family described by how its state moves (`_kind`) and, for CAP, a number (`_cap`)."""
 
     layout: ScoredRows
     _kind: int
     _cap: float = 0.0
 
     def _arrange(self, rows: Rows) -> ScoredRows:
-        return ScoredRows.of(rows)
+        return ScoredRows.from_matrix(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
         out = np.empty((hi - lo, count))
@@ -51,7 +51,7 @@ class AccumulatedRows(SparseRows):
         return self._singletons(out)
 
     def _singletons(self, scores: Array) -> Array:
-        """What items of these scores are worth alone."""
+        """What items with these scores are worth alone."""
         if self._kind == SQRT:
             return np.sqrt(scores)
         if self._kind == LOG1P:
@@ -93,7 +93,7 @@ def value_of(kind: int, cap: float, state: float) -> float:
 
 @kernel
 def gain_of(kind: int, cap: float, state: float, score: float) -> float:
-    """What an item of this score adds, in a form that keeps its digits when it is small."""
+    """What an item of this score adds, in a form that stays accurate when the gain is small."""
     if kind == MISSES:
         return state * score
     if kind == SQRT:
@@ -113,7 +113,7 @@ def values_of_sets(
     hi: int,
     out: Array,
 ) -> None:
-    """The value of each row for up to 64 sets, one bit a set."""
+    """The value of each row for up to 64 sets, one bit per set."""
     count = out.shape[1]
     for row in range(lo, hi):
         for s in range(count):
@@ -142,8 +142,8 @@ def survey(
     gains: Array,
     sums: Ids,
 ) -> None:
-    """The state of each row at S, and what other items gain there: entry by entry, or, where no room is given for
-    that, added up item by item in fixed point (there with the members, which the walk leaves out).
+    """The state of each row at S, and the gains of its items: written entry by entry to `gains`, or, if `gains` is
+    empty, added up item by item in fixed point (members of S included; the walk ignores those).
     """
     for row in range(lo, hi):
         now = 1.0 if kind == MISSES else 0.0
@@ -170,7 +170,7 @@ def grow_walk(
     state: Array,
     sums: Ids,
 ) -> None:
-    """Add an item: each row that holds it takes its old terms out of the sums and puts the new ones in."""
+    """Add an item: each row that holds it replaces its old terms in the sums by new ones."""
     for k in range(len(entries)):
         row, place = entries[k] >> ROW, entries[k] & PLACE
         first, last = rows.row_start[row], rows.row_start[row + 1]

@@ -1,8 +1,8 @@
-"""Where an item stands: the transpose of the rows, but only of the part that is used.
+"""Which rows hold an item: the transpose of the rows, but only the part that is used.
 
-A walk takes few items, nearly always among those of the largest gains. So when an item is asked for that
-is not known yet, the most promising unknown items are gathered with it in one pass, so that passes stay few.
-And as the set grows, ever fewer entries of a row can still matter: later passes are over those alone.
+A walk takes few items, nearly always among those with the largest gains. So when a walk needs an item whose
+rows are not known yet, one pass finds the rows of that item and of the most promising other items, and passes
+stay few. As the set grows, fewer and fewer entries of a row can still matter, and later passes look only at those.
 Choosing 50 of 2,000 items needs a fraction of the whole transpose, in time and in memory.
 """
 
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from folkmoot.foundation.kernels import blocks, kernel, on_threads
 from folkmoot.foundation.sets import Ids
 
-SHARE = 1 / 3  # of all entries, gathered at once
-STRETCH = 4096
+SHARE = 1 / 3  # the largest part of all entries that one pass gathers
+STRETCH = 4096  # entries sifted at a time
 
-ROW, PLACE = 32, (1 << 32) - 1  # an entry is told by its row, shifted so far, and its place in it, in these bits
+ROW, PLACE = 32, (1 << 32) - 1  # an entry is one number: its row, shifted by 32 bits, plus its place in the row
 
 
 class ItemEntries:
-    """All entries of the rows, in blocks, and how often each item stands in each block.
+    """All entries of the rows, in blocks, and how often each item occurs in each block.
 
-    `reach` says where the entries of each row end that are looked at; None: where the row does.
+    `reach` is where to stop looking in each row; None: at the end of the row.
     """
 
     def __init__(self, items: NDArray[Any], row_start: Ids, n_items: int) -> None:
@@ -33,7 +33,7 @@ class ItemEntries:
         self.counts = self.count(None)
 
     def count(self, reach: Ids | None) -> Ids:
-        """How often each item stands in each block."""
+        """How often each item occurs in each block."""
         counts = np.zeros((len(self.cuts), self.n_items), dtype=np.int64)
         on_threads(
             lambda lo, hi: count_items(self.items, *self._pieces(lo, hi, reach), counts[self.block[lo]]), self.cuts
@@ -41,9 +41,9 @@ class ItemEntries:
         return counts
 
     def gather(self, wanted: NDArray[np.uint8], counts: Ids, reach: Ids | None) -> Ids:
-        """The rows of the wanted items and the places in them, item by item, as many as were counted."""
+        """The rows of the wanted items and the places in them, item by item; `counts` says how many there are."""
         mine = counts * wanted
-        # Where each block puts the entries of each item: blocks fill places of their own, in any order.
+        # Where each block writes the entries of each item: no two blocks share a place, so their order is free.
         ends = np.cumsum(mine.T).reshape(mine.T.shape).T
         next_place = (ends - mine).astype(np.uint64)  # unsigned: no sign to test
         entries = np.empty(ends[-1, -1], dtype=np.int64)
@@ -56,7 +56,7 @@ class ItemEntries:
         return entries
 
     def _pieces(self, lo: int, hi: int, reach: Ids | None) -> tuple[Ids, Ids]:
-        """Where the entries to look at in rows lo..hi begin and end, neighbours in one piece."""
+        """Where the entries to look at in rows lo..hi begin and end; adjoining ones form one piece."""
         start = self.row_start[lo : hi + 1]
         if reach is None:
             return start[:1].copy(), start[-1:].copy()
@@ -67,15 +67,15 @@ class ItemEntries:
 
 
 class ItemColumns:
-    """The rows of each item, and its places in them, found when a walk first needs them."""
+    """The rows of each item and its places in them, found when a walk first needs them."""
 
     def __init__(self, entries: ItemEntries) -> None:
         self.entries = entries
         self.found: list[Ids] = []
-        self.where = np.full(entries.n_items, -1)  # in which of `found`, from where, to where
+        self.where = np.full(entries.n_items, -1)  # an item's entries are found[where][first:last]; -1: not found yet
         self.first, self.last = np.zeros((2, entries.n_items), dtype=np.int64)
 
-    def of(self, item: int) -> Ids:
+    def entries_of(self, item: int) -> Ids:
         """The rows that hold this item, in order, and its place in each."""
         entries: Ids = self.found[self.where[item]][self.first[item] : self.last[item]]
         return entries
@@ -84,16 +84,16 @@ class ItemColumns:
         return bool(self.where[item] >= 0)
 
     def gather(self, item: int, promise: Ids, reach: Ids | None) -> None:
-        """Find an item, and with it what may be asked next, as `promise` ranks it. What lies beyond the reach
-        of the rows will never matter again.
+        """Find the entries of an item, and of the items that `promise` ranks as most likely to be needed next.
+        Entries beyond the reach of the rows will never matter again.
         """
         entries = self.entries
         counts = entries.counts if reach is None else entries.count(reach)
         totals = counts.sum(axis=0)
         unknown = np.flatnonzero((self.where < 0) & (totals > 0))
-        promising = unknown[np.argsort(-promise[unknown])]  # in which order ties come decides nothing
+        promising = unknown[np.argsort(-promise[unknown])]  # the order of ties has no effect on results
         share = SHARE
-        if not self.found:  # where one item stands in most rows, most entries cease to matter very soon
+        if not self.found:  # if one item occurs in most rows, most entries soon cease to matter
             share *= (1.0 - min(1.0, totals.max() / (len(entries.row_start) - 1))) ** 2
         wanted = np.zeros(entries.n_items, dtype=np.uint8)
         wanted[promising[np.cumsum(totals[promising]) <= share * len(entries.items)]] = 1
@@ -124,8 +124,8 @@ def fill_columns(
     found: Ids,
     entries: Ids,
 ) -> None:
-    """Write down the row and the place of every entry whose item is wanted: sift a stretch without branches, then
-    put it in place. Rows are counted on from the first.
+    """Write the row and the place of every entry whose item is wanted: sift a stretch without branches, then write
+    what was found. `row` is the first row of the pieces.
     """
     for piece in range(len(begins)):
         for start in range(begins[piece], ends[piece], STRETCH):

@@ -9,9 +9,9 @@ from folkmoot.objectives.sparse import RowOptions
 
 
 class ConcaveOverModular(AccumulatedRows):
-    """f_i(S) = φ(Σ_{e∈S} s_ie): monotone and submodular for φ concave and rising from φ(0) = 0.
+    """f_i(S) = φ(Σ_{e∈S} s_ie): monotone and submodular if φ is concave and non-decreasing with φ(0) = 0.
 
-    `scores` is rows × items, none negative. `concave` is "sqrt", "log1p", or a number c for min(·, c).
+    `scores` is rows × items, not negative. `concave` is "sqrt", "log1p", or a number c for min(·, c).
     """
 
     _argument = "scores"

@@ -1,4 +1,4 @@
-"""Coverage: a row is content as soon as one of its items is in the set."""
+"""Coverage: a row is served as soon as one of its items is in the set."""
 
 from functools import cached_property
 from typing import Any, Unpack
@@ -43,14 +43,14 @@ class Coverage(FacilityLocation):
         return np.diff(self.layout.row_runs).astype(np.float64)
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
-        """At the empty set, and all rows weighing the same, the sums are counts, which are known."""
+        """At the empty set, with all rows of equal weight, the sums are multiples of counts that are known."""
         if members.any() or (weight != weight[0]).any():
             return super()._start(members, weight, scale)
         better = np.diff(self.layout.row_runs).astype(np.int32)
         return better, self._entries.counts.sum(axis=0) * to_fixed_point(weight[0], scale)
 
     def _reach(self, state: Any) -> Ids | None:
-        """The rows that nobody serves yet."""
+        """Rows that are not served yet are looked at as a whole, the others not at all."""
         return np.where(state > 0, self.layout.row_start[1:], self.layout.row_start[:-1])
 
     def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
@@ -74,8 +74,8 @@ def cover(
 ) -> int:
     """Rows that are served for the first time take their term out of the sums of all their items.
 
-    Rows lie all over the memory. Short plain loops look everything up first, so that the cache misses of
-    many rows overlap; one loop doing all the work waits for each in turn, and takes three times as long.
+    Rows are scattered over the memory. Short simple loops look everything up first, so that the cache misses of
+    many rows overlap; a single loop would wait for each in turn and take three times as long.
     """
     count, touched = 0, 0
     for at in range(len(entries)):

@@ -1,7 +1,7 @@
-"""Facility location: a row is as happy as its best item in the set makes it.
+"""Facility location: the value of a row is that of its best item in the set.
 
-f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs lie best first, so the first member met is the
-best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
+f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs are stored best first, so the first member found is
+the best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
 """
 
 from functools import cached_property
@@ -18,18 +18,18 @@ from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
     gradient,
     gradient_at_own_points,
-    room_for,
-    sampled_gradient,
+    make_room,
+    sample_gradient,
 )
-from folkmoot.objectives.runs import Runs, sorted_runs
-from folkmoot.objectives.sparse import LEAST_MISS, SETS_A_WORD, RowOptions, SparseRows, to_fixed_point, words_of
+from folkmoot.objectives.runs import Runs, sort_runs
+from folkmoot.objectives.sparse import LEAST_MISS, SETS_PER_WORD, RowOptions, SparseRows, pack_sets, to_fixed_point
 
 
 class FacilityLocation(SparseRows):
     """f_i(S) = max_{e∈S} c_ie: monotone, submodular, gradient in closed form.
 
-    `benefits` is rows × items (sparse or dense, none negative). A row is a client unless `owners` says
-    which client owns each row; a client's function is then the sum of its rows' (times `row_weights`).
+    `benefits` is rows × items (sparse or dense, not negative). Every row is a client, unless `owners` says
+    which client owns each row; a client's function is then the sum of its rows' functions (times `row_weights`).
     """
 
     closed_form = True
@@ -40,7 +40,7 @@ class FacilityLocation(SparseRows):
         super().__init__(benefits, **options)
 
     def _arrange(self, rows: Rows) -> Runs:
-        return sorted_runs(rows)
+        return sort_runs(rows)
 
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
         out = np.zeros((hi - lo, count))
@@ -63,7 +63,7 @@ class FacilityLocation(SparseRows):
         return out
 
     def find_ceilings(self) -> Array:
-        return self._by_client(self._largest_terms)
+        return self._sum_by_client(self._largest_terms)
 
     @property
     def ceiling(self) -> float:
@@ -98,15 +98,17 @@ class FacilityLocation(SparseRows):
         return self.gradients_and_values_at(x)[0]
 
     def gradients_and_values_at(self, x: Array) -> tuple[Rows, Array]:
-        out, expected = self._room()
+        out, expected = self._make_outputs()
         rows = len(expected)
-        gradient(self.layout, np.ones(rows), 0, rows, self._miss(x), *room_for(self.layout, 0, rows), expected, out)
-        return self._entries_by_client(out), self._by_client(expected)
+        gradient(
+            self.layout, np.ones(rows), 0, rows, self._miss_chances(x), *make_room(self.layout, 0, rows), expected, out
+        )
+        return self._sum_entries_by_client(out), self._sum_by_client(expected)
 
     def mean_gradient_at(self, x: Array) -> Array:
-        layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss(x), np.empty(0)
+        layout, weight, miss, nowhere = self.layout, self._mean_weight, self._miss_chances(x), np.empty(0)
         total: Array = sum_blocks(
-            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *room_for(layout, lo, hi), nowhere, into),
+            lambda lo, hi, into: gradient(layout, weight, lo, hi, miss, *make_room(layout, lo, hi), nowhere, into),
             layout.row_start,
             self.n_items,
         )
@@ -114,25 +116,25 @@ class FacilityLocation(SparseRows):
         return mean
 
     def gradients_at_each(self, points: Rows) -> Rows:
-        out, expected = self._room()
+        out, expected = self._make_outputs()
         where, miss = (points.indptr, points.indices, points.data), np.ones(self.n_items)
-        room = room_for(self.layout, 0, len(expected))
+        room = make_room(self.layout, 0, len(expected))
         once = np.ones(len(expected))
         gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
-        return self._entries_by_client(out)
+        return self._sum_entries_by_client(out)
 
     def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
-        out, _ = self._room()
+        out, _ = self._make_outputs()
         where = points.indptr, points.indices, points.data
-        sampled_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
-        return self._entries_by_client(out)
+        sample_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
+        return self._sum_entries_by_client(out)
 
     def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         if self.client_rows is not None:
             return super().add_coded_values(sets, how, times)
         out = np.zeros(len(sets), dtype=np.int64)
-        for at, (word, count) in enumerate(words_of(sets)):
-            into = out[SETS_A_WORD * at : SETS_A_WORD * at + count]
+        for at, (word, count) in enumerate(pack_sets(sets)):
+            into = out[SETS_PER_WORD * at : SETS_PER_WORD * at + count]
             add_coded_values(self.layout, self.row_weight, word, np.uint64(2**count - 1), how.scalars, times, into)
         return out
 
@@ -142,7 +144,7 @@ class FacilityLocation(SparseRows):
         if self.client_rows is not None:
             return super().add_coded_gradient(x, slot, how, ids, times, into)
         nobody = np.empty(0, dtype=np.int64)
-        expected, miss = np.empty(self.n_clients), self._miss(x)
+        expected, miss = np.empty(self.n_clients), self._miss_chances(x)
         touched = (miss != 1.0).astype(np.uint8)
         by_item: Ids = sum_blocks(
             lambda lo, hi, part: add_coded_gradient(
@@ -155,7 +157,7 @@ class FacilityLocation(SparseRows):
                 how.scalars,
                 nobody if ids is None else ids,
                 nobody if times is None else times,
-                *room_for(self.layout, lo, hi),
+                *make_room(self.layout, lo, hi),
                 expected,
                 part,
             ),
@@ -167,10 +169,10 @@ class FacilityLocation(SparseRows):
         into[slot[asked]] += by_item[asked]
         return expected
 
-    def _miss(self, x: Array) -> Array:
+    def _miss_chances(self, x: Array) -> Array:
         return np.maximum(1.0 - x, LEAST_MISS)
 
-    def _room(self) -> tuple[Array, Array]:
+    def _make_outputs(self) -> tuple[Array, Array]:
         return np.empty(len(self.layout.items)), np.empty(len(self.row_weight))
 
 
@@ -183,7 +185,7 @@ def best_of_sets(
     hi: int,
     out: Array,
 ) -> None:
-    """Walk a row best first and give each set the first benefit it meets; stop when all have one."""
+    """Go through a row best first and give each set the first benefit found; stop when all sets have one."""
     for row in range(lo, hi):
         missing = everything
         entry = rows.row_start[row]
@@ -211,7 +213,7 @@ def add_coded_values(
     times: Ids,
     into: Ids,
 ) -> None:
-    """The best of every set in whole numbers, added up over the rows: rounded once a run, and never written down."""
+    """The value of every set in whole numbers, summed over the rows: rounded once per run, and never stored per row."""
     for row in range(len(row_weight)):
         missing = everything
         entry = rows.row_start[row]
@@ -243,10 +245,10 @@ def survey(
     gains: Array,
     sums: Ids,
 ) -> None:
-    """How many runs of each row are better than all of its members, and what their items gain: c − best.
+    """How many runs of each row are better than all members of S, and what their items gain: c − best.
 
-    Gains are written down entry by entry (zeros stay where there are none), or, where no room is given for
-    that, w·(c − best) is added up item by item. No members at all (an empty mask) spare the search for them.
+    Gains are written to `gains` entry by entry (it holds zeros elsewhere), or, if `gains` is empty, w·(c − best)
+    is added up item by item. If S is empty, pass a mask of length 0 to skip the search for members.
     """
     for row in range(lo, hi):
         start, first, last = rows.row_start[row], rows.row_runs[row], rows.row_runs[row + 1]
@@ -285,10 +287,10 @@ def grow_walk(
     sums: Ids,
     which: Ids,
 ) -> float:
-    """Add an item: each row it improves takes its old terms out of the sums and puts the new ones in.
+    """Add an item: each row it improves replaces its old terms in the sums by new ones.
 
-    Which rows, and where they lie, is looked up in short loops first, whose cache misses overlap; `which` is
-    room for that.
+    Short loops look up first which rows these are and where they are stored, so that cache misses overlap;
+    `which` is work space for that.
     """
     improved, touched = 0, 0.0
     for k in range(len(entries)):

@@ -1,11 +1,11 @@
-"""The expected best of a random set, and how it moves with each chance: two passes over a row.
+"""The expected best item of a random set, and its derivative by each probability: two passes over a row.
 
-With Q the chance that no item of a run is in R ~ x, one pass from the worst run to the best gives the
-expected best of the rest, tail ← c − Q·(c − tail), and for an item of that run
+Let Q be the chance that no item of a run is in R ~ x. One pass from the worst run to the best gives the
+expected best of the runs so far, tail ← c − Q·(c − tail), and for an item of that run
 
     (1 − x_e) · ∂f̂/∂x_e = Π_{better runs} Q · Q · (c − tail),
 
-which is the same for the whole run. The tail of the best run is f̂(x) itself.
+which is the same for the whole run. The tail after the best run is f̂(x) itself.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ ZERO, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
 def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, unseen: Array, terms: Array) -> float:
     """terms[run] = chance · (1 − x_e) · ∂f̂/∂x_e for the items of each run; returns f̂(x).
 
-    Entries are counted by unsigned numbers: a signed index is tested for its sign at every use.
+    Indices are unsigned: a signed index is tested for its sign at every use.
     """
     items = rows.items
     first, runs = rows.row_runs[row], rows.row_runs[row + 1] - rows.row_runs[row]
@@ -35,7 +35,7 @@ def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, uns
     row_start = at
     for run in range(runs):
         end = row_start + np.uint64(rows.run_end[first + run])
-        one = two = three = four = 1.0  # four chains: a single one waits for its own last product
+        one = two = three = four = 1.0  # four products: a single one would wait for each of its own results
         while at + THREE < end:
             one *= miss[items[at]]
             two *= miss[items[at + ONE]]
@@ -56,8 +56,8 @@ def row_terms(rows: Runs, row: int, chance: float, miss: Array, none: Array, uns
     return tail
 
 
-def room_for(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
-    """Room for what `row_terms` works out about the runs of a row, whichever of these rows it is."""
+def make_room(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
+    """Work space for `row_terms`, large enough for any of these rows."""
     most = int((rows.row_runs[lo + 1 : hi + 1] - rows.row_runs[lo:hi]).max())
     return np.empty(most), np.empty(most), np.empty(most)
 
@@ -75,8 +75,8 @@ def gradient(
     expected: Array,
     out: Array,
 ) -> None:
-    """Weighted (1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item. Or, where there is room for what each row
-    expects: f̂(x) for each row, and weighted ∂f̂/∂x_e for each entry.
+    """Weighted (1 − x_e) · ∂f̂/∂x_e, added up over the rows item by item. Or, if `expected` is not empty: f̂(x) for
+    each row in `expected`, and weighted ∂f̂/∂x_e for each entry.
     """
     items = rows.items
     by_entry = len(expected) > 0
@@ -115,7 +115,7 @@ def gradient_at_own_points(
     expected: Array,
     out: Array,
 ) -> None:
-    """By entry, where every client stands at a point of its own (sparse rows: start, items, x). `miss` is all ones."""
+    """By entry, with a point of its own for every client (sparse rows: start, items, x). `miss` starts as all ones."""
     for client in range(len(client_rows) - 1):
         for at in range(start[client], start[client + 1]):
             miss[items[at]] = max(1.0 - x[at], LEAST_MISS)
@@ -142,12 +142,12 @@ def add_coded_gradient(
     expected: Array,
     into: Ids,
 ) -> None:
-    """What `gradient` by entry and `coded` say entry by entry, added up without ever being written down.
+    """`gradient` by entry, each number encoded as by `code_rows`, summed over the rows without storing entries.
 
-    Items that x leaves out (`touched` is 0, a byte an item that stays in the nearest cache) have all of a run's
-    term: that is rounded once a run, or tossed for from one quotient and one half of the hash. Most runs hold no
-    other items, which their chance of being missed tells. A row is a client here. `ids` may be empty (a client's
-    number is its row), `times` too (once each).
+    Every row is a client here. Items with x_e = 0 (`touched` is 0; one byte per item stays in the nearest cache) all
+    have the run's own term, so it is rounded once per run; where coins decide, quotient and half of the hash are
+    computed once. Most runs hold only such items: then none[run] is exactly 1. `ids` may be empty (a client's number
+    is its row), and so may `times` (once each).
     """
     items = rows.items
     for row in range(lo, hi):
@@ -189,7 +189,7 @@ def add_coded_gradient(
 
 
 @kernel
-def sampled_gradient(
+def sample_gradient(
     rows: Runs,
     client_rows: Ids,
     start: NDArray[Any],
@@ -203,8 +203,8 @@ def sampled_gradient(
 ) -> None:
     """The mean of f(R + e) − f(R − e) over sets R ~ x, drawn by coins at each client's own point.
 
-    Only the best two members of R matter to a row: an item above the best gains the difference to it, the
-    best itself what it is ahead of the second.
+    Only the best two members of R matter to a row: an item above the best gains its difference to the best, and
+    the best gains its difference to the second.
     """
     chance = np.zeros(n_items)
     for client in range(len(client_rows) - 1):

@@ -9,14 +9,14 @@ from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_list
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, with_each
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, add_each
 from folkmoot.objectives.objective import Objective
 
 SetFunction = Callable[[frozenset[int]], float]
 
 
 class Functions(Objective):
-    """One callable a client, from a frozenset of item ids to a number.
+    """One callable per client, from a frozenset of item ids to a number.
 
     The callables are trusted to be monotone and submodular; `check_submodular` looks for a counterexample.
     """
@@ -53,15 +53,15 @@ class Functions(Objective):
             value = np.nan
         if not np.isfinite(value):
             raise InputError(
-                f"client {client} answered {answer!r} for the set {sorted(items)}; "
-                "a set function must answer every set with a finite number",
+                f"client {client} returned {answer!r} for the set {sorted(items)}; "
+                "a set function must return a finite number for every set",
                 argument="callables",
             )
         return value
 
     def gains_at(self, members: Mask) -> Rows:
         outside = np.flatnonzero(~members)
-        values = self.values_at(with_each(members, outside))
+        values = self.values_at(add_each(members, outside))
         out = np.zeros((self.n_clients, self.n_items))
         out[:, outside] = values[:, :-1] - values[:, -1:]
         return csr_array(out)

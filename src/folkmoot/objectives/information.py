@@ -1,12 +1,12 @@
 """Mutual information between chosen features and a label, from each client's own table.
 
-Features are taken as independent given the label (naive Bayes), estimated at each client from its own
-rows. Under that model
+Features are assumed to be independent given the label (naive Bayes); probabilities are estimated at each client
+from its own rows. Under that model
 
     f_i(S) = I(X_S; Y) = H(X_S) − Σ_{e∈S} H(X_e | Y)
 
-is monotone and submodular (Krause and Guestrin 2005). It is computed exactly over the joint states of
-S, whose number is the product of the features' numbers of values. In bits.
+is monotone and submodular (Krause and Guestrin 2005). It is computed exactly over the joint states of S, as many as
+the product of the numbers of values of its features. In bits.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ MOST_STATES = 1 << 22
 
 
 class Information(Objective):
-    """I(X_S; Y) of discrete features with a class label, features independent given the label.
+    """I(X_S; Y) of discrete features and a class label, features independent given the label.
 
-    `tables`: one table a client, data points × features, of numbers or text; every different value of a
+    `tables`: one table per client, data points × features, of numbers or text; every different value of a
     column is a category. `target`: the column that holds the label (the same in every table; it is then
-    no item), or one array of labels a client. `smoothing` is added to every count.
+    not an item), or one array of labels per client. `smoothing` is added to every count.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Information(Objective):
                 self.arity[client, item], self.offset[client, item] = values, used
                 used += values * classes
         self.store = np.concatenate(store)
-        self._widest = np.log2(self.arity.max(axis=0))  # of all clients, and kept when some are left out
+        self._widest = np.log2(self.arity.max(axis=0))  # over all clients; a smaller batch keeps it
         room = np.cumsum(np.sort(self._widest)[::-1]) <= log2(MOST_STATES)
         self.largest_set = None if room.all() else int(room.argmin())
 
@@ -76,7 +76,7 @@ class Information(Objective):
         self.classes, self.prior_offset = self.classes[clients], self.prior_offset[clients]
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
-        """Items leave a set by chance until no client has too many joint states."""
+        """Remove random items from a set until no client has too many joint states."""
         wide = sets @ self._widest > log2(MOST_STATES)
         if not wide.any():
             return sets
@@ -87,7 +87,7 @@ class Information(Objective):
         return sets
 
     def find_ceilings(self) -> Array:
-        """H(Y): nothing tells more about the label than the label itself."""
+        """H(Y): no features tell more about the label than the label itself."""
         return np.array([-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))])
 
     def _prior(self, client: int) -> Array:
@@ -138,7 +138,7 @@ class Information(Objective):
 
 def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     """Features and labels of each client, checked."""
-    given = [as_array(table, f"tables: client {at}") for at, table in enumerate(as_list(tables, "tables"))]
+    given = [as_array(table, "tables", f"client {at}") for at, table in enumerate(as_list(tables, "tables"))]
     if not given:
         raise InputError("there are no clients (no table was given)", argument="tables")
     for client, table in enumerate(given):
@@ -160,9 +160,9 @@ def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDA
     else:
         if isinstance(target, str):
             raise InputError(f"needs the number of a column, got {target!r}", argument="target")
-        labels = [as_array(label, f"target: client {at}") for at, label in enumerate(as_list(target, "target"))]
+        labels = [as_array(label, "target", f"client {at}") for at, label in enumerate(as_list(target, "target"))]
         if len(labels) != len(given):
-            raise InputError(f"{len(labels)} arrays of labels for {len(given)} tables", argument="target")
+            raise InputError(f"has {len(labels)} arrays of labels for {len(given)} tables", argument="target")
         for client, (label, table) in enumerate(zip(labels, given, strict=True)):
             if label.shape != (len(table),):
                 raise InputError(
@@ -170,7 +170,7 @@ def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDA
                 )
             _refuse_missing(label[:, None], client, "target")
     if given[0].shape[1] == 0:
-        raise InputError("there are no items (no feature besides the label)", argument="tables")
+        raise InputError("there are no items (no column except the label)", argument="tables")
     return given, labels
 
 
@@ -194,12 +194,12 @@ def _codes(column: NDArray[Any]) -> tuple[Ids, int]:
 
 
 @kernel
-def joint(
+def joint_states(
     store: Array, classes: Ids, prior_offset: Ids, arity: Ids, offset: Ids, inside: Ids, client: int, states: Array
 ) -> int:
-    """P(x_S, y) over the joint states of S, one after the other, a number a class; returns how many states.
+    """P(x_S, y) for the joint states of S, one number per state and class; returns the number of states.
 
-    Each feature multiplies the states where they lie, from the last to the first: none is overwritten unread.
+    Each feature expands the states in place, from the last to the first, so that none is overwritten unread.
     """
     n_classes = classes[client]
     for y in range(n_classes):
@@ -229,7 +229,7 @@ def information(
     out: Array,
 ) -> None:
     """I(X_S; Y) = Σ P(s, y) log2 P(s, y) / (P(s) P(y))."""
-    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    count = joint_states(store, classes, prior_offset, arity, offset, inside, client, states)
     n_classes, prior = classes[client], prior_offset[client]
     total = 0.0
     for state in range(count):
@@ -257,7 +257,7 @@ def information_gains(
     out: Array,
 ) -> None:
     """I(X_e; Y | X_S) = Σ P(s, v, y) log2 P(v | y) / P(v | s)."""
-    count = joint(store, classes, prior_offset, arity, offset, inside, client, states)
+    count = joint_states(store, classes, prior_offset, arity, offset, inside, client, states)
     n_classes = classes[client]
     for k in range(len(items)):
         values, at = arity[client, items[k]], offset[client, items[k]]

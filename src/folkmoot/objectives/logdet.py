@@ -1,4 +1,4 @@
-"""Log-determinant: what noisy Gaussian measurements at the chosen items tell about the rest."""
+"""Log-determinant: how much noisy Gaussian measurements at the chosen items tell about the others."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ MOST = 1e100
 class LogDet(Objective):
     """f_i(S) = ½ log det(I + Φ_S Φ_Sᵀ / σ²): monotone and submodular; in nats.
 
-    `features`: clients × items × dimensions (or items × dimensions for one client); two items are alike
-    to a client as far as their feature vectors are. `noise`: the standard deviation σ of a measurement.
+    `features`: clients × items × dimensions (or items × dimensions for one client); two items are as similar
+    to a client as their feature vectors. `noise`: the standard deviation σ of a measurement.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class LogDet(Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
-        # In units of the noise: σ never stands alone, so it can neither overflow nor vanish.
+        # In units of the noise: σ itself is never squared, so nothing overflows or vanishes.
         self.features = _check(features, as_number(noise, "noise", above=True))
         n_clients, n_items, _ = self.features.shape
         self._describe(n_items, n_clients, weights, item_names, client_names)
@@ -39,7 +39,7 @@ class LogDet(Objective):
         self.features = self.features[clients]
 
     def values_at(self, sets: Mask) -> Array:
-        """½ Σ log(1 + s²) over the singular values of Φ_S: no determinant is formed, no digit lost."""
+        """½ Σ log(1 + s²) over the singular values of Φ_S: more accurate than a determinant."""
         return np.stack([np.log1p(self._directions(members)[0] ** 2).sum(axis=1) / 2 for members in sets], axis=1)
 
     def _directions(self, members: Mask) -> tuple[Array, Array]:
@@ -48,7 +48,7 @@ class LogDet(Objective):
         return sizes, directions
 
     def _gains_of(self, members: Mask, items: Ids) -> Array:
-        """½ log(1 + v), v the variance of the item's value once S was measured."""
+        """½ log(1 + v), where v is the variance of the item's value after S was measured."""
         others = self.features[:, items, :]
         sizes, directions = self._directions(members)
         along = others @ directions.transpose(0, 2, 1)
@@ -70,7 +70,7 @@ def _check(features: Any, noise: float) -> NDArray[np.float64]:
         given = np.asarray(features)
     except ValueError:
         raise InputError(
-            "every client needs as many items and dimensions (pad with zeros)", argument="features"
+            "clients differ in their numbers of items or dimensions", remedy="pad with zeros", argument="features"
         ) from None
     if given.dtype.kind not in "biuf":
         raise InputError(f"holds {given.dtype}; real numbers are needed", argument="features")
@@ -87,7 +87,7 @@ def _check(features: Any, noise: float) -> NDArray[np.float64]:
         client, item, dimension = (int(at) for at in np.argwhere(wrong)[0])
         raise InputError(
             f"client {client}, item {item}, dimension {dimension} is {given[client, item, dimension]}",
-            remedy=f"fill or drop it, or scale it (more than {MOST:g} times the noise cannot be told apart)",
+            remedy=f"fill or drop it, or scale it (values must stay below {MOST:g} times the noise)",
             argument="features",
         )
     return scaled

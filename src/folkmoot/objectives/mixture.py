@@ -13,9 +13,9 @@ from folkmoot.objectives.objective import Objective, Walk, as_objective
 
 
 class Mixture(Objective):
-    """f_i(S) = Σ_m a_m f_i^m(S), a_m ≥ 0: monotone and submodular when its parts are.
+    """f_i(S) = Σ_m a_m f_i^m(S), a_m ≥ 0: monotone and submodular if its parts are.
 
-    `coefficients` are the a_m, taken as they are. Weights and names come from the first part unless given.
+    `coefficients` are the a_m; they are not normalised. Weights and names come from the first part unless given.
     """
 
     def __init__(
@@ -29,10 +29,10 @@ class Mixture(Objective):
     ) -> None:
         self.parts = tuple(as_list(parts, "parts"))
         if not self.parts:
-            raise InputError("a mixture needs at least one objective", argument="parts")
+            raise InputError("needs at least one objective, got none", argument="parts")
         first = self.parts[0]
         for position, part in enumerate(self.parts):
-            as_objective(part, f"parts: part {position}")
+            as_objective(part, "parts", f"part {position}")
             if (part.n_clients, part.n_items) != (first.n_clients, first.n_items):
                 raise InputError(
                     f"part {position} has {part.n_clients} clients and {part.n_items} items, "

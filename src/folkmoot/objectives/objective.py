@@ -1,7 +1,7 @@
-"""What every private function offers: a batch of clients, each with a monotone submodular f_i.
+"""What every family of private functions offers: a batch of clients, each with a monotone submodular f_i.
 
-F(S) = Σ p_i f_i(S) is the weighted mean over the batch. The plural methods answer client by client,
-the ones called `mean_…` answer for F and never build a row a client.
+F(S) = Σ p_i f_i(S) is the weighted mean over the batch. Plural methods answer client by client; methods
+called `mean_…` answer for F and never build one row per client.
 """
 
 from abc import ABC, abstractmethod
@@ -22,27 +22,27 @@ from folkmoot.foundation.sets import (
     ItemSet,
     Mask,
     Rows,
+    add_each,
     as_array,
     as_items,
     as_members,
     as_point,
     as_sets,
     freeze,
-    with_each,
 )
 from folkmoot.objectives import sampling
 
-CLIENTS_A_BLOCK = 1024
+CLIENTS_PER_BLOCK = 1024
 ClientIds = int | slice | Sequence[int] | Ids | Mask
 
 
 class Walk(Protocol):
-    """A set that grows item by item, and the mean gain of what it has not got."""
+    """A set that grows item by item, and the mean gains of the other items."""
 
-    current: bool  # True: all gains are kept up to date; False: each one asked for costs work
+    current: bool  # True: all gains are kept up to date; False: each gain is computed when asked for
 
     def gains(self, items: Ids | None = None) -> Array:
-        """Of these items, or of all; a member gains nothing."""
+        """The mean gains of these items, or of all; the gain of a member is 0."""
         ...
 
     def add(self, item: int) -> None: ...
@@ -51,20 +51,20 @@ class Walk(Protocol):
 class Objective(ABC):
     """A batch of clients with their private functions over the same public items."""
 
-    closed_form: bool = False  # is the gradient of the multilinear extension exact?
-    largest_set: int | None = None  # sets of more items may be too large to be looked at; None: none is
-    most: float | None = None  # no set is worth more to a client, as everybody knows beforehand; None: nobody knows
+    closed_form: bool = False  # whether the gradient of the multilinear extension is exact
+    largest_set: int | None = None  # larger sets may be too large to evaluate; None: no limit
+    most: float | None = None  # publicly known: no set is worth more to a client; None: not known
 
     n_items: int
     n_clients: int
     item_names: Names
     client_names: Names
-    client_weights: Array  # as given, but for a power of two; `weights` are the same, normalised
+    client_weights: Array  # as given, up to a power of two; `weights` are the same, normalised
 
     def _describe(
         self, n_items: int, n_clients: int, weights: ArrayLike | None, item_names: Any, client_names: Any
     ) -> None:
-        """Everything a batch knows besides its functions."""
+        """Set everything that a batch has besides its functions."""
         self.n_items, self.n_clients = n_items, n_clients
         self.client_weights = balance(as_weights(weights, n_clients))
         self.item_names = as_names(item_names, n_items, "item_names")
@@ -72,12 +72,12 @@ class Objective(ABC):
 
     @property
     def weights(self) -> Array:
-        """p: non-negative, sums to one."""
+        """p: not negative, sums to 1."""
         p: Array = self.client_weights / self.client_weights.sum()
         return p
 
     def reweight(self, weights: ArrayLike) -> Self:
-        """The same clients under other weights; nothing is copied."""
+        """The same clients with other weights; data is not copied."""
         other = self._copy()
         other.client_weights = balance(as_weights(weights, self.n_clients))
         return other
@@ -89,12 +89,12 @@ class Objective(ABC):
         return self.n_clients
 
     def __iter__(self) -> Iterator[Self]:
-        """One batch a client."""
+        """One batch per client."""
         return (self[client] for client in range(self.n_clients))
 
     def __getitem__(self, clients: ClientIds) -> Self:
-        """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Weights go along
-        (clients who all count nothing count alike).
+        """A smaller batch: one client, a slice, ids (repeats allowed) or a mask. Clients keep their weights;
+        if all of these are 0, they count equally.
         """
         ids = self._client_ids(clients)
         batch = self._copy()
@@ -117,11 +117,14 @@ class Objective(ABC):
             clients = [int(clients)]
         given = everyone[clients] if isinstance(clients, slice) else as_array(clients, "clients")
         if given.size == 0:
-            raise InputError("the batch would be empty", remedy="choose at least one client", argument="clients")
+            raise InputError("selects nobody", remedy="choose at least one client", argument="clients")
         if given.dtype == bool and given.shape == (self.n_clients,):
             return self._client_ids(np.flatnonzero(given))
         if given.ndim != 1 or given.dtype.kind not in "iu":
-            raise InputError("give client ids, a slice, or a mask over the clients", argument="clients")
+            raise InputError(
+                f"needs client ids, a slice or a mask over the clients, got {given.dtype} of shape {given.shape}",
+                argument="clients",
+            )
         outside = (given < 0) | (given >= self.n_clients)
         if outside.any():
             raise InputError(
@@ -129,11 +132,11 @@ class Objective(ABC):
             )
         return given.astype(np.int64)
 
-    # What a family must bring.
+    # What a family must define.
 
     @abstractmethod
     def _keep(self, clients: Ids) -> None:
-        """Reduce this (fresh) copy to some clients."""
+        """Reduce this (new) copy to some clients."""
 
     @abstractmethod
     def values_at(self, sets: Mask) -> Array:
@@ -143,14 +146,14 @@ class Objective(ABC):
     def gains_at(self, members: Mask) -> Rows:
         """f_i(S + e) − f_i(S): clients × items, zero on members."""
 
-    # What it may bring, when it can do better.
+    # What it may override with something faster.
 
     def mean_values_at(self, sets: Mask) -> Array:
         return self.weights @ self.values_at(sets)
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
-        """Mean gains of some items, by definition: values of the sets with each item added."""
-        values = self.mean_values_at(with_each(members, items))
+        """Mean gains of some items, by definition: from the values of S + e and of S."""
+        values = self.mean_values_at(add_each(members, items))
         gains: Array = values[:-1] - values[-1]
         return gains
 
@@ -167,11 +170,11 @@ class Objective(ABC):
         return self.gradients_at(x), self.extension_at(x)
 
     def gradients_at_each(self, points: Rows) -> Rows:
-        """∇f̂_i where every client stands at a point of its own, in families with a closed form."""
+        """∇f̂_i at a point of its own for every client, in families with a closed form."""
         return stack([self[i].gradients_at(points[[i]].toarray()[0]) for i in range(self.n_clients)])
 
     def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
-        """The same from sampled sets, drawn for each client (whose number is in ids) on its own."""
+        """The same from sampled sets, drawn separately for each client (`ids` are the clients' numbers)."""
         return stack(
             [
                 sampling.gradients(self[i], points[[i]].toarray()[0], samples, key_of(key, int(ids[i])))
@@ -182,9 +185,9 @@ class Objective(ABC):
     def add_coded_gradient(
         self, x: Array, slot: Ids, how: Coding, ids: Ids | None, times: Ids | None, into: Ids
     ) -> Array:
-        """Add everybody's gradient in integers, `times` over, into the slots of the items; returns f̂_i(x).
+        """Add every client's gradient in whole numbers, `times` times, to the slots of the items; returns f̂_i(x).
 
-        A slot below 0 is left out. `ids` name the clients for their coins (0, 1, … unless given).
+        Items with a slot below 0 are skipped. `ids` are the clients' numbers, for their coins (0, 1, … unless given).
         """
         rows, values = self.gradients_and_values_at(x)
         names = np.arange(self.n_clients) if ids is None else ids
@@ -196,15 +199,15 @@ class Objective(ABC):
         return values
 
     def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
-        """Σ of everybody's f_i(S) in whole numbers, `times` over, for each of a few sets."""
+        """The sum of every client's f_i(S) in whole numbers, `times` times, for each of a few sets."""
         return times @ whole_numbers(self.values_at(sets), how)
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
-        """Sampled sets, made small enough to be looked at: the same ones whoever is in the batch."""
+        """Sampled sets, made small enough to evaluate; the result does not depend on which clients are in the batch."""
         return sets
 
     def find_ceilings(self) -> Array:
-        """For each client, what no set is worth more than to it."""
+        """For each client, an upper bound on the value of every set."""
         return self.values_at(np.ones((1, self.n_items), dtype=bool))[:, 0]
 
     def find_largest_shares(self, of: Array) -> Array:
@@ -214,8 +217,8 @@ class Objective(ABC):
         return np.asarray(singletons.max(axis=1).toarray()).reshape(-1)
 
     def client_blocks(self) -> list[tuple[int, int]]:
-        """Everyone in runs of clients that are small enough to be looked at one run at a time."""
-        return [(lo, min(lo + CLIENTS_A_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_A_BLOCK)]
+        """All clients in blocks that are small enough to handle one block at a time."""
+        return [(lo, min(lo + CLIENTS_PER_BLOCK, self.n_clients)) for lo in range(0, self.n_clients, CLIENTS_PER_BLOCK)]
 
     def mean_gradient_at(self, x: Array) -> Array:
         return np.asarray(self.gradients_at(x).T @ self.weights)
@@ -223,7 +226,7 @@ class Objective(ABC):
     def make_walk(self, members: Mask) -> Walk:
         return PlainWalk(self, members)
 
-    # What people call.
+    # What users call.
 
     def values(self, sets: ItemSet) -> Array:
         """f_i(S) for each client; with a boolean matrix of sets, clients × sets."""
@@ -232,59 +235,60 @@ class Objective(ABC):
         return values[:, 0] if alone else values
 
     def gains(self, members: ItemSet) -> Rows:
-        """f_i(S + e) − f_i(S) for each client, on the items that still add something to it."""
+        """f_i(S + e) − f_i(S) for each client, for the items that add something."""
         rows = self.gains_at(as_members(self.n_items, members))
         rows.sort_indices()
         return rows
 
     def extension(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
-        """f̂_i(x) = E f_i(R), R holding item e with probability x_e independently, for each client.
+        """f̂_i(x) = E f_i(R) for each client, where R holds each item e independently with probability x_e.
 
-        Exact where there is a closed form; else, or when `samples` is given, the mean over sampled sets.
+        Exact if there is a closed form; otherwise, or if `samples` is given, the mean over sampled sets.
         """
         point = as_point(self.n_items, x)
         return self.extension_at(point) if self.is_exact(samples) else sampling.extension(self, point, samples, seed)
 
     def gradients(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Rows:
-        """∂f̂_i/∂x_e for each client. Exact where there is a closed form, sampled otherwise."""
+        """∂f̂_i/∂x_e for each client: exact if there is a closed form, otherwise sampled."""
         point = as_point(self.n_items, x)
         rows = self.gradients_at(point) if self.is_exact(samples) else sampling.gradients(self, point, samples, seed)
         rows.sort_indices()
         return rows
 
     def mean_values(self, sets: ItemSet) -> Any:
-        """F(S); with a boolean matrix of sets, one value a set."""
+        """F(S); with a boolean matrix of sets, one value per set."""
         masks, alone = as_sets(self.n_items, sets)
         values = self.mean_values_at(masks)
         return float(values[0]) if alone else values
 
     def mean_gains(self, members: ItemSet, items: ArrayLike | None = None) -> Array:
-        """F(S + e) − F(S) for the items named, in their order, or for all."""
+        """F(S + e) − F(S) for the given items, in their order, or for all."""
         mask = as_members(self.n_items, members)
         return self.mean_gains_at(mask, as_items(self.n_items, items))
 
     def mean_gradient(self, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:
-        """∇F̂(x), dense over the items, without a row a client."""
+        """∇F̂(x), dense over the items, without building one row per client."""
         point = as_point(self.n_items, x)
         if self.is_exact(samples):
             return self.mean_gradient_at(point)
         return sampling.mean_gradient(self, point, samples, seed)
 
     def is_exact(self, samples: int | None) -> bool:
+        """Whether extension and gradients are computed in closed form."""
         return samples is None and self.closed_form
 
     @property
     def ceiling(self) -> float:
-        """What no set is worth more than: F of all items together, or a bound on that where it costs less."""
+        """An upper bound on F of every set: F of all items together, or a bound on that where it costs less."""
         return float(self.weights @ self.find_ceilings())
 
     def walk(self, members: ItemSet = ()) -> Walk:
-        """Grow a set from here, item by item: what greedy algorithms need."""
+        """A set that starts here and grows item by item: what greedy algorithms need."""
         return self.make_walk(as_members(self.n_items, members).copy())
 
 
 def balance(weights: Array) -> Array:
-    """Scaled by a power of two, which changes no digit, so that the largest lies near one and sums are safe."""
+    """Weights scaled by a power of two, which changes no digit, so that the largest is near 1 and sums are safe."""
     return freeze(np.ldexp(weights, -int(np.frexp(weights.max())[1])))
 
 
@@ -292,14 +296,17 @@ def stack(rows: list[Rows]) -> Rows:
     return sparse.csr_array(sparse.vstack(rows, format="csr"))
 
 
-def as_objective(given: Any, name: str = "objective") -> Objective:
+def as_objective(given: Any, name: str = "objective", place: str | None = None) -> Objective:
+    """The same objective, or an error if it is none."""
     if not isinstance(given, Objective):
-        raise InputError(f"needs an objective such as FacilityLocation, got {type(given).__name__}", argument=name)
+        raise InputError(
+            f"needs an objective such as FacilityLocation, got {type(given).__name__}", argument=name, place=place
+        )
     return given
 
 
 class PlainWalk:
-    """A walk for any objective: every gain is worked out when it is asked for."""
+    """A walk for any objective: every gain is computed when it is asked for."""
 
     current = False
 

@@ -1,4 +1,4 @@
-"""Probabilistic coverage: each item in the set works for the row with its own chance."""
+"""Probabilistic coverage: each item in the set works for the row with a probability of its own."""
 
 from typing import Any, Unpack
 
@@ -13,8 +13,8 @@ from folkmoot.objectives.sparse import LEAST_MISS, RowOptions, ScoredRows
 class ProbabilisticCoverage(AccumulatedRows):
     """f_i(S) = 1 − Π_{e∈S} (1 − p_ie): monotone, submodular, gradient in closed form.
 
-    `probabilities` is rows × items, in [0, 1]. f̂ is f with p_ie·x_e for p_ie, so
-    ∂f̂/∂x_e = p_ie · Π_{m≠e} (1 − p_im x_m): linear in the row's own items.
+    `probabilities` is rows × items, in [0, 1]. f̂ is f with p_ie replaced by p_ie·x_e, so
+    ∂f̂/∂x_e = p_ie · Π_{m≠e} (1 − p_im x_m), in time linear in the row's own items.
     """
 
     closed_form = True
@@ -28,13 +28,13 @@ class ProbabilisticCoverage(AccumulatedRows):
     def extension_at(self, x: Array) -> Array:
         out = np.empty(len(self.row_weight))
         chance_of_any(self.layout, x, out)
-        return self._by_client(out)
+        return self._sum_by_client(out)
 
     def gradients_at(self, x: Array) -> Rows:
         out = np.empty(len(self.layout.items))
         rows = len(self.row_weight)
         gradient(self.layout, np.ones(rows), 0, rows, x, out, True)
-        return self._entries_by_client(out)
+        return self._sum_entries_by_client(out)
 
     def mean_gradient_at(self, x: Array) -> Array:
         layout, weight = self.layout, self._mean_weight

@@ -1,7 +1,7 @@
-"""Rows laid out best first, items of equal benefit in one run: the layout of facility location.
+"""Rows stored best first, items of equal benefit in one run: the layout of facility location.
 
-Ratings have a handful of levels, so a row of hundreds of items is a handful of runs. What a kernel works
-out once a run it need not work out again an item, and the benefits themselves are stored once a run.
+Ratings have a handful of levels, so a row of hundreds of items is a handful of runs. Kernels do much of their
+work once per run instead of once per item, and benefits are stored once per run.
 """
 
 from typing import Any, NamedTuple
@@ -14,12 +14,12 @@ from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.objectives.sparse import ranges
 
 MOST_LEVELS = 64  # more different benefits in one block are sorted the general way
-SLOTS, SHIFT, SPREAD = 1024, np.uint64(54), np.uint64(0x9E3779B97F4A7C15)  # of the table that numbers them
+SLOTS, SHIFT, SPREAD = 1024, np.uint64(54), np.uint64(0x9E3779B97F4A7C15)  # of the hash table that numbers them
 ONE = np.uint64(1)
 
 
 class Runs(NamedTuple):
-    """Rows best first: run_end counts entries from the row's start, row_runs points at its first run."""
+    """Rows best first: run_end counts entries from the start of the row, row_runs is the first run of each row."""
 
     items: NDArray[Any]
     row_start: Ids
@@ -54,16 +54,16 @@ class Runs(NamedTuple):
 
 
 def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
-    """Two bytes an entry where they are enough: the hot kernels are bound by memory."""
+    """Two bytes per entry if they are enough: the busiest kernels are limited by memory bandwidth."""
     return np.uint16 if n_items <= 1 << 16 else np.int32
 
 
-def sorted_runs(rows: Rows) -> Runs:
-    """Each row best first, equal benefits together: a counting sort where the levels are few."""
+def sort_runs(rows: Rows) -> Runs:
+    """Each row best first, equal benefits together: a counting sort if there are few levels."""
     starts = rows.indptr.astype(np.int64)
     entries = int(starts[-1])
     items = np.empty(entries, dtype=item_type(rows.shape[1]))
-    run_end = np.empty(entries, dtype=np.int32)  # room for a run an entry; untouched pages cost nothing
+    run_end = np.empty(entries, dtype=np.int32)  # large enough for one run per entry; untouched pages cost nothing
     run_value = np.empty(entries)
     row_runs = np.zeros(len(starts), dtype=np.int64)
 
@@ -73,7 +73,7 @@ def sorted_runs(rows: Rows) -> Runs:
             return
         out = items[first:last], run_end[first:last], run_value[first:last]
         here = starts[lo : hi + 1] - first
-        ids = np.require(rows.indices[first:last], np.int32, ["C", "W"])  # one kind of array: compiled once
+        ids = np.require(rows.indices[first:last], np.int32, ["C", "W"])  # always the same type: compiled once
         values = np.require(rows.data[first:last], np.float64, ["C", "W"])
         code, levels = np.empty(len(values), dtype=np.uint8), np.empty(MOST_LEVELS)
         table = np.zeros(SLOTS, dtype=np.int64), np.zeros(SLOTS, dtype=np.uint8)
@@ -110,9 +110,10 @@ def sorted_runs(rows: Rows) -> Runs:
 
 @kernel
 def number_levels(bits: Ids, code: NDArray[np.uint8], levels: Ids, key: Ids, number: NDArray[np.uint8]) -> int:
-    """Number the different values as they come (positive floats, told by their bits); 0 if there are too many.
+    """Number the different values in order of appearance; returns how many there are, or 0 if too many.
 
-    `key` and `number` are a table of SLOTS, all zeros: no positive float is all zeros.
+    Values are positive floats, compared by their bits. `key` and `number` are a hash table of SLOTS places, all
+    zeros at first: the bits of a positive float are never all zero.
     """
     found = 0
     for at in range(len(bits)):
@@ -147,8 +148,8 @@ def sort_by_level(
 ) -> None:
     """Counting sort of each row, its levels best first.
 
-    Both halves of a row are counted and moved side by side, each with places of its own (`near`, `far`): one
-    alone waits for the place that it has just moved on. Unsigned, as a signed place is tested for its sign.
+    Both halves of a row are counted and moved at the same time, each with its own places (`near`, `far`): a single
+    loop would wait for the place it has just updated. Places are unsigned, as a signed one is tested for its sign.
     """
     runs = 0
     for row in range(len(starts) - 1):

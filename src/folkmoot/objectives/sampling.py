@@ -1,6 +1,6 @@
 """The multilinear extension from sampled sets, for functions without a closed form.
 
-f̂(x) = E f(R) with R ~ x, and ∂f̂/∂x_e = E[f(R + e) − f(R − e)]. Where x has few fractional items, all
+f̂(x) = E f(R) with R ~ x, and ∂f̂/∂x_e = E[f(R + e) − f(R − e)]. If x has few fractional items, all
 sets that can occur are listed with their probabilities instead, and the result is exact.
 """
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 DEFAULT_SAMPLES = 64
 
 
-def sets_to_look_at(objective: "Objective", x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
-    """Sets R ~ x and the weight of each; items leave those that are too large to be looked at."""
-    sets, chances = lottery(x, samples, seed)
+def draw_sets(objective: "Objective", x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
+    """Sets R ~ x and the weight of each; sets that are too large to evaluate are narrowed."""
+    sets, chances = draw_candidates(x, samples, seed)
     return objective.narrow_sets(sets, seed), chances
 
 
-def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
-    """Sets R ~ x and the weight of each: every possible set if there are no more than `samples`."""
+def draw_candidates(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
+    """Sets R ~ x and the weight of each: every possible set, if there are at most `samples`."""
     count = DEFAULT_SAMPLES if samples is None else as_count(samples, "samples")
     fractional = np.flatnonzero((x > 0) & (x < 1))
     if fractional.size < 63 and 1 << fractional.size <= count:
@@ -40,10 +40,10 @@ def lottery(x: Array, samples: int | None, seed: int) -> tuple[Mask, Array]:
 
 
 def extension(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
-    sets, chances = sets_to_look_at(objective, x, samples, seed)
+    sets, chances = draw_sets(objective, x, samples, seed)
     values = objective.values_at(sets)
     total = np.zeros(len(values))
-    for column, chance in zip(values.T, chances, strict=True):  # one by one: a matrix product adds in other orders
+    for column, chance in zip(values.T, chances, strict=True):  # a matrix product could add in another order
         total += chance * column
     return total
 
@@ -51,10 +51,10 @@ def extension(objective: "Objective", x: Array, samples: int | None, seed: int) 
 def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) -> Rows:
     """Mean over R of f(R + e) − f(R) outside R, and f(R) − f(R − e) inside."""
     total: Rows = sparse.csr_array((objective.n_clients, objective.n_items))
-    for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
+    for members, chance in zip(*draw_sets(objective, x, samples, seed), strict=True):
         outside = objective.gains_at(members)
         inside = np.flatnonzero(members)
-        values = objective.values_at(_without_each(members))
+        values = objective.values_at(_remove_each(members))
         lost = sparse.coo_array(values[:, -1:] - values[:, :-1])
         lost = sparse.coo_array((lost.data, (lost.row, inside[lost.col])), shape=total.shape)
         total = cast(Rows, total + chance * (outside + lost.tocsr()))
@@ -62,18 +62,18 @@ def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) 
 
 
 def mean_gradient(objective: "Objective", x: Array, samples: int | None, seed: int) -> Array:
-    """The same for F, without a row a client."""
+    """The same for F, without building one row per client."""
     total = np.zeros(objective.n_items)
     everything = np.arange(objective.n_items)
-    for members, chance in zip(*sets_to_look_at(objective, x, samples, seed), strict=True):
-        values = objective.mean_values_at(_without_each(members))
+    for members, chance in zip(*draw_sets(objective, x, samples, seed), strict=True):
+        values = objective.mean_values_at(_remove_each(members))
         gains = objective.mean_gains_at(members, everything)
         gains[members] = values[-1] - values[:-1]
         total += chance * gains
     return total
 
 
-def _without_each(members: Mask) -> Mask:
+def _remove_each(members: Mask) -> Mask:
     """R − e for each e in R, then R itself."""
     inside = np.flatnonzero(members)
     sets = np.repeat(members[None, :], inside.size + 1, axis=0)

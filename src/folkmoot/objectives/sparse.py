@@ -1,12 +1,12 @@
-"""Clients who own rows, rows that hold a few items: the ground that the sparse families share.
+"""Clients own rows, and rows hold a few items: what the sparse families share.
 
-clients → rows → entries. Rows lie in the order of their owners, so a client is a run of rows. A family
-arranges a row's entries as suits it (its `layout`) and brings kernels; owning, weighing, slicing and
-summing are here.
+clients → rows → entries. Rows are stored in the order of their owners, so a client is a range of rows. A family
+arranges the entries of a row as it likes (its `layout`) and defines kernels; ownership, weights, slicing and
+sums are here.
 
-Gains of F are kept in fixed point: each row's term is rounded to a 64-bit integer, and a set that grows
-takes the old terms out and puts the new ones in. Sums of integers depend on no order and never drift, and
-a gain of nothing is exactly 0.
+Gains of F are kept in fixed point: each row's term is rounded to a 64-bit integer, and when the set grows, old
+terms are replaced by new ones. Sums of integers do not depend on their order and never drift, and a zero gain
+is exactly 0.
 """
 
 from abc import abstractmethod
@@ -25,10 +25,10 @@ from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.columns import ItemColumns, ItemEntries
 from folkmoot.objectives.objective import Objective
 
-SETS_A_WORD = 64
-WORK_A_CLIENT = 32  # what a client costs beside its entries, in entries: keeps blocks of tiny clients small
-DERIVED = ("_mean_weight", "_largest_terms", "_entries")  # worked out when first needed, from the rest
-# 1 − x is kept above this, so that an item with x_e = 1 can be divided out again; the error is at most
+SETS_PER_WORD = 64
+WORK_PER_CLIENT = 32  # what a client costs besides its entries, in entries: keeps blocks of tiny clients small
+DERIVED = ("_mean_weight", "_largest_terms", "_entries")  # computed from the rest when first needed
+# 1 − x is kept at or above this, so that it can be divided out again where x_e = 1; the error is at most
 # 2^-50 of a benefit.
 LEAST_MISS = 2.0**-50
 ROUNDING = 1e-9
@@ -36,7 +36,7 @@ LayoutT = TypeVar("LayoutT", bound="Layout")
 
 
 class Layout(Protocol):
-    """How the entries of the rows lie in memory: a tuple of arrays."""
+    """How the entries of the rows are stored: a tuple of arrays."""
 
     def __iter__(self) -> Iterator[NDArray[Any]]: ...
 
@@ -55,11 +55,11 @@ class Layout(Protocol):
 class RowOptions(TypedDict, total=False):
     """What every sparse family takes besides its matrix."""
 
-    weights: ArrayLike | None  # how much each client counts; all alike unless given
-    owners: ArrayLike | None  # which client owns each row; a row a client unless given
+    weights: ArrayLike | None  # how much each client counts; equally unless given
+    owners: ArrayLike | None  # which client owns each row; one row per client unless given
     row_weights: ArrayLike | None  # how much each row counts within its client
-    keep_empty: bool  # allow rows without an entry
-    most: float | None  # no set is worth more to a client, as everybody knows (five stars)
+    keep_empty: bool  # allow rows without entries
+    most: float | None  # publicly known: no set is worth more to a client (five stars)
     item_names: Any
     client_names: Any
 
@@ -68,7 +68,7 @@ class SparseRows(Objective):
     """A client's function is the weighted sum of the functions of its rows."""
 
     layout: Layout
-    row_weight: Array  # of a row within its client
+    row_weight: Array  # how much each row counts within its client
     client_rows: Ids | None  # first row of each client and the end; None: one row each
 
     def __init__(
@@ -107,11 +107,12 @@ class SparseRows(Objective):
         largest = float(self.find_ceilings().max())
         if not largest <= most * (1 + ROUNDING) or not np.isfinite(most):
             raise InputError(
-                f"nothing is said to be worth more than {most:g} to a client, but {largest:g} is there", argument="most"
+                f"is {most:g}, but a set is worth {largest:g} to a client; most is the largest possible value",
+                argument="most",
             )
         return most
 
-    # What a family brings: its argument, the range of an entry, its layout and its kernels.
+    # What a family defines: its argument, the range of an entry, its layout and its kernels.
 
     _argument: str
     _least: float = 0.0
@@ -123,7 +124,7 @@ class SparseRows(Objective):
 
     @abstractmethod
     def _row_values(self, words: NDArray[np.uint64], count: int, lo: int, hi: int) -> Array:
-        """f_row(S) for rows lo..hi and up to 64 sets; bit s of words[e] says that set s holds item e."""
+        """f_row(S) for rows lo..hi and up to 64 sets; bit s of words[e] says whether set s holds item e."""
 
     @abstractmethod
     def _row_gains(self, members: Mask) -> Array:
@@ -140,13 +141,13 @@ class SparseRows(Objective):
 
     @abstractmethod
     def _grow(self, entries: Ids, weight: Array, scale: float, state: Any, sums: Ids) -> None:
-        """Put an item into S, given its entries as `Columns` tells them: mend the state of their rows, and the sums."""
+        """Add an item to S, given its entries from `ItemColumns`: update the state of their rows, and the sums."""
 
     def _reach(self, state: Any) -> Ids | None:
-        """Where the entries of each row end that can still matter as S grows; None: nowhere before the row does."""
+        """Where the entries that can still matter as S grows end in each row; None: at the end of the row."""
         return None
 
-    # Owning and weighing.
+    # Ownership and weights.
 
     @cached_property
     def _mean_weight(self) -> Array:
@@ -180,7 +181,7 @@ class SparseRows(Objective):
         self.layout = seal(self.layout.take(rows))
 
     def _cut(self, lo: int, hi: int) -> None:
-        """Neighbours lie together: nothing is copied but where each row begins."""
+        """Neighbouring clients are stored together: only the starts of the rows are copied."""
         if self.client_rows is not None:
             rows = self.client_rows[lo : hi + 1]
             lo, hi = int(rows[0]), int(rows[-1])
@@ -188,13 +189,13 @@ class SparseRows(Objective):
         self.row_weight = self.row_weight[lo:hi]
         self.layout = seal(self.layout.cut(lo, hi))
 
-    def _by_client(self, by_row: Array) -> Array:
-        """From one number (or one row of numbers) a row to one a client."""
+    def _sum_by_client(self, by_row: Array) -> Array:
+        """From one number (or one vector) per row to one per client."""
         weighted = by_row * self.row_weight.reshape(-1, *[1] * (by_row.ndim - 1))
         return weighted if self.client_rows is None else np.add.reduceat(weighted, self.client_rows[:-1], axis=0)
 
-    def _entries_by_client(self, by_entry: Array) -> Rows:
-        """From one number an entry to sparse rows, one a client."""
+    def _sum_entries_by_client(self, by_entry: Array) -> Rows:
+        """From one number per entry to one sparse row per client."""
         starts = self.layout.row_start
         rows = sparse.csr_array(
             (by_entry, self.layout.items.astype(np.int32), starts.copy()), shape=(len(starts) - 1, self.n_items)
@@ -211,7 +212,7 @@ class SparseRows(Objective):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """What can be worked out again is not stored."""
+        """What can be computed again is not stored."""
         return {name: value for name, value in self.__dict__.items() if name not in DERIVED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -224,11 +225,11 @@ class SparseRows(Objective):
 
     def values_at(self, sets: Mask) -> Array:
         rows = len(self.layout.row_start) - 1
-        parts = [self._row_values(word, count, 0, rows) for word, count in words_of(sets)]
-        return self._by_client(np.concatenate(parts, axis=1))
+        parts = [self._row_values(word, count, 0, rows) for word, count in pack_sets(sets)]
+        return self._sum_by_client(np.concatenate(parts, axis=1))
 
     def mean_values_at(self, sets: Mask) -> Array:
-        words = words_of(sets)
+        words = pack_sets(sets)
 
         def one(lo: int, hi: int) -> Array:
             weight = self._mean_weight[lo:hi]
@@ -240,10 +241,10 @@ class SparseRows(Objective):
     def client_blocks(self) -> list[tuple[int, int]]:
         starts = self.layout.row_start
         starts = starts if self.client_rows is None else starts[self.client_rows]
-        return blocks(starts + WORK_A_CLIENT * np.arange(len(starts)), most=self.n_clients)
+        return blocks(starts + WORK_PER_CLIENT * np.arange(len(starts)), most=self.n_clients)
 
     def find_largest_shares(self, of: Array) -> Array:
-        """A client of one row needs no rows written down."""
+        """Faster where every client has one row: no sparse matrix is built."""
         if self.client_rows is not None:
             return super().find_largest_shares(of)
         nothing = np.zeros(self.n_items, dtype=bool)
@@ -257,7 +258,7 @@ class SparseRows(Objective):
         return out * self.row_weight
 
     def gains_at(self, members: Mask) -> Rows:
-        return self._entries_by_client(self._row_gains(members))
+        return self._sum_entries_by_client(self._row_gains(members))
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         return SparseWalk(self, members).gains(items)
@@ -284,20 +285,21 @@ class SparseRows(Objective):
 
 
 class SparseWalk:
-    """A growing set with every gain kept up to date, in fixed point."""
+    """A growing set whose gains are all kept up to date, in fixed point."""
 
     current = True
 
     def __init__(self, objective: SparseRows, members: Mask) -> None:
         self.objective, self.members = objective, members
         self.weight = objective._mean_weight
-        # No item gains more than every row's largest term together: that must fit into 62 bits.
+        # No item gains more than the largest terms of all rows together: that must fit into 62 bits.
         with np.errstate(over="ignore"):
             most = float((self.weight * objective._largest_terms).sum())
         if most > 0 and not 1e-200 < most < 1e200:
             raise InputError(
-                f"{objective._argument}: all values together come to {most:.3g}",
-                remedy="rescale them nearer to one, so that sums keep their digits",
+                f"all values together come to {most:.3g}, too far from 1 for accurate sums",
+                remedy="rescale the values",
+                argument=objective._argument,
             )
         self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
         self.unit = 1 / self.scale / float(objective.client_weights.sum())
@@ -320,18 +322,18 @@ class SparseWalk:
         if not self.columns.knows(item):
             self.columns.gather(item, self.sums, self.objective._reach(self.state) if self.grown else None)
         self.grown = True
-        self.objective._grow(self.columns.of(item), self.weight, self.scale, self.state, self.sums)
+        self.objective._grow(self.columns.entries_of(item), self.weight, self.scale, self.state, self.sums)
 
 
 class ScoredRows(NamedTuple):
-    """A row as a list of items with a score each, in the order they came."""
+    """A row as a list of items with one score each, in the order given."""
 
     items: NDArray[Any]
     row_start: Ids
     scores: Array
 
     @classmethod
-    def of(cls, rows: Rows) -> "ScoredRows":
+    def from_matrix(cls, rows: Rows) -> "ScoredRows":
         return cls(rows.indices.astype(np.int32), rows.indptr.astype(np.int64), rows.data.astype(np.float64))
 
     def take(self, rows: Ids) -> "ScoredRows":
@@ -348,23 +350,23 @@ class ScoredRows(NamedTuple):
 
 
 def seal(layout: LayoutT) -> LayoutT:
-    """The same layout, read-only: kernels see one kind of array, in memory or mapped from a file."""
+    """The same layout, read-only: kernels get the same type of array whether in memory or mapped from a file."""
     for array in layout:
         freeze(array)
     return layout
 
 
 def ranges(starts: Ids, counts: Ids) -> Ids:
-    """start, start + 1, …, start + count − 1 for each pair, one after the other."""
+    """start, start + 1, …, start + count − 1 for each pair, concatenated."""
     ends = np.cumsum(counts)
     return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
 
 
-def words_of(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
-    """Sets in groups of 64: a word an item, a bit a set."""
+def pack_sets(sets: Mask) -> list[tuple[NDArray[np.uint64], int]]:
+    """Sets in groups of 64: one word per item, one bit per set."""
     words = []
-    for first in range(0, len(sets), SETS_A_WORD):
-        group = sets[first : first + SETS_A_WORD]
+    for first in range(0, len(sets), SETS_PER_WORD):
+        group = sets[first : first + SETS_PER_WORD]
         bits = np.left_shift(np.uint64(1), np.arange(len(group), dtype=np.uint64))
         words.append((np.where(group, bits[:, None], np.uint64(0)).sum(axis=0, dtype=np.uint64), len(group)))
     return words

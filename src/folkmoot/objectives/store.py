@@ -1,8 +1,8 @@
-"""Objectives in files that are mapped, not read, so that a population may be larger than memory.
+"""Objectives in files that are mapped, not read, so that a population can be larger than memory.
 
-A file is an uncompressed .npz: np.load reads it too. Its arrays lie there exactly as kernels want them, each at
-a multiple of 64 bytes, so loading only finds out where they are. The system brings in what a kernel touches,
-shares it between processes, and drops it again when memory is short.
+A file is an uncompressed .npz, which np.load can read too. Its arrays are stored exactly as kernels need them, each at
+a multiple of 64 bytes, so loading only finds out where they are. The operating system reads the parts that a kernel
+touches, shares them between processes, and drops them when memory is short.
 """
 
 import json
@@ -45,7 +45,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class ArchiveMember(NamedTuple):
-    """An array on its way into a file."""
+    """An array to be written to a file."""
 
     dtype: np.dtype[Any]
     length: int
@@ -55,14 +55,14 @@ class ArchiveMember(NamedTuple):
 def save(objective: Objective, path: PathLike) -> None:
     """Write an objective of a sparse family to one file, for `load`.
 
-    The file takes its name when it is complete: until then, and after a crash, an older file is still there,
-    and what was loaded from the older one stays valid.
+    The file gets its name when it is complete: until then, and after a crash, an older file of that name is still
+    there. What was loaded from the older file stays valid.
     """
     _refuse_family(type(as_objective(objective)), "objective")
     given = cast(SparseRows, objective)
     members = {name: ArchiveMember(array.dtype, len(array), [array.data]) for name, array in _arrays(given).items()}
-    with _room_beside(as_path(path, "path")) as room:
-        _write(Path(room), Path(path), _about(given), members)
+    with _make_folder_beside(as_path(path, "path")) as room:
+        _write(Path(room), Path(path), _describe(given), members)
 
 
 def save_parts(
@@ -77,44 +77,45 @@ def save_parts(
     item_names: Any = None,
     client_names: Any = None,
 ) -> None:
-    """Write a population to one file part by part, never holding more than one part.
+    """Write a population to one file part by part, holding only one part in memory at a time.
 
-    `parts` are matrices of rows × items over the same items, a row a client; `load` then gives what
+    `parts` are matrices of rows × items over the same items, one row per client; `load` then gives what
     `family` makes of all of them stacked. `weights` and `client_names` are those of all clients together.
-    Until it is done, the directory of the file needs room for the population twice.
+    While it runs, the directory of the file needs space for the population twice.
     """
     _refuse_family(family, "family")
     if weights is not None:
-        weights = as_weights(weights, np.size(weights))  # before the work; whether they are enough is known after
+        weights = as_weights(weights, np.size(weights))  # checked before the work; their number is checked at the end
     options: dict[str, Any] = {"keep_empty": keep_empty, "most": most} | (
         {} if concave is None else {"concave": concave}
     )
     about: dict[str, Any] = {}
     growing: dict[str, tuple[np.dtype[Any], BinaryIO]] = {}
     ends = dict.fromkeys(POINTERS, 0)
-    with _room_beside(as_path(path, "path")) as room, ExitStack() as files:
+    with _make_folder_beside(as_path(path, "path")) as room, ExitStack() as files:
         count = n_clients = 0
         for part in parts:
             try:
                 made = family(part, item_names=item_names, **options)
             except InputError as error:
-                raise InputError(f"in part {count}, {error}", argument="parts") from None
+                problem = f"{error.argument}: {error.problem}"  # arguments of the family, not of this function
+                raise InputError(problem, argument="parts", place=f"part {count}", remedy=error.remedy) from None
             arrays = _arrays(made)
             if not count:
-                about, item_names = _about(made), made.item_names
+                about, item_names = _describe(made), made.item_names
                 for name in arrays:
                     growing[name] = arrays[name].dtype, files.enter_context(open(Path(room, name), "w+b"))
             elif made.n_items != about["n_items"]:
                 raise InputError(
                     f"part {count} has {made.n_items} items, part 0 has {about['n_items']}", argument="parts"
                 )
-            for name in arrays.keys() & ends.keys():  # count on from the parts before, whose end is there already
+            for name in arrays.keys() & ends.keys():  # continue the count; the end of the part before is written
                 arrays[name] = arrays[name][min(count, 1) :] + ends[name]
                 ends[name] = arrays[name][-1]
             for name in arrays:
                 growing[name][1].write(arrays[name].data)
             count, n_clients = count + 1, n_clients + made.n_clients
-            del part, made, arrays  # or they would still be there while the next part is made
+            del part, made, arrays  # free this part before the next one is made
         if not count:
             raise InputError("there are none", remedy="give at least one matrix", argument="parts")
         members = {}
@@ -131,24 +132,25 @@ def save_parts(
 
 
 def load(path: PathLike) -> Objective:
-    """The objective in a file, its arrays mapped from there: read-only, and read when they are used.
+    """The objective in a file; its arrays are mapped from the file, read-only, and read when they are used.
 
-    What costs a look at each row is checked. The entries of the rows are not looked at but trusted, so load only
-    what you would run: files of your own, or of people you trust. (`python -m zipfile -t FILE` reads all and
-    finds accidental damage.) A loaded file must not be changed in place; `save` never does.
+    The structure of every row is checked, its entries are not: they are trusted. So load only files that you would
+    also run as a program: your own, or those of people you trust. (`python -m zipfile -t FILE` reads everything
+    and finds accidental damage.) Do not change a file in place while it is loaded; `save` never does.
     """
     name = os.fspath(as_path(path, "path"))
     try:
-        file = open(path, "rb")  # noqa: SIM115 (closed below, where other things can go wrong than here)
+        file = open(path, "rb")  # noqa: SIM115 (closed below, where other errors are expected than here)
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", argument=name) from None
+        raise InputError(f"cannot be read ({error.strerror})", place=name) from None
     try:
         with file, ZipFile(file) as archive:
             return _map(archive, mmap(file.fileno(), 0, access=ACCESS_READ))
     except InputError as error:
-        raise InputError(f"{error}", argument=name) from None
+        problem = f"{error.argument}: {error.problem}" if error.argument else error.problem
+        raise InputError(problem, remedy=error.remedy, place=name) from None
     except (BadZipFile, OSError, RuntimeError, ValueError, EOFError, OverflowError, struct.error):
-        raise InputError("is no stored objective, or is cut short or damaged", argument=name) from None
+        raise InputError("is not a stored objective, or is cut short or damaged", place=name) from None
 
 
 def _refuse_family(family: Any, name: str) -> None:
@@ -157,7 +159,7 @@ def _refuse_family(family: Any, name: str) -> None:
         raise InputError(f"{what} cannot be stored; these can: {', '.join(FAMILIES)}", argument=name)
 
 
-def _about(objective: SparseRows) -> dict[str, Any]:
+def _describe(objective: SparseRows) -> dict[str, Any]:
     """Everything that is not an array."""
     about = {"format": FORMAT, "family": type(objective).__name__, "owned": objective.client_rows is not None}
     about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names", "most")}
@@ -176,12 +178,12 @@ def _arrays(objective: SparseRows) -> Arrays:
 # Writing.
 
 
-def _room_beside(target: Path) -> TemporaryDirectory[str]:
-    """A place on the same disk, so that a finished file is only renamed; it goes away whatever happens."""
+def _make_folder_beside(target: Path) -> TemporaryDirectory[str]:
+    """A temporary folder on the same disk, so that a finished file only needs to be renamed."""
     if not target.parent.is_dir():
         raise InputError(f"there is no directory {target.parent}", place=target)
     if target.is_dir():
-        raise InputError("is a directory", remedy="give the name of a file", place=target)
+        raise InputError("is a directory", remedy="give a file name", place=target)
     try:
         return TemporaryDirectory(prefix=".folkmoot-", dir=target.parent)
     except OSError as error:
@@ -205,8 +207,8 @@ def _write(room: Path, target: Path, about: dict[str, Any], members: dict[str, A
 def _align(name: str, offset: int) -> ZipInfo:
     """A member of a zip file, written at this offset, whose content begins at a multiple of 64 bytes.
 
-    Before the content come 30 bytes, the name, the padding (in a field as Android's zipalign writes it) and
-    the 20 bytes of the field for large files.
+    The content follows 30 bytes, the name, the padding (in the extra field that Android's zipalign uses) and
+    the 20 bytes of the extra field for large files.
     """
     info = ZipInfo(name)
     padding = -(offset + 30 + len(name) + 6 + 20) % ALIGNMENT
@@ -215,7 +217,7 @@ def _align(name: str, offset: int) -> ZipInfo:
 
 
 def _header(dtype: np.dtype[Any], length: int) -> bytes:
-    """Of a .npy file (version 1.0) with one dimension: always 128 bytes, and always the same ones."""
+    """The header of a .npy file (version 1.0) with one dimension: 128 bytes that depend only on type and length."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({length},), }}"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", HEADER - 10) + text.ljust(HEADER - 11).encode() + b"\n"
 
@@ -225,13 +227,13 @@ def _header(dtype: np.dtype[Any], length: int) -> bytes:
 
 def _map(archive: ZipFile, mapped: mmap) -> Objective:
     if "about.npy" not in archive.namelist():
-        raise InputError("is a zip file, but not of an objective that Folkmoot stored")
-    about = json.loads(archive.read("about.npy")[HEADER:])  # its checksum is checked on the way
+        raise InputError("is a zip file, but not an objective that Folkmoot stored")
+    about = json.loads(archive.read("about.npy")[HEADER:])  # reading it checks its checksum
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f'is not in the format "{FORMAT}"', remedy="save it again with this version of Folkmoot")
     family = FAMILIES.get(str(about.get("family")))
     if family is None:
-        raise InputError(f"holds a {about.get('family')}, which is none of {', '.join(FAMILIES)}")
+        raise InputError(f"holds a {about.get('family')}; known are {', '.join(FAMILIES)}")
     layout: type[Runs] | type[ScoredRows] = Runs if issubclass(family, FacilityLocation) else ScoredRows
     n_items = as_count(about.get("n_items"), "n_items", most=2**31 - 1)
     arrays: Arrays = {}
@@ -260,7 +262,7 @@ def _map(archive: ZipFile, mapped: mmap) -> Objective:
 
 
 def _view(archive: ZipFile, mapped: mmap, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array where it lies in the file. Nothing is parsed: the header must be the one we write."""
+    """An array mapped from the file. Its header is not parsed: it must be exactly the one we write."""
     if f"{name}.npy" not in archive.namelist():
         raise InputError(f"the array {name} is missing")
     info = archive.getinfo(f"{name}.npy")
@@ -268,7 +270,7 @@ def _view(archive: ZipFile, mapped: mmap, name: str, dtype: np.dtype[Any]) -> ND
     start = info.header_offset + 30 + of_name + of_extra
     if info.compress_type != ZIP_STORED or start % ALIGNMENT:
         raise InputError(
-            f"the array {name} is compressed or moved, and cannot be mapped", remedy="save the objective again"
+            f"the array {name} is compressed or misaligned and cannot be mapped", remedy="save the objective again"
         )
     length, rest = divmod(info.file_size - HEADER, dtype.itemsize)
     whole = signature == b"PK\x03\x04" and not rest and start + info.file_size <= len(mapped)
@@ -278,7 +280,7 @@ def _view(archive: ZipFile, mapped: mmap, name: str, dtype: np.dtype[Any]) -> ND
 
 
 def _check(arrays: Arrays) -> None:
-    """Lengths agree, every row lies within its arrays, weights are weights."""
+    """Check that lengths agree, that every row lies within its arrays, and that weights are valid."""
     rows = len(arrays["row_weight"])
     clients = len(arrays["client_rows"]) - 1 if "client_rows" in arrays else rows
     for pointer, targets in POINTERS.items():
@@ -286,10 +288,10 @@ def _check(arrays: Arrays) -> None:
             starts, count = arrays[pointer], clients if pointer == "client_rows" else rows
             ends = {len(arrays[name]) for name in targets if name in arrays}
             if count < 1 or len(starts) != count + 1 or starts[0] != 0 or ends != {int(starts[-1])}:
-                raise InputError(f"the lengths of {pointer} and {' or '.join(targets)} do not agree")
+                raise InputError(f"the lengths of {pointer} and {' or '.join(targets)} differ")
             falls = starts[1:] <= starts[:-1] if pointer == "client_rows" else starts[1:] < starts[:-1]
             if falls.any():
                 raise InputError(f"{pointer} falls where it must rise")
     if not 0 <= arrays["row_weight"].min() <= arrays["row_weight"].max() < np.inf:
-        raise InputError("row_weight has numbers that are negative or not finite")
+        raise InputError("row_weight holds numbers that are negative or not finite")
     as_weights(arrays["client_weights"], clients, "client_weights")

@@ -1,4 +1,4 @@
-"""Look for a counterexample to what every algorithm here relies on: monotone and submodular."""
+"""Look for a counterexample to what every algorithm here relies on: functions are monotone and submodular."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ def check_submodular(
     """Raise `NotSubmodular` with the client and the sets if a random trial breaks a law; else return.
 
     Each trial draws S ⊂ T and an item e outside T, and looks at f(∅) ≥ 0, f(S) ≤ f(T) ≤ f(T + e), and
-    f(S + e) − f(S) ≥ f(T + e) − f(T), for every client. `most` keeps T + e to so many items, where large sets
-    cost too much. Passing is evidence, not proof.
+    f(S + e) − f(S) ≥ f(T + e) − f(T), for every client. `most` limits T + e to that many items, where large
+    sets cost too much. Passing is evidence, not proof.
     """
     as_objective(objective)
     rng = np.random.default_rng(seed)
@@ -45,11 +45,13 @@ def _refuse(broken: Mask, objective: Objective, what: str, shown: list[object], 
         return
     client = int(np.flatnonzero(broken)[0])
     name = f" ({objective.client_names[client]})" if objective.client_names else ""
-    says = f"objective: the function of client {client}{name} {what}"
+    problem = f"the function of client {client}{name} {what}"
     if values is not None:
         s, s_e, t, t_e = values[client]
-        says += (
+        problem += (
             f": with S = {shown[0]}, T = {shown[1]} and item {shown[2]}, f(S) = {s:g}, f(S + e) = {s_e:g}, "
-            f"f(T) = {t:g}, f(T + e) = {t_e:g}; mend the function, the algorithms promise nothing without it"
+            f"f(T) = {t:g}, f(T + e) = {t_e:g}"
         )
-    raise NotSubmodular(says)
+    raise NotSubmodular(
+        problem, remedy="correct the function; otherwise the algorithms guarantee nothing", argument="objective"
+    )

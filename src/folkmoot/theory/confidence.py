@@ -1,10 +1,10 @@
 """What a sample proves about a mean, at any sample size and for any tails, as long as values have a known range.
 
-Two claims, both for values between 0 and `top` of clients drawn at random, without repeats from a population of
-known size or independently. `mean_interval` encloses a mean whose sample is known value by value (as a histogram):
-a bettor who may not see ahead bets against every candidate mean, and the candidates against which it would have grown
-rich are out (Waudby-Smith and Ramdas 2024). `highest_mean` bounds a mean from above of which no more is known than a
-bound on its sample's mean and on its spread.
+There are two claims, both for values between 0 and `top` of clients drawn at random, either without repeats from a
+population of known size or independently. `mean_interval` encloses a mean whose sample is known value by value (as a
+histogram): a bettor who cannot see ahead bets against every candidate mean, and candidates against which the bettor
+would have become rich are ruled out (Waudby-Smith and Ramdas 2024). `highest_mean` bounds a mean from above when only
+a bound on the mean of the sample and a bound on the spread are known.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,17 @@ import numpy as np
 
 from folkmoot.foundation.sets import Array, Ids, freeze
 
-STEPS, OCTAVES = 32, 12  # of a grid: so many points between a number and its double, so many doublings
-ORDERS = 4  # in which a sample is bet on; the mean of the fortunes is a fortune
-MOST_BETS = 16_384  # of a sample larger than this, only one order is looked at
-BOLDEST = 0.9  # of what one has: nobody who bets all of it comes back from a rare large value
-PRIOR = 4  # clients' worth of belief, before any is seen, in a deviation of half the range, the largest there is
+STEPS, OCTAVES = 32, 12  # of a grid: points between a number and its double, and how many doublings
+ORDERS = 4  # orders in which a sample is bet on; the mean of the fortunes is a fortune too
+MOST_BETS = 16_384  # for samples larger than this only one order is used
+BOLDEST = 0.9  # the largest share of a fortune that is staked: staking all of it could lose everything at once
+PRIOR = 4  # the prior, a standard deviation of half the range (the largest possible), weighs as much as 4 clients
 HALVINGS = 48
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Numbers from 0 to `top`, at equal distances in each octave: a value is told as one of its two neighbours."""
+    """Numbers from 0 to `top`, equally spaced in each octave: a value is reported as one of its two neighbours."""
 
     top: float
 
@@ -36,7 +36,7 @@ class Grid:
         return np.concatenate(([0.0], self.top * (scale[:, None] * octave).reshape(-1), [self.top]))
 
     def neighbours(self, values: Array) -> tuple[Ids, Array]:
-        """The place below each value, and how far it is on the way to the one above."""
+        """The index of the point below each value, and how far the value is on the way to the point above (0 to 1)."""
         points = self.points
         values = np.clip(values, 0.0, self.top)
         below = np.clip(np.searchsorted(points, values, side="right") - 1, 0, len(points) - 2)
@@ -51,10 +51,10 @@ class Grid:
 def mean_interval(
     values: Array, counts: Ids, top: float, *, population: int | None, alpha: float, key: int
 ) -> tuple[float, float]:
-    """Limits between which the mean of a population lies except with probability alpha.
+    """Limits between which the mean of a population lies, except with probability alpha.
 
-    The sample holds each of the values so often as counts says, all of them between 0 and top; `population`: how many
-    clients it was drawn from without repeats (None: independent draws). The order of the bets is drawn from the key.
+    The sample holds values[j] counts[j] times, all between 0 and top; `population`: how many clients it was drawn
+    from without repeats (None: independent draws). The order of the bets is drawn from the key.
     """
     n = int(counts.sum())
     if not n:
@@ -62,7 +62,7 @@ def mean_interval(
     rng = np.random.default_rng(key)
     drawn = np.repeat(values / top, counts)
     orders = ORDERS if n * ORDERS <= MOST_BETS else 1
-    bets = Bets.on(np.array([rng.permutation(drawn) for _ in range(orders)]), population, alpha / 2)
+    bets = Bets.from_sample(np.array([rng.permutation(drawn) for _ in range(orders)]), population, alpha / 2)
     middle = float(drawn.mean())
     low = _find_last_kept(lambda mean: bets.fortune(mean, +1), middle, 0.0, bets.rich)
     high = _find_last_kept(lambda mean: bets.fortune(mean, -1), middle, 1.0, bets.rich)
@@ -70,7 +70,7 @@ def mean_interval(
 
 
 def _find_last_kept(fortune: Callable[[float], float], kept: float, out: float, rich: float) -> float:
-    """The last mean on the way from `kept` to `out` against which nobody grows rich, or one a hair beyond it."""
+    """The last mean on the way from `kept` to `out` against which betting does not make rich, or one just beyond."""
     if fortune(out) < rich:
         return out
     for _ in range(HALVINGS):
@@ -81,7 +81,7 @@ def _find_last_kept(fortune: Callable[[float], float], kept: float, out: float, 
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """Samples (orders × clients, between 0 and 1), and how boldly each value is bet on, by what came before it."""
+    """Samples (orders × clients, between 0 and 1), and the stake on each value, which depends on the values before."""
 
     sample: Array
     before: Array  # the sum of what came before
@@ -90,7 +90,8 @@ class Bets:
     rich: float  # the logarithm of the fortune that refutes a mean
 
     @classmethod
-    def on(cls, sample: Array, population: int | None, alpha: float) -> "Bets":
+    def from_sample(cls, sample: Array, population: int | None, alpha: float) -> "Bets":
+        """The stakes for samples drawn from this population, when a mean is ruled out with error probability alpha."""
         orders, n = sample.shape
         before = np.concatenate((np.zeros((orders, 1)), np.cumsum(sample, axis=1)[:, :-1]), axis=1)
         squares = np.concatenate((np.zeros((orders, 1)), np.cumsum(sample**2, axis=1)[:, :-1]), axis=1)
@@ -104,13 +105,14 @@ class Bets:
         return cls(sample, before, left, np.sqrt(2 * rich / (n * variance * share)), rich)
 
     def fortune(self, mean: float, side: int) -> float:
-        """The logarithm of what betting that values lie above (side 1) or below this mean would have made of 1.
+        """The logarithm of the fortune after betting, with 1 to start, that values lie above this mean (side 1) or
+        below it (side −1).
 
-        If the mean is the true one, every bet is fair: E of the fortune is 1, and it is rich with probability alpha
-        at most.
+        If this is the true mean, every bet is fair: the expected fortune is 1, and it reaches `rich` with probability
+        at most alpha.
         """
         now = mean
-        if self.left is not None:  # what is left must make up for what has gone
+        if self.left is not None:  # without repeats: the mean of the clients not yet seen, given those seen
             now = (mean * self.left[0] - self.before) / self.left
             if (now < -1e-12).any() or (now > 1 + 1e-12).any():
                 return inf
@@ -124,7 +126,7 @@ class Bets:
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """How large clients' values can be: a share of them can reach up to each of some tops, none of them more."""
+    """How large clients' values can be: shares[j] of the clients have values of at most tops[j]."""
 
     tops: Array  # rising
     shares: Array  # of the clients (by weight); together 1
@@ -135,7 +137,7 @@ class Tail:
 
     @classmethod
     def at_most(cls, top: float) -> "Tail":
-        """Nothing is known but the range."""
+        """Only the range is known."""
         return cls(np.array([top]), np.ones(1))
 
     @property
@@ -144,13 +146,13 @@ class Tail:
 
     @property
     def mean(self) -> float:
-        """No mean of values below the tops is higher."""
+        """The highest mean that values below the tops can have."""
         return float(self.tops @ self.shares)
 
     def variance(self, mean: float) -> float:
-        """No values below the tops that have this mean have a larger variance.
+        """The largest variance that values below the tops can have if this is their mean.
 
-        E[X²] is largest where X is all or nothing, and all where the tops are highest.
+        E[X²] is largest if every X is either 0 or its top, and the X at their tops are those with the highest tops.
         """
         worth = (self.tops * self.shares)[::-1]
         taken = np.clip(mean - np.concatenate(([0.0], np.cumsum(worth)[:-1])), 0.0, worth)
@@ -158,12 +160,12 @@ class Tail:
 
 
 def highest_mean(sampled: float, draws: int, tail: Tail, delta: float) -> float:
-    """No mean is higher of which a sample has a mean of at most `sampled`, except with probability delta.
+    """An upper bound on a mean whose sample has a mean of at most `sampled`; wrong with probability at most delta.
 
-    For values between 0 and their tops, drawn independently or without repeats. Two tests of every candidate share
-    the same delta, since for the true mean each is a threshold fixed beforehand and the lower one plays no part: that
-    of Bernstein, for whom no value lies further below the mean than the mean itself, and that of Chernoff, for whom
-    values are 0 or the top.
+    For values between 0 and their tops, drawn independently or without repeats. Every candidate is tested twice: by
+    Bernstein's inequality (no value lies further below the mean than the mean itself) and by Chernoff's (the worst
+    case has values of 0 or the top). Both tests may use the whole delta: for the true mean each is a threshold fixed
+    beforehand, and only the higher threshold matters.
     """
     proof = log(1 / delta)
     low, high = min(max(sampled, 0.0), tail.mean), tail.mean
@@ -184,7 +186,7 @@ def highest_mean(sampled: float, draws: int, tail: Tail, delta: float) -> float:
 
 
 def divergence(p: float, q: float) -> float:
-    """Of a coin that shows p from one that shows q (Kullback and Leibler), for p below q."""
+    """The Kullback–Leibler divergence of a coin with probability p from one with probability q, for p below q."""
     p = min(max(p, 0.0), 1.0)
     if q >= 1:
         return 0.0 if p >= 1 else inf
@@ -193,16 +195,18 @@ def divergence(p: float, q: float) -> float:
 
 
 def highest_share(counted: int, draws: int, delta: float) -> float:
-    """No share of a population is higher of which so many draws found so many, except with probability delta."""
+    """An upper bound on a share of the population of which `counted` of `draws` draws were; wrong with probability
+    at most delta.
+    """
     return highest_mean(counted / draws, draws, Tail.at_most(1.0), delta)
 
 
 def bound_thinning(weights: Array | None, clients: int, chance: float, delta: float) -> float:
-    """By how much a weighted mean of values between 0 and 1 may move when every client is missing by a coin of its
-    own with this chance, whoever is left standing for all; except with probability delta.
+    """How far a weighted mean of values between 0 and 1 can move when every client is missing independently with this
+    chance and the mean is taken over the others; wrong with probability at most delta.
 
-    (F_A − F)·P_A = Σ p_i (y_i − F)(A_i − q) for those present, A, of weight P_A: a sum of independent terms of
-    variance at most q(1 − q)Σp_i² and size at most max p_i (Bernstein); so is P_A − q.
+    (F_A − F)·P_A = Σ p_i (y_i − F)(A_i − q), where A are those present and P_A is their weight: a sum of independent
+    terms with variance at most q(1 − q)Σp_i² and size at most max p_i (Bernstein). The same holds for P_A − q.
     """
     p = np.full(clients, 1 / clients) if weights is None else weights / weights.sum()
     proof, most = log(4 / delta), min(chance, 0.5)

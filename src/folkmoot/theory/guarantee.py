@@ -1,9 +1,9 @@
-"""What theorems promise for a run, term by term, beside what the data prove.
+"""What theorems promise for a run, term by term; what the data prove is computed elsewhere.
 
-With 1 − δ probability (1 − (1 − η)^R)·OPT ≤ F̂(x) + (the sum of the terms called "additive"), after Theorems 1 to 3
-of the paper for its own answers; where the server takes the best base of the summed gradient, the terms follow
-from Hoeffding's inequality (docs/mathematics.md). γ is never asked of clients: |∇f̂_i − ∇F̂| ≤ max_i max_e f_i(e),
-since gradients of monotone submodular functions lie between 0 and the singleton values.
+With probability 1 − δ, (1 − (1 − η)^R)·OPT ≤ F̂(x) + (the sum of the terms called "additive"). For the paper's own
+answers this follows from its Theorems 1 to 3; where the server takes the best base of the summed gradient, the terms
+follow from Hoeffding's inequality (docs/mathematics.md). Clients are never asked for γ: |∇f̂_i − ∇F̂| ≤ max_i max_e
+f_i(e), since gradients of monotone submodular functions lie between 0 and the singleton values.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """F̂(x) ≥ factor · OPT − additive, with probability 1 − δ; vacuous where that promises nothing."""
+    """F̂(x) ≥ factor · OPT − additive, with probability 1 − δ; vacuous if the right side is 0 or less."""
 
     theorem: str
     terms: tuple[Term, ...]
@@ -37,7 +37,7 @@ class Guarantee:
         return next(term.value for term in self.terms if term.symbol == symbol)
 
     def mark_not_covered(self) -> "Guarantee":
-        """The same terms, of a run that no theorem covers: shortlists, lost clients, gradients from sampled sets."""
+        """The same terms for a run that no theorem covers: shortlists, lost clients, gradients from sampled sets."""
         return replace(
             self, theorem=f"{self.theorem}, which does not cover this run", factor=0.0, promised=0.0, vacuous=True
         )
@@ -53,34 +53,34 @@ class Guarantee:
 
 
 class Promise(Protocol):
-    """What is known of a run that its theorem needs; the rest are numbers that come out at its end."""
+    """What a theorem needs to know about a run before it starts; the other numbers are known at its end."""
 
     def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
-        """`largest`: no item is worth more to a client; `m_F`: none is worth more to all of them on average."""
+        """`largest`: the most an item is worth to any client; `m_F`: the most an item is worth on average."""
         ...
 
 
 @dataclass(frozen=True)
 class Continuous:
-    """Continuous greedy, by the paper's answers or by gradients."""
+    """Continuous greedy, with the paper's answers or with gradients."""
 
     rank: int
     n_items: int
     rounds: int  # of communication
     cohort: int | None  # None: everyone
     clients: int
-    alike: float  # 1/Σp_i²: so many clients of equal weight would bring the same noise by their coins
-    bases: bool  # whether clients answer with bases of their own (the paper's way)
+    alike: float  # 1/Σp_i²: the number of clients of equal weight whose coins would be as noisy
+    bases: bool  # whether clients answer with bases of their own (as in the paper)
     local_steps: int = 1
     samples: int | None = None
     memory: float = 0.0
-    reach: float = 0.0  # no number that a client answers for an item is larger
-    coin: float = 0.0  # by how much a coin may move it
+    reach: float = 0.0  # the largest number that a client can answer for an item
+    coin: float = 0.0  # how far a coin can move that number
 
     def _noises(self) -> list[tuple[str, float, float, str]]:
-        """What moves the mean of the answers: its name, how far one answer can move, how many there are, their sign.
+        """What moves the mean of the answers: its name, how far one answer can move, how many there are, their symbol.
 
-        Who is drawn twice tosses its coin once, so where weights differ coins are a noise of their own.
+        A client that is drawn twice tosses its coin once, so where weights differ, coins are a noise of their own.
         """
         sampling = [] if self.cohort is None else [("sampling", self.reach, float(self.cohort), "K")]
         tossed = self.coin > 0 and (self.cohort is None or self.alike < self.clients * (1 - 1e-9))
@@ -104,9 +104,9 @@ class Continuous:
         ]
         parts = [Term("curvature", rounds * eta**2 * r**2 * m_F / 2, "additive: rounds·η²·r²·m_F/2")]
         if self.cohort is not None:
-            terms.append(Term("K", self.cohort, "clients a round"))
+            terms.append(Term("K", self.cohort, "clients per round"))
         if not self.bases and self.coin:
-            terms.append(Term("A", self.alike, "1/Σp_i²: so many clients of equal weight have coins as noisy"))
+            terms.append(Term("A", self.alike, "1/Σp_i²: as many clients of equal weight have equally noisy coins"))
         if not self.bases:
             name = "best base of the summed gradient (Hoeffding)"
             noises = self._noises()
@@ -115,14 +115,14 @@ class Continuous:
                 meaning = f"additive: 2r·(largest number)·sqrt(ln({2 * len(noises)}nT/δ)/2{number})"
                 parts.append(Term(what, 2 * r * off, meaning))
             if self.memory:
-                # An old gradient lies above a new one by at most what the points between them have curved away.
+                # An old gradient exceeds a new one by at most the curvature between their points.
                 lag = self.memory / (1 - self.memory)
                 parts.append(Term("memory", lag * eta * r**2 * m_F, "additive: lag of the averaged gradient"))
         else:
             L = largest * sqrt(r) if self.local_steps > 1 else 0.0
             sigma = 0.0
             if self.samples is not None:
-                asked = self.cohort or self.clients  # everyone who samples may be off
+                asked = self.cohort or self.clients  # the union bound runs over everyone who samples
                 sigma = largest * sqrt(log(2 * self.n_items * horizon * asked / DELTA) / (2 * self.samples))
             Q = rounds * L
             local = 2 * sigma * r + 2 * eta * r**1.5 * Q
@@ -149,19 +149,20 @@ class Continuous:
 def kappa_in_theory(rank: int, n_items: int, epsilon: float) -> float:
     """κ = 12·r·ln(2r·n^(r+1))/ε²: enough for one fixed sample of clients to stand for all of them.
 
-    f_i(S) ≤ Σ_{e∈S} f_i(e) ≤ w_i·Σ_{e∈S} F(e) ≤ r·w_i·F(S), so no term of a sampled F(S) is above r/κ of it;
-    Chernoff's bound and the union over fewer than r·n^r sets make all allowed sets right to ±ε/2 of their worth, but
-    for 1/n. Then greedy on the sample loses at most ε of the optimum. (The paper says Õ(rn/ε²); 3·ln(2r·n^r/δ)/ε² is
-    a line that its source has commented out, which lacks the factor r: docs/mathematics.md.)
+    f_i(S) ≤ Σ_{e∈S} f_i(e) ≤ w_i·Σ_{e∈S} F(e) ≤ r·w_i·F(S), so no term of a sampled F(S) is above r/κ of it.
+    By Chernoff's bound and the union bound over fewer than r·n^r sets, the sample values every allowed set to ±ε/2
+    of its worth, except with probability 1/n. Then greedy on the sample loses at most ε of the optimum. (The paper
+    says Õ(rn/ε²); its source has 3·ln(2r·n^r/δ)/ε² in a commented line, which lacks the factor r:
+    docs/mathematics.md.)
     """
     return 12 * rank * (log(2 * rank) + (rank + 1) * log(n_items)) / epsilon**2
 
 
 @dataclass(frozen=True)
 class Discrete:
-    """Discrete greedy. Theorem 4: (1 − 1/e − ε)·OPT under a cardinality, (1/2 − ε)·OPT under any matroid, if κ is
-    large enough and one sample of clients answers in all rounds. Coins that are tossed afresh in every round make
-    another function of every round: the errors of r rounds add up, and no theorem is claimed.
+    """Discrete greedy. Theorem 4: (1 − 1/e − ε)·OPT under a cardinality constraint, (1/2 − ε)·OPT under any matroid,
+    if κ is large enough and the same sample of clients answers in all rounds. With new coins in every round, every
+    round maximises another function: the errors of r rounds add up, and no theorem is claimed.
     """
 
     rank: int

@@ -1,7 +1,7 @@
 """The multilinear extension F̂(x) = E F(R), R holding each item e with probability x_e independently.
 
-Exact where every function has a closed form (facility location, coverage, probabilistic coverage and
-their mixtures); else, or when `samples` is given, from sampled sets.
+Exact if every function has a closed form (facility location, coverage, probabilistic coverage and their
+mixtures); otherwise, or if `samples` is given, estimated from sampled sets.
 """
 
 import math
@@ -26,7 +26,8 @@ def gradient(objective: Objective, x: ArrayLike, *, samples: int | None = None, 
 
 
 def samples_needed(sigma: float, delta: float, n_items: int, *, largest: float = 1.0) -> int:
-    """How many sampled sets make every one of n partial derivatives right to ±sigma, but for chance delta.
+    """How many sampled sets are needed for all n partial derivatives to be right to ±sigma, except with probability
+    delta.
 
     A sample of ∂f̂/∂x_e lies in [0, f({e})], so in [0, m] with m = `largest` ≥ every singleton value.
     Hoeffding for one item and the union bound over n items give P[any |error| ≥ σ] ≤ 2n·exp(−2sσ²/m²),
@@ -42,12 +43,10 @@ def samples_needed(sigma: float, delta: float, n_items: int, *, largest: float =
     items = as_count(n_items, "n_items")
     samples = (scale / error) * (scale / error) * math.log(2 * items / chance) / 2
     if not samples < 2**63:
-        raise InputError(
-            f"{sigma} against a scale of {largest} needs more samples than can be counted", argument="sigma"
-        )
+        raise InputError(f"{sigma} at a scale of {largest} needs more than 2^63 samples", argument="sigma")
     return math.ceil(samples)
 
 
 def largest_singleton(objective: Objective) -> float:
-    """max_e F({e}): the scale of F's partial derivatives, and so what `samples_needed` wants to know."""
+    """max_e F({e}): the scale of F's partial derivatives, for `samples_needed(…, largest=…)`."""
     return float(np.max(objective.mean_gains(())))

@@ -1,21 +1,21 @@
 """From a point of the matroid polytope back to a set, without looking at the function.
 
-Three ways, each for every matroid and from x alone:
+There are three ways. Each works for every matroid and needs only x:
 
-- `top_of_base`: the base of the largest total x; often best, no promise.
-- `pipage`: random moves along e_a − e_b until x is whole; E[S] = x and E[F(S)] ≥ F̂(x).
-- `swap`: bases whose mixture is x, merged pair by pair by random exchanges; the same promises.
+- `top_of_base`: the base of the largest total x; often the best, without a guarantee.
+- `pipage`: random moves along e_a − e_b until x is integral; E[S] = x and E[F(S)] ≥ F̂(x).
+- `swap`: bases whose mixture is x, merged pair by pair by random exchanges; the same guarantees.
 
-If x sums to less than the rank it is first filled up to a point y ≥ x of the base polytope, by `fill`
+If x sums to less than the rank it is first raised to a point y ≥ x of the base polytope, guided by `fill`
 (weights over the items), so that S is always a base and E[S] ≥ x. Pipage in groups with capacities takes
-linear time. Everything else goes through a convex decomposition of x into bases that asks the matroid
-for nothing but best bases.
+linear time. Everything else uses a convex decomposition of x into bases, which needs only the matroid's
+best bases.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its parts are loaded when they are first used, and some take a while
+import scipy  # loads its parts on first use; some are slow to load
 from numpy.typing import ArrayLike
 
 from folkmoot.foundation.errors import InputError
@@ -23,10 +23,10 @@ from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, Mask, as_point, indicator
 from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
 
-WHOLE = 1e-8  # closer than this to 0 or 1 counts as whole
-NEAR = 1e-6  # closer than this to the polytope counts as inside: room for float32 and for sums of steps
+WHOLE = 1e-8  # closer than this to 0 or 1 counts as integral
+NEAR = 1e-6  # closer than this to the polytope counts as inside: tolerates float32 and sums of steps
 EXACT = 1e-10  # how well a mixture fits its point
-PIN = 1e3  # outweighs every residual
+PIN = 1e3  # larger than every residual
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Decomposition:
 
 
 def top_of_base(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Mask:
-    """The base with the largest Σ x_e; equal x by `fill`, then by item id."""
+    """The base with the largest Σ x_e; ties go by `fill`, then by item id."""
     point, filling = _check_point(matroid, x, fill)
     order = np.lexsort((-filling, -point))
     return indicator(matroid.n_items, matroid.first_base(order))
@@ -51,8 +51,8 @@ def top_of_base(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None
 def pipage(matroid: Matroid, x: ArrayLike, *, draws: int = 1, seed: int = 0, fill: ArrayLike | None = None) -> Mask:
     """Randomised pipage rounding: `draws` × items, each row a base.
 
-    Moves x along e_a − e_b as far as it goes one way or the other, by a coin that keeps E[x]. Along such
-    a line F̂ is convex, so no step loses value in expectation (Calinescu et al. 2011).
+    Moves x along e_a − e_b as far as possible in one direction or the other, by a coin that preserves E[x].
+    Along such a line F̂ is convex, so no step loses value in expectation (Calinescu et al. 2011).
     """
     point, filling = _check_point(matroid, x, fill)
     rngs = _streams(seed, draws)
@@ -85,14 +85,14 @@ def _streams(seed: int, draws: int) -> list[np.random.Generator]:
 
 
 def fill_blocks(blocks: Blocks, x: Array, weights: Array) -> Array:
-    """Raise x to a point of the base polytope: in each group the items of the largest weight first."""
+    """Raise x to a point of the base polytope: in each group, items with the largest weights first."""
     groups = len(blocks.capacity)
     goal = np.minimum(np.bincount(blocks.group, minlength=groups), blocks.capacity)
     missing = goal - np.bincount(blocks.group, weights=x, minlength=groups)
     if missing.min() < -NEAR:
         worst = int(missing.argmin())
         raise InputError(
-            f"sums to {goal[worst] - missing[worst]:.6g} over group {worst}, which holds {goal[worst]}; "
+            f"sums to {goal[worst] - missing[worst]:.6g} over group {worst}, which may have {goal[worst]}; "
             "it lies outside the matroid polytope",
             argument="x",
         )
@@ -110,7 +110,7 @@ def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
     rounded = np.where(x > 1 - WHOLE, 1.0, np.where(x < WHOLE, 0.0, x))
     fractional: Ids = rng.permutation(np.flatnonzero((rounded > 0) & (rounded < 1)))
     groups, coins = blocks.group[fractional].tolist(), iter(rng.random(len(fractional)).tolist())
-    point = rounded.tolist()  # lists: a number at a time is quicker out of them than out of arrays
+    point = rounded.tolist()  # a list: reading single numbers from it is faster than from an array
     open_of: dict[int, int] = {}  # the one fractional item of each group
     for b, group in zip(fractional.tolist(), groups, strict=True):
         a = open_of.get(group, -1)
@@ -125,7 +125,7 @@ def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
                     point[item] = round(point[item])
             b = next((item for item in (a, b) if 0 < point[item] < 1), -1)
         open_of[group] = b
-    return np.array(point) > 0.5  # a group's sum is whole, so what is left open is whole but for rounding
+    return np.array(point) > 0.5  # a group's sum is integral, so its last item is integral up to rounding errors
 
 
 # Any other matroid.
@@ -134,16 +134,17 @@ def _pipage_blocks(blocks: Blocks, x: Array, rng: np.random.Generator) -> Mask:
 def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Decomposition:
     """Bases whose mixture is x, or lies above x where x sums to less than the rank.
 
-    Least squares with non-negative shares over all independent sets, columns generated by `best_base`: the
-    residual of the best mixture so far is a price an item, and the set of the largest total price improves
-    it most. How many items a set lacks to a base is fitted too, so that lacking one more has its price, and
-    the set is the items of the best base that are worth more than that. Where no set improves the fit,
-    either it is exact or x lies outside the polytope. Sets are then completed to bases by `fill`.
+    Least squares with non-negative shares over all independent sets, with columns generated by `best_base`:
+    the residual of the best mixture so far is a price per item, and the set with the largest total price
+    improves the mixture most. The fit has one more row: how many items a set lacks to be a base. Lacking an
+    item therefore has a price too, and the new set is made of the items of the best base whose price is
+    higher. When no set improves the fit, either it is exact or x lies outside the polytope. Sets are then
+    completed to bases by `fill`.
     """
     point, filling = _check_point(matroid, x, fill)
     fractional = np.flatnonzero((point > WHOLE) & (point < 1 - WHOLE))
     goal = np.append(point[fractional], [matroid.rank - point.sum(), 1.0])  # … what a set lacks; shares sum to one
-    prices = np.where(point >= 1 - WHOLE, PIN, -PIN)  # whole items are not left to the fit
+    prices = np.where(point >= 1 - WHOLE, PIN, -PIN)  # integral items are fixed, not fitted
     tight = point.sum() > matroid.rank - NEAR  # then only bases can mix to x
     sets: list[Mask] = []
     columns, shares = np.empty((len(goal), 0)), np.empty(0)
@@ -154,20 +155,20 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
         prices[fractional] = residual[:-2]
         members = indicator(matroid.n_items, matroid.best_base(prices))
         if not tight:
-            members &= prices > residual[-2]  # an item in place of one more lack
+            members &= prices > residual[-2]  # keep an item only if its price is above that of lacking one
         column = np.append(members[fractional].astype(float), [matroid.rank - members.sum(), 1.0])
         if column @ residual <= EXACT * EXACT:  # nothing improves the fit
             break
         sets.append(members)
         columns = np.column_stack((columns, column))
-        columns, shares, kept = _nonnegative(columns, np.append(shares, 0.0), goal)
+        columns, shares, kept = _fit_nonnegative(columns, np.append(shares, 0.0), goal)
         sets = [members for members, keep in zip(sets, kept, strict=True) if keep]
     shares = shares / shares.sum()
     off = np.abs(shares @ np.array(sets) - point)
     if off.max() > NEAR:
         raise InputError(
-            f"lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}; "
-            "rounding needs a mixture of independent sets",
+            f"lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}",
+            remedy="give a mixture of independent sets",
             argument="x",
         )
     completed = [matroid.first_base(np.lexsort((-filling, ~members))) for members in sets]
@@ -175,7 +176,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     return Decomposition(bases, np.bincount(same.reshape(-1), weights=shares).astype(np.float64))
 
 
-def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
+def _fit_nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
     """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
     kept = np.ones(len(shares), dtype=bool)
     while True:
@@ -198,14 +199,18 @@ def _nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Arr
     return columns[:, kept], shares, kept
 
 
-def _exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
-    """For a in one but not in two: an item b of two with one − a + b and two − b + a both independent."""
+def _find_exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
+    """For a in one but not in two: an item b of two such that one − a + b and two − b + a are both independent."""
     without = one.copy()
     without[a] = False
     for b in np.flatnonzero(matroid.find_addable(without) & two & ~one).tolist():
         if _can_exchange(matroid, two, b, a):
             return b
-    raise InputError("two of its bases cannot exchange an item; is_valid() tells what is wrong", argument="matroid")
+    raise InputError(
+        "two of its bases cannot exchange an item, so it is no matroid",
+        remedy="call is_valid() to see what is wrong",
+        argument="matroid",
+    )
 
 
 def _can_exchange(matroid: Matroid, base: Mask, out: int, into: int) -> bool:
@@ -215,13 +220,13 @@ def _can_exchange(matroid: Matroid, base: Mask, out: int, into: int) -> bool:
 
 
 def _swap_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator) -> Mask:
-    """Merge the bases one after the other; each exchange goes one way or the other by their shares."""
+    """Merge the bases one after the other; a coin weighted by their shares decides each exchange."""
     merged: Mask = parts.bases[0].copy()
     weight = parts.shares[0]
     for base, share in zip(parts.bases[1:].copy(), parts.shares[1:], strict=True):
         while (mine := np.flatnonzero(merged & ~base)).size:
             a = int(mine[0])
-            b = _exchange(matroid, merged, base, a)
+            b = _find_exchange(matroid, merged, base, a)
             if rng.random() * (weight + share) < weight:
                 base[b], base[a] = False, True
             else:
@@ -231,18 +236,18 @@ def _swap_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator
 
 
 def _pipage_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generator) -> Mask:
-    """Pipage along e_a − e_b, as far as the bases of the decomposition can carry it.
+    """Pipage along e_a − e_b, as far as the bases of the decomposition allow.
 
-    Upwards all bases that hold b and may exchange it for a do so, downwards the other way round. Each
-    step keeps E[x] and lowers E[Σ x(1 − x)] by at least twice the product of two shares, and shares never
-    split, only join; so it ends, with one base.
+    To raise a, all bases that hold b and can exchange it for a do so; to lower a, the other way round. Each
+    step preserves E[x] and lowers E[Σ x(1 − x)] by at least twice the product of two shares. Shares never
+    split, they only merge; so it ends, with one base.
     """
     bases, shares = parts.bases, parts.shares
     moving = np.flatnonzero(bases.any(axis=0) & ~bases.all(axis=0))  # nothing else ever changes
     while len(bases) > 1:
         one, two = np.argsort(-shares, kind="stable")[:2]
         a = int(np.flatnonzero(bases[one] & ~bases[two])[0])
-        b = _exchange(matroid, bases[one], bases[two], a)
+        b = _find_exchange(matroid, bases[one], bases[two], a)
         gives_b = [k for k in np.flatnonzero(bases[:, b] & ~bases[:, a]) if _can_exchange(matroid, bases[k], b, a)]
         gives_a = [k for k in np.flatnonzero(bases[:, a] & ~bases[:, b]) if _can_exchange(matroid, bases[k], a, b)]
         up, down = shares[gives_b].sum(), shares[gives_a].sum()
@@ -252,7 +257,7 @@ def _pipage_bases(matroid: Matroid, parts: Decomposition, rng: np.random.Generat
         else:
             bases[gives_a, a], bases[gives_a, b] = False, True
         _, first, same = np.unique(bases[:, moving], axis=0, return_index=True, return_inverse=True)
-        bases = bases[first]  # equal bases go on as one
+        bases = bases[first]  # equal bases are merged
         shares = np.bincount(same.reshape(-1), weights=shares).astype(np.float64)
     merged: Mask = bases[0]
     return merged

@@ -1,4 +1,4 @@
-"""Welfare maximisation: split the items among the clients so that they are happiest together."""
+"""Welfare maximisation: split the items among the clients so that their total value is largest."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from folkmoot.objectives.objective import Objective, as_objective
 def welfare(objective: Objective) -> tuple[Objective, Partition]:
     """The lifted objective and the matroid that gives every item to at most one client.
 
-    Item e·N + i of the result means "item e goes to client i" (N clients). The function of client i looks
-    at its own pairs only, and the partition matroid allows one pair an item, so a base is a split.
+    Item e·N + i of the result means "item e goes to client i" (N clients). The function of client i depends
+    only on its own pairs, and the partition matroid allows one pair per item, so a base is a split.
     """
     as_objective(objective)
     over_pairs = lift(objective)
