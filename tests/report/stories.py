@@ -1,4 +1,4 @@
-"""Stories of every shape that a run can have, and one comparison. Made up, but for the one that is a real run."""
+"""Stories of every shape that a run can have, and one comparison. Made up, except for the one that is a real run."""
 
 from dataclasses import replace
 from math import inf
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import folkmoot as fm
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Estimate, Result, Round
 from folkmoot.report import Baseline, Comparison, Entry, Item, Story, View
 from folkmoot.theory.guarantee import Guarantee, Term
@@ -25,11 +26,11 @@ HOSTILE = (
 )
 ESTIMATE = Estimate(4.2, 4.15, 4.25, 4.4, 4.45, 0.95, 3000, False, 3.7, 2.4)
 ROUNDS = (
-    Round("range of values", 2000, 1950, 87810, 15865, None),
-    *(Round(f"step {step}", 100, 98, 20398, 5989, 0.4 * step) for step in range(1, 9)),
-    Round("bound, all items", 2000, 1950, 88178, 20444, 5.1),
-    Round("polishing 1", 2000, 1950, 96289, 23137, 4.21),
-    Round("appraisal", 2000, 1950, 88262, 15418, 4.2),
+    Round("range of values", 2000, 1950, 87810, 15865, None, purpose=Purpose.RANGE),
+    *(Round(f"step {step}", 100, 98, 20398, 5989, 0.4 * step, purpose=Purpose.SEARCH) for step in range(1, 9)),
+    Round("bound, all items", 2000, 1950, 88178, 20444, 5.1, purpose=Purpose.BOUND),
+    Round("polishing 1", 2000, 1950, 96289, 23137, 4.21, purpose=Purpose.POLISHING),
+    Round("appraisal", 2000, 1950, 88262, 15418, 4.2, purpose=Purpose.APPRAISAL),
 )
 THEORY = Guarantee(
     "Theorem 2 (a cohort answers)",
@@ -37,7 +38,7 @@ THEORY = Guarantee(
     *(0.63, 9.5, -6.9, True),
 )
 BASELINES = (
-    Baseline("central greedy", 4.25, "a server that sees every rating", sees_everything=True),
+    Baseline("central greedy", 4.25, "a solver that sees all data", sees_everything=True),
     Baseline("most popular", 3.7, "the items with the highest sums"),
     Baseline("random", 2.4, "the mean of random allowed sets"),
 )
@@ -69,7 +70,7 @@ def central(names: tuple[str, ...], gains: tuple[float, ...], bound: float = inf
     return Result("Greedy()", 900, chosen, value, bound, 0.01, 0, chosen, gains, names=names)
 
 
-def told(result: Result, **changed: Any) -> Story:
+def make_story(result: Result, **changed: Any) -> Story:
     names = result.names or tuple(f"item {item}" for item in result.selected)
     gains = result.gains or (None,) * len(names)
     chosen = tuple(Item(name, gain) for name, gain in zip(names, gains, strict=True))
@@ -89,7 +90,7 @@ def told(result: Result, **changed: Any) -> Story:
 def places(chosen: list[tuple[float, float]], others: list[tuple[float, float]]) -> Story:
     result = federated(tuple(f"Town {place}" for place in range(len(chosen))), (1.0,) * len(chosen))
     detailed = (("region", "09"), ("population", "81,822"))
-    return told(
+    return make_story(
         result,
         chosen=tuple(Item(f"Town {at}", 1.0, detailed, *place, 9e4) for at, place in enumerate(chosen)),
         others=tuple(Item(f"Village {at}", None, (), *place, 100.0 * at) for at, place in enumerate(others)),
@@ -103,7 +104,7 @@ def real() -> Story:
     """A small run, through the whole of it."""
     stars = np.random.default_rng(0).integers(0, 6, (600, 20))
     films = fm.FacilityLocation(stars, keep_empty=True)
-    return told(fm.solve(films, 4, fm.FedCG(rounds=4, cohort=60), seed=1), command="folkmoot run --seed 1")
+    return make_story(fm.solve(films, 4, fm.FedCG(rounds=4, cohort=60), seed=1), command="folkmoot run --seed 1")
 
 
 def _shapes() -> dict[str, Story]:
@@ -126,38 +127,46 @@ def _shapes() -> dict[str, Story]:
     five = tuple((f"key {at}", "x") for at in range(5))
     detailed = tuple(Item(name, gain, five) for name, gain in zip(names, gains, strict=True))
     return {
-        "full": told(whole, command="folkmoot run films.csv\n--seed 1", **kept, **credits),
-        "no value": told(federated(names, gains, value=None), secure="plain"),
-        "no gains": told(federated(names, None)),
-        "gains of the story's own": told(federated(names, None), chosen=detailed),
-        "everyone": told(federated(names, gains, estimate=everyone)),
-        "clipped": told(
+        "full": make_story(whole, command="folkmoot run films.csv\n--seed 1", **kept, **credits),
+        "no value": make_story(federated(names, gains, value=None), secure="plain"),
+        "no gains": make_story(federated(names, None)),
+        "gains of the story's own": make_story(federated(names, None), chosen=detailed),
+        "everyone": make_story(federated(names, gains, estimate=everyone)),
+        "clipped": make_story(
             federated(
                 *(names, gains),
                 estimate=replace(ESTIMATE, high=inf, bound=inf, bound_high=inf, clipped=0.03),
                 upper_bound=inf,
             )
         ),
-        "few": told(federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0), *ROUNDS))),
-        "far apart": told(federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
-        "one apart": told(federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
-        "three apart, plain": told(federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"),
-        "failed round": told(federated(names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None), *ROUNDS))),
-        "theory": told(federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))),
-        "central": told(central(names, gains, 4.19), secure="none"),
-        "central, no bound": told(central(names, gains), secure="none"),
-        "one item": told(central(("Alien",), (2.5,), 3.0), secure="none"),
-        "nothing": told(central((), (), 0.0), secure="none"),
-        "many": told(central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
-        "tiny": told(central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
-        "huge": told(central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
-        "no gain": told(central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
-        "losses": told(central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
-        "nothing gained": told(central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
-        "long names": told(central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
-        "no names": told(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
-        "many details": told(whole, chosen=detailed),
-        "hostile": told(
+        "few": make_story(
+            federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0, purpose=Purpose.SEARCH), *ROUNDS))
+        ),
+        "far apart": make_story(federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
+        "one apart": make_story(federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
+        "three apart, plain": make_story(
+            federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"
+        ),
+        "failed round": make_story(
+            federated(names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None, purpose=Purpose.SEARCH), *ROUNDS))
+        ),
+        "theory": make_story(
+            federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))
+        ),
+        "central": make_story(central(names, gains, 4.19), secure="none"),
+        "central, no bound": make_story(central(names, gains), secure="none"),
+        "one item": make_story(central(("Alien",), (2.5,), 3.0), secure="none"),
+        "nothing": make_story(central((), (), 0.0), secure="none"),
+        "many": make_story(central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
+        "tiny": make_story(central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
+        "huge": make_story(central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
+        "no gain": make_story(central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
+        "losses": make_story(central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
+        "nothing gained": make_story(central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
+        "long names": make_story(central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
+        "no names": make_story(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
+        "many details": make_story(whole, chosen=detailed),
+        "hostile": make_story(
             federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
             title=HOSTILE[0],
             question=HOSTILE[1],

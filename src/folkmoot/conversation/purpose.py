@@ -1,0 +1,16 @@
+"""What a round is for."""
+
+from enum import StrEnum
+
+
+class Purpose(StrEnum):
+    """What a round is for; its label says the same to people, with its number."""
+
+    RANGE = "range"  # how large values are
+    SINGLETONS = "singletons"  # what each item is worth alone
+    IMPORTANCE = "importance"  # who has the most to say
+    SEARCH = "search"
+    SCORING = "scoring"  # which of many candidates is best
+    BOUND = "bound"  # what no allowed set exceeds
+    POLISHING = "polishing"  # swaps that improve the answer
+    APPRAISAL = "appraisal"  # what the answer is worth
