@@ -1,5 +1,7 @@
 """What was chosen, and what each item adds."""
 
+from itertools import accumulate
+
 from folkmoot.report.charts import MOST_BARS, answer_chart
 from folkmoot.report.document import (
     Cell,
@@ -75,7 +77,7 @@ def _explain_map(story: Story, drawn: Map) -> str:
 def _list_items(story: Story) -> Table:
     items = story.chosen
     gains = [item.gain for item in items if item.gain is not None]
-    with_gains = len(gains) == len(items)
+    with_gains, totals = len(gains) == len(items), list(accumulate(gains))
     headers, columns = _list_details(items)
     rows: list[tuple[Cell, ...]] = []
     for place, item in enumerate(items):
@@ -86,7 +88,7 @@ def _list_items(story: Story) -> Table:
         )
         if with_gains:
             field = f"gains.{place}" if story.result.gains is not None else f"chosen.{place}.gain"
-            cells += (Quantity(gains[place], field=field), Quantity(sum(gains[: place + 1])))
+            cells += (Quantity(gains[place], field=field), Quantity(totals[place]))
         rows.append(cells)
     ends = (Header("Gain", aligned=True), Header("Total", aligned=True)) if with_gains else ()
     headers = (Header("No."), Header("Name"), *headers, *ends)
