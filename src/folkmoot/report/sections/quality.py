@@ -77,6 +77,12 @@ def _list_facts(story: Story) -> list[Fact]:
         field = "upper_bound" if e is None else "estimate.bound_high"
         bound = Quantity(known.bound, Form.NUMBER if reached else Form.HIGH, field)
         facts.append(Fact("Upper bound", bound, "no allowed set is worth more"))
+    if (theory := story.result.guarantee) is not None:
+        promised = Quantity(
+            None if theory.vacuous else theory.promised, Form.LOW, "guarantee.promised", missing="nothing"
+        )
+        note = "before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
+        facts.append(Fact("Theory promises", promised, note))
     return facts
 
 
