@@ -45,7 +45,7 @@ BASELINES = (
 VIEW = View("User 17", 24, "step 1", ("Alien", "Brazil"), (3, 0), (56966, 38152), (82, 67), 16, rehearsed=True)
 
 
-def federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed: Any) -> Result:
+def make_federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed: Any) -> Result:
     chosen = tuple(range(len(names)))
     parts: dict[str, Any] = {
         "method": "FedCG(cohort=100)",
@@ -65,7 +65,7 @@ def federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed
     return Result(**{**parts, **changed})
 
 
-def central(names: tuple[str, ...], gains: tuple[float, ...], bound: float = inf) -> Result:
+def make_central(names: tuple[str, ...], gains: tuple[float, ...], bound: float = inf) -> Result:
     chosen, value = tuple(range(len(names))), float(sum(gains))
     return Result("Greedy()", 900, chosen, value, bound, 0.01, 0, chosen, gains, names=names)
 
@@ -88,7 +88,7 @@ def make_story(result: Result, **changed: Any) -> Story:
 
 
 def places(chosen: list[tuple[float, float]], others: list[tuple[float, float]]) -> Story:
-    result = federated(tuple(f"Town {place}" for place in range(len(chosen))), (1.0,) * len(chosen))
+    result = make_federated(tuple(f"Town {place}" for place in range(len(chosen))), (1.0,) * len(chosen))
     detailed = (("region", "09"), ("population", "81,822"))
     return make_story(
         result,
@@ -100,16 +100,16 @@ def places(chosen: list[tuple[float, float]], others: list[tuple[float, float]])
     )
 
 
-def real() -> Story:
+def make_real() -> Story:
     """A small run, through the whole of it."""
     stars = np.random.default_rng(0).integers(0, 6, (600, 20))
     films = fm.FacilityLocation(stars, keep_empty=True)
     return make_story(fm.solve(films, 4, fm.FedCG(rounds=4, cohort=60), seed=1), command="folkmoot run --seed 1")
 
 
-def _shapes() -> dict[str, Story]:
+def _make_shapes() -> dict[str, Story]:
     names, gains = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
-    whole = federated(names, gains)
+    whole = make_federated(names, gains)
     rng = np.random.default_rng(1)
     italy = [(float(a), float(b)) for a, b in zip(rng.uniform(37, 46, 80), rng.uniform(7, 18, 80), strict=True)]
     everyone = replace(ESTIMATE, everyone=True, low=4.2, high=4.2)
@@ -128,46 +128,48 @@ def _shapes() -> dict[str, Story]:
     detailed = tuple(Item(name, gain, five) for name, gain in zip(names, gains, strict=True))
     return {
         "full": make_story(whole, command="folkmoot run films.csv\n--seed 1", **kept, **credits),
-        "no value": make_story(federated(names, gains, value=None), secure="plain"),
-        "no gains": make_story(federated(names, None)),
-        "gains of the story's own": make_story(federated(names, None), chosen=detailed),
-        "everyone": make_story(federated(names, gains, estimate=everyone)),
+        "no value": make_story(make_federated(names, gains, value=None), secure="plain"),
+        "no gains": make_story(make_federated(names, None)),
+        "gains of the story's own": make_story(make_federated(names, None), chosen=detailed),
+        "everyone": make_story(make_federated(names, gains, estimate=everyone)),
         "clipped": make_story(
-            federated(
+            make_federated(
                 *(names, gains),
                 estimate=replace(ESTIMATE, high=inf, bound=inf, bound_high=inf, clipped=0.03),
                 upper_bound=inf,
             )
         ),
         "few": make_story(
-            federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0, purpose=Purpose.SEARCH), *ROUNDS))
+            make_federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0, purpose=Purpose.SEARCH), *ROUNDS))
         ),
-        "far apart": make_story(federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
-        "one apart": make_story(federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
+        "far apart": make_story(make_federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
+        "one apart": make_story(make_federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
         "three apart, plain": make_story(
-            federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"
+            make_federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"
         ),
         "failed round": make_story(
-            federated(names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None, purpose=Purpose.SEARCH), *ROUNDS))
+            make_federated(
+                names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None, purpose=Purpose.SEARCH), *ROUNDS)
+            )
         ),
         "theory": make_story(
-            federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))
+            make_federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))
         ),
-        "central": make_story(central(names, gains, 4.19), secure="none"),
-        "central, no bound": make_story(central(names, gains), secure="none"),
-        "one item": make_story(central(("Alien",), (2.5,), 3.0), secure="none"),
-        "nothing": make_story(central((), (), 0.0), secure="none"),
-        "many": make_story(central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
-        "tiny": make_story(central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
-        "huge": make_story(central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
-        "no gain": make_story(central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
-        "losses": make_story(central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
-        "nothing gained": make_story(central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
-        "long names": make_story(central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
+        "central": make_story(make_central(names, gains, 4.19), secure="none"),
+        "central, no bound": make_story(make_central(names, gains), secure="none"),
+        "one item": make_story(make_central(("Alien",), (2.5,), 3.0), secure="none"),
+        "nothing": make_story(make_central((), (), 0.0), secure="none"),
+        "many": make_story(make_central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
+        "tiny": make_story(make_central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
+        "huge": make_story(make_central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
+        "no gain": make_story(make_central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
+        "losses": make_story(make_central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
+        "nothing gained": make_story(make_central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
+        "long names": make_story(make_central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
         "no names": make_story(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
         "many details": make_story(whole, chosen=detailed),
         "hostile": make_story(
-            federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
+            make_federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
             title=HOSTILE[0],
             question=HOSTILE[1],
             meaning=HOSTILE[2],
@@ -192,7 +194,7 @@ def _shapes() -> dict[str, Story]:
     }
 
 
-SHAPES = _shapes()
+SHAPES = _make_shapes()
 COMPARISON = Comparison(
     title="Films: how the methods compare",
     question="Which method picks the best six films?",

@@ -12,7 +12,7 @@ from folkmoot.report import compare_page, markdown, markdown_of, page, pictures,
 from folkmoot.report.charts import MOST_BARS
 from folkmoot.report.page import replace_infinities
 from folkmoot.report.story import Story
-from tests.report.stories import COMPARISON, SHAPES, real
+from tests.report.stories import COMPARISON, SHAPES, make_real
 
 pytest.importorskip("vl_convert", reason="pages and pictures need vl-convert-python")
 
@@ -64,7 +64,7 @@ def at(document: Any, path: str) -> Any:
 
 @pytest.fixture(params=[*SHAPES, "a real run"])
 def story(request: pytest.FixtureRequest) -> Story:
-    return real() if request.param == "a real run" else SHAPES[request.param]
+    return make_real() if request.param == "a real run" else SHAPES[request.param]
 
 
 def test_a_page_is_whole(story: Story) -> None:

@@ -42,13 +42,13 @@ class Chart:
         return f"Chart({self.spec.get('description', '')!r})"
 
     def to_png(self) -> bytes:
-        return png(self._bare())
+        return png(self._drop_schema())
 
     def to_html(self) -> str:
         """A file of its own, which needs no network."""
         title = str(self.spec.get("description", "Chart"))
         place = element("figure", element("div", id="chart-only", class_="chart"), class_="only")
-        return wrap_body(title, place, {"only": {"wide": self._bare()}}, ("spec", self.spec), bundle())
+        return wrap_body(title, place, {"only": {"wide": self._drop_schema()}}, ("spec", self.spec), bundle())
 
     def save(self, path: str | Path) -> Path:
         """As .png, .html or .json (the specification), by the name's ending."""
@@ -63,7 +63,7 @@ class Chart:
             raise InputError(f"a chart is saved as .png, .html or .json, got {path.name!r}", argument="path")
         return path
 
-    def _bare(self) -> Spec:
+    def _drop_schema(self) -> Spec:
         return {key: part for key, part in self.spec.items() if key != "$schema"}
 
 
