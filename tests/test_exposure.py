@@ -71,7 +71,8 @@ def test_subtracting_sums_shows_what_single_clients_hold() -> None:
     assert all(held[pair] for pair in stolen)  # every one of them is right
     assert result.smallest_difference is not None
     assert result.smallest_difference.clients == 1
-    assert "differ by 1 client: subtracting them shows" in str(result)
+    assert "Warning. Two of the sums differ by 1 client (rounds " in str(result)
+    assert "subtracting them shows what that client answered" in str(result)
 
 
 def test_fresh_cohorts_of_many_clients_differ_by_most_of_them() -> None:

@@ -16,7 +16,7 @@ def test_from_a_file_to_an_answer_and_a_report(tmp_path: Path) -> None:
     films(tmp_path)
     said = folkmoot(tmp_path, "run", "ratings.csv", "--items", "movies.csv", "--choose", "3", "--seed", "5")
     assert said.code == 0, said.err
-    for words in ("Film", "gain", "At least", "most popular", "random", "central greedy", "report.html", "rounds"):
+    for words in ("Film", "Gain", "At least", "Most popular", "Random", "Central greedy", "report.html", "Rounds"):
         assert words in said.out
     kept = sorted(path.name for path in (tmp_path / "ratings-run").iterdir())
     assert kept == ["files.json", "report.html", "result.json", "run.toml", "story.json", "transcript"]

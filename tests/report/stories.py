@@ -1,4 +1,4 @@
-"""Stories of every shape that a run can have, and one comparison. Made up, but for the one that is a real run."""
+"""Stories of every shape that a run can have, and one comparison. Made up, except for the one that is a real run."""
 
 from dataclasses import replace
 from math import inf
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import folkmoot as fm
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Estimate, Result, Round
 from folkmoot.report import Baseline, Comparison, Entry, Item, Story, View
 from folkmoot.theory.guarantee import Guarantee, Term
@@ -25,11 +26,11 @@ HOSTILE = (
 )
 ESTIMATE = Estimate(4.2, 4.15, 4.25, 4.4, 4.45, 0.95, 3000, False, 3.7, 2.4)
 ROUNDS = (
-    Round("range of values", 2000, 1950, 87810, 15865, None),
-    *(Round(f"step {step}", 100, 98, 20398, 5989, 0.4 * step) for step in range(1, 9)),
-    Round("bound, all items", 2000, 1950, 88178, 20444, 5.1),
-    Round("polishing 1", 2000, 1950, 96289, 23137, 4.21),
-    Round("appraisal", 2000, 1950, 88262, 15418, 4.2),
+    Round("range of values", 2000, 1950, 87810, 15865, None, purpose=Purpose.RANGE),
+    *(Round(f"step {step}", 100, 98, 20398, 5989, 0.4 * step, purpose=Purpose.SEARCH) for step in range(1, 9)),
+    Round("bound, all items", 2000, 1950, 88178, 20444, 5.1, purpose=Purpose.BOUND),
+    Round("polishing 1", 2000, 1950, 96289, 23137, 4.21, purpose=Purpose.POLISHING),
+    Round("appraisal", 2000, 1950, 88262, 15418, 4.2, purpose=Purpose.APPRAISAL),
 )
 THEORY = Guarantee(
     "Theorem 2 (a cohort answers)",
@@ -37,14 +38,14 @@ THEORY = Guarantee(
     *(0.63, 9.5, -6.9, True),
 )
 BASELINES = (
-    Baseline("central greedy", 4.25, "a server that sees every rating", sees_everything=True),
+    Baseline("central greedy", 4.25, "a solver that sees all data", sees_everything=True),
     Baseline("most popular", 3.7, "the items with the highest sums"),
     Baseline("random", 2.4, "the mean of random allowed sets"),
 )
 VIEW = View("User 17", 24, "step 1", ("Alien", "Brazil"), (3, 0), (56966, 38152), (82, 67), 16, rehearsed=True)
 
 
-def federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed: Any) -> Result:
+def make_federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed: Any) -> Result:
     chosen = tuple(range(len(names)))
     parts: dict[str, Any] = {
         "method": "FedCG(cohort=100)",
@@ -64,12 +65,12 @@ def federated(names: tuple[str, ...], gains: tuple[float, ...] | None, **changed
     return Result(**{**parts, **changed})
 
 
-def central(names: tuple[str, ...], gains: tuple[float, ...], bound: float = inf) -> Result:
+def make_central(names: tuple[str, ...], gains: tuple[float, ...], bound: float = inf) -> Result:
     chosen, value = tuple(range(len(names))), float(sum(gains))
     return Result("Greedy()", 900, chosen, value, bound, 0.01, 0, chosen, gains, names=names)
 
 
-def told(result: Result, **changed: Any) -> Story:
+def make_story(result: Result, **changed: Any) -> Story:
     names = result.names or tuple(f"item {item}" for item in result.selected)
     gains = result.gains or (None,) * len(names)
     chosen = tuple(Item(name, gain) for name, gain in zip(names, gains, strict=True))
@@ -87,9 +88,9 @@ def told(result: Result, **changed: Any) -> Story:
 
 
 def places(chosen: list[tuple[float, float]], others: list[tuple[float, float]]) -> Story:
-    result = federated(tuple(f"Town {place}" for place in range(len(chosen))), (1.0,) * len(chosen))
+    result = make_federated(tuple(f"Town {place}" for place in range(len(chosen))), (1.0,) * len(chosen))
     detailed = (("region", "09"), ("population", "81,822"))
-    return told(
+    return make_story(
         result,
         chosen=tuple(Item(f"Town {at}", 1.0, detailed, *place, 9e4) for at, place in enumerate(chosen)),
         others=tuple(Item(f"Village {at}", None, (), *place, 100.0 * at) for at, place in enumerate(others)),
@@ -99,16 +100,16 @@ def places(chosen: list[tuple[float, float]], others: list[tuple[float, float]])
     )
 
 
-def real() -> Story:
+def make_real() -> Story:
     """A small run, through the whole of it."""
     stars = np.random.default_rng(0).integers(0, 6, (600, 20))
     films = fm.FacilityLocation(stars, keep_empty=True)
-    return told(fm.solve(films, 4, fm.FedCG(rounds=4, cohort=60), seed=1), command="folkmoot run --seed 1")
+    return make_story(fm.solve(films, 4, fm.FedCG(rounds=4, cohort=60), seed=1), command="folkmoot run --seed 1")
 
 
-def _shapes() -> dict[str, Story]:
+def _make_shapes() -> dict[str, Story]:
     names, gains = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
-    whole = federated(names, gains)
+    whole = make_federated(names, gains)
     rng = np.random.default_rng(1)
     italy = [(float(a), float(b)) for a, b in zip(rng.uniform(37, 46, 80), rng.uniform(7, 18, 80), strict=True)]
     everyone = replace(ESTIMATE, everyone=True, low=4.2, high=4.2)
@@ -126,39 +127,49 @@ def _shapes() -> dict[str, Story]:
     five = tuple((f"key {at}", "x") for at in range(5))
     detailed = tuple(Item(name, gain, five) for name, gain in zip(names, gains, strict=True))
     return {
-        "full": told(whole, command="folkmoot run films.csv\n--seed 1", **kept, **credits),
-        "no value": told(federated(names, gains, value=None), secure="plain"),
-        "no gains": told(federated(names, None)),
-        "gains of the story's own": told(federated(names, None), chosen=detailed),
-        "everyone": told(federated(names, gains, estimate=everyone)),
-        "clipped": told(
-            federated(
+        "full": make_story(whole, command="folkmoot run films.csv\n--seed 1", **kept, **credits),
+        "no value": make_story(make_federated(names, gains, value=None), secure="plain"),
+        "no gains": make_story(make_federated(names, None)),
+        "gains of the story's own": make_story(make_federated(names, None), chosen=detailed),
+        "everyone": make_story(make_federated(names, gains, estimate=everyone)),
+        "clipped": make_story(
+            make_federated(
                 *(names, gains),
                 estimate=replace(ESTIMATE, high=inf, bound=inf, bound_high=inf, clipped=0.03),
                 upper_bound=inf,
             )
         ),
-        "few": told(federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0), *ROUNDS))),
-        "far apart": told(federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
-        "one apart": told(federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
-        "three apart, plain": told(federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"),
-        "failed round": told(federated(names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None), *ROUNDS))),
-        "theory": told(federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))),
-        "central": told(central(names, gains, 4.19), secure="none"),
-        "central, no bound": told(central(names, gains), secure="none"),
-        "one item": told(central(("Alien",), (2.5,), 3.0), secure="none"),
-        "nothing": told(central((), (), 0.0), secure="none"),
-        "many": told(central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
-        "tiny": told(central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
-        "huge": told(central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
-        "no gain": told(central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
-        "losses": told(central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
-        "nothing gained": told(central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
-        "long names": told(central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
-        "no names": told(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
-        "many details": told(whole, chosen=detailed),
-        "hostile": told(
-            federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
+        "few": make_story(
+            make_federated(names, gains, rounds=(Round("step 1", 4, 3, 10, 20, 1.0, purpose=Purpose.SEARCH), *ROUNDS))
+        ),
+        "far apart": make_story(make_federated(names, gains, smallest_difference=Difference(190, (1, 8)))),
+        "one apart": make_story(make_federated(names, gains, smallest_difference=Difference(1, (3, 4)))),
+        "three apart, plain": make_story(
+            make_federated(names, gains, smallest_difference=Difference(3, (3, 4))), secure="plain"
+        ),
+        "failed round": make_story(
+            make_federated(
+                names, gains, rounds=(Round("step 1", 100, 0, 10, 20, None, purpose=Purpose.SEARCH), *ROUNDS)
+            )
+        ),
+        "theory": make_story(
+            make_federated(names, gains, guarantee=replace(THEORY, vacuous=False, promised=1.2, additive=0.5))
+        ),
+        "central": make_story(make_central(names, gains, 4.19), secure="none"),
+        "central, no bound": make_story(make_central(names, gains), secure="none"),
+        "one item": make_story(make_central(("Alien",), (2.5,), 3.0), secure="none"),
+        "nothing": make_story(make_central((), (), 0.0), secure="none"),
+        "many": make_story(make_central(tuple(f"item {at}" for at in range(500)), (1e-3,) * 500, 0.7), secure="none"),
+        "tiny": make_story(make_central(names, (3e-9, 1e-9, 2e-10), 5e-9), secure="none"),
+        "huge": make_story(make_central(names, (3e9, 1e9, 2e8), 5e9), secure="none"),
+        "no gain": make_story(make_central(names, (1.0, 0.0, -1e-17), 2.0), secure="none"),
+        "losses": make_story(make_central(names, (1.0, -0.2, -0.1), 2.0), secure="none"),
+        "nothing gained": make_story(make_central(names, (0.0, 0.0, 0.0), 0.0), secure="none"),
+        "long names": make_story(make_central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
+        "no names": make_story(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
+        "many details": make_story(whole, chosen=detailed),
+        "hostile": make_story(
+            make_federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
             title=HOSTILE[0],
             question=HOSTILE[1],
             meaning=HOSTILE[2],
@@ -183,7 +194,7 @@ def _shapes() -> dict[str, Story]:
     }
 
 
-SHAPES = _shapes()
+SHAPES = _make_shapes()
 COMPARISON = Comparison(
     title="Films: how the methods compare",
     question="Which method picks the best six films?",

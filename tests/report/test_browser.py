@@ -32,7 +32,7 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, html: str, width: int = 1400, dark: bool = False) -> Iterator[Any]:
+def open_page(browser: Any, path: Path, html: str, width: int = 1400, dark: bool = False) -> Iterator[Any]:
     """The page, drawn. At the end: nothing was fetched but the file, and nothing was complained about."""
     path.write_text(html, encoding="utf-8")
     scheme = "dark" if dark else "light"
@@ -44,11 +44,11 @@ def opened(browser: Any, path: Path, html: str, width: int = 1400, dark: bool = 
     shown.on("console", lambda message: complaints.append(message.text))
     shown.on("pageerror", lambda error: complaints.append(str(error)))
 
-    def refused(dialog: Any) -> None:
+    def refuse(dialog: Any) -> None:
         complaints.append(dialog.message)
         dialog.dismiss()
 
-    shown.on("dialog", refused)
+    shown.on("dialog", refuse)
     try:
         shown.goto(path.as_uri())
         shown.wait_for_selector("html[data-charts=drawn]", timeout=30_000)
@@ -62,7 +62,7 @@ def opened(browser: Any, path: Path, html: str, width: int = 1400, dark: bool = 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("name", TALL)
 def test_a_page_is_drawn_and_fits(browser: Any, tmp_path: Path, name: str, width: int) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES[name]), width) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES[name]), width) as shown:
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
         charts = shown.evaluate("Object.keys(JSON.parse(document.getElementById('charts').textContent))")
         for chart in charts:
@@ -86,7 +86,7 @@ WORDS_OUTSIDE = """(path) => {
 
 @pytest.mark.parametrize("name", ["full", "no value", "central", "tiny", "huge"])
 def test_numbers_on_the_page_are_those_of_the_result(browser: Any, tmp_path: Path, name: str) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES[name])) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES[name])) as shown:
         document = json.loads(shown.evaluate("document.getElementById('result').textContent"))
         fields = shown.evaluate(
             "[...document.querySelectorAll('[data-field]')].map(e => [e.dataset.field, e.dataset.value])"
@@ -99,7 +99,7 @@ def test_numbers_on_the_page_are_those_of_the_result(browser: Any, tmp_path: Pat
 
 
 def test_a_press_on_a_head_sorts_and_the_keyboard_does_too(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["full"])) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["full"])) as shown:
         table = shown.locator("table.sortable").first
         names = "rows => rows.map(row => row.cells[1].textContent)"
         rows = table.locator("tbody tr")
@@ -128,7 +128,7 @@ def colours(shown: Any) -> tuple[str, str, str]:
 
 
 def test_dark_is_dark_at_once_and_paper_is_light(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["country"])) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["country"])) as shown:
         light = colours(shown)
         shown.emulate_media(color_scheme="dark")
         dark = colours(shown)
@@ -139,7 +139,7 @@ def test_dark_is_dark_at_once_and_paper_is_light(browser: Any, tmp_path: Path) -
 
 
 def test_it_prints_unfolded_and_is_folded_again(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["full"]), dark=True) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["full"]), dark=True) as shown:
         closed = "document.querySelectorAll('details:not([open])').length"
         before = shown.evaluate(closed)
         shown.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -150,7 +150,7 @@ def test_it_prints_unfolded_and_is_folded_again(browser: Any, tmp_path: Path) ->
 
 
 def test_hovering_tells_names_as_words(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["hostile"])) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["hostile"])) as shown:
         shown.locator(BAR).first.hover()
         tip = shown.locator("#vg-tooltip-element.visible")
         tip.wait_for()
@@ -159,7 +159,7 @@ def test_hovering_tells_names_as_words(browser: Any, tmp_path: Path) -> None:
 
 
 def test_a_marker_of_the_map_tells_its_name(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["city"])) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["city"])) as shown:
         shown.locator("#chart-map svg text", has_text="Town 0").last.hover()
         tip = shown.locator("#vg-tooltip-element.visible")
         tip.wait_for()
@@ -167,7 +167,7 @@ def test_a_marker_of_the_map_tells_its_name(browser: Any, tmp_path: Path) -> Non
 
 
 def test_a_phone_turned_redraws_the_map(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "page.html", page(SHAPES["country"]), 400) as shown:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["country"]), 400) as shown:
         narrow = shown.locator("#chart-map svg").get_attribute("viewBox")
         shown.set_viewport_size({"width": 1000, "height": 600})
         shown.wait_for_function(
@@ -178,7 +178,7 @@ def test_a_phone_turned_redraws_the_map(browser: Any, tmp_path: Path) -> None:
 
 def test_a_comparison_is_drawn_and_sorts(browser: Any, tmp_path: Path) -> None:
     for width in (400, 1400):
-        with opened(browser, tmp_path / "page.html", compare_page(COMPARISON), width) as shown:
+        with open_page(browser, tmp_path / "page.html", compare_page(COMPARISON), width) as shown:
             assert shown.evaluate("document.documentElement.scrollWidth") <= width
             assert shown.locator("#chart-spread svg .mark-symbol path").count() >= 14
             assert shown.evaluate(WORDS_OUTSIDE, "#chart-spread svg") == []
@@ -188,5 +188,5 @@ def test_a_comparison_is_drawn_and_sorts(browser: Any, tmp_path: Path) -> None:
 
 
 def test_a_chart_is_a_page_of_its_own(browser: Any, tmp_path: Path) -> None:
-    with opened(browser, tmp_path / "chart.html", result_chart(SHAPES["full"].result).to_html()) as shown:
+    with open_page(browser, tmp_path / "chart.html", result_chart(SHAPES["full"].result).to_html()) as shown:
         assert shown.locator("#chart-only svg .mark-rect path").count() == 3

@@ -10,9 +10,9 @@ import pytest
 from folkmoot.conversation.result import Result
 from folkmoot.report import compare_page, markdown, markdown_of, page, pictures, pictures_of, result_chart, result_html
 from folkmoot.report.charts import MOST_BARS
-from folkmoot.report.page import strict
+from folkmoot.report.page import replace_infinities
 from folkmoot.report.story import Story
-from tests.report.stories import COMPARISON, SHAPES, real
+from tests.report.stories import COMPARISON, SHAPES, make_real
 
 pytest.importorskip("vl_convert", reason="pages and pictures need vl-convert-python")
 
@@ -64,7 +64,7 @@ def at(document: Any, path: str) -> Any:
 
 @pytest.fixture(params=[*SHAPES, "a real run"])
 def story(request: pytest.FixtureRequest) -> Story:
-    return real() if request.param == "a real run" else SHAPES[request.param]
+    return make_real() if request.param == "a real run" else SHAPES[request.param]
 
 
 def test_a_page_is_whole(story: Story) -> None:
@@ -79,7 +79,7 @@ def test_a_page_is_whole(story: Story) -> None:
 def test_what_is_embedded_is_the_result_in_strict_json(story: Story) -> None:
     read = Read(page(story))
     document = json.loads(read.scripts["result"], parse_constant=refuse)
-    assert document == strict(json.loads(story.result.to_json()))
+    assert document == replace_infinities(json.loads(story.result.to_json()))
     assert Result.from_json(read.scripts["result"]) == story.result
     json.loads(read.scripts["charts"], parse_constant=refuse)
 
@@ -147,12 +147,12 @@ def test_the_page_says_what_holds() -> None:
     said = {name: Read(page(SHAPES[name])).text for name in ("full", "clipped", "few", "central", "no value", "theory")}
     assert "at least 0.9325 of the best possible (with 95\u202f% confidence)" in said["full"]  # 4.15 / 4.45
     assert "theory promises nothing here" in said["full"]
-    assert "malicious server was run" in said["full"]
-    assert "run again for this page" in said["full"]
+    assert "malicious server was run in full" in said["full"]
+    assert "run again for this report" in said["full"]
     assert "no bound holds" in said["clipped"]
     assert "3\u202f%" in said["clipped"]
     assert "hides little about each of them" in said["few"]
     assert "the method had the data of all users in one place" in said["central"]
     assert "the choice is the best possible" in said["central"]
     assert "in the clear" in said["no value"]
-    assert "theory promises a value of at least 1.2 but for a chance of 0.05" in said["theory"]
+    assert "theory promises a value of at least 1.2 except with probability 0.05" in said["theory"]

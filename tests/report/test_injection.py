@@ -6,11 +6,11 @@ import re
 import pytest
 
 from folkmoot.report import compare_page, markdown, markdown_of, page, result_html
-from folkmoot.report.charts import charts_of
-from folkmoot.report.maps import map_of
+from folkmoot.report.describe import describe
+from folkmoot.report.html import collect_charts
 from folkmoot.report.markup import element
-from folkmoot.report.palette import in_light
-from folkmoot.report.text import clean, in_markdown, isolate, short
+from folkmoot.report.palette import lighten
+from folkmoot.report.text import clean, escape_markdown, isolate, shorten
 from tests.report.stories import COMPARISON, HOSTILE, SHAPES
 from tests.report.test_contract import Read
 
@@ -59,16 +59,16 @@ def test_the_policy_forbids_the_network_and_code_made_from_text() -> None:
 
 
 def test_names_are_no_part_of_an_expression() -> None:
-    drawn = map_of(STORY)
-    assert drawn is not None
-    for spec in [*charts_of(STORY).values(), drawn.wide, drawn.narrow]:
+    charts = collect_charts(describe(STORY))
+    assert set(charts) == {"answer", "map", "baselines", "rounds"}
+    for spec in charts.values():
         for found in re.findall(r'"(?:expr|test|filter|calculate|signal)": "([^"]*)"', json.dumps(spec)):
             assert "alert" not in found
             assert "onerror" not in found
 
 
 def test_a_name_that_looks_like_a_colour_stays_a_name() -> None:
-    assert in_light({"color": "var(--ink)", "values": ["var(--ink)"]}) == {"color": "#1b2430", "values": ["var(--ink)"]}
+    assert lighten({"color": "var(--ink)", "values": ["var(--ink)"]}) == {"color": "#1b2430", "values": ["var(--ink)"]}
 
 
 @pytest.mark.parametrize("text", [markdown(STORY), markdown_of(COMPARISON)], ids=["run", "comparison"])
@@ -87,12 +87,12 @@ def test_a_command_cannot_end_its_fence() -> None:
 
 def test_names_are_cleaned_shortened_and_kept_apart() -> None:
     assert clean("line\nbreak\u2028and\ttab \u202eturned") == "line break and tab turned"
-    assert short("a" * 100, 10) == "aaaaaaaaa…"
+    assert shorten("a" * 100, 10) == "aaaaaaaaa…"
     assert isolate("שלום") == "\u2068שלום\u2069"
     assert isolate("plain") == "plain"
-    assert in_markdown("1. no list") == "1\\. no list"
-    assert in_markdown("- no list") == "\\- no list"
-    assert in_markdown("a|b<c>") == "a\\|b&lt;c&gt;"
+    assert escape_markdown("1. no list") == "1\\. no list"
+    assert escape_markdown("- no list") == "\\- no list"
+    assert escape_markdown("a|b<c>") == "a\\|b&lt;c&gt;"
 
 
 def test_attributes_are_escaped() -> None:

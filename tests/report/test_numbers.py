@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.report.numbers import NARROW, NOTHING, column, down, fraction, number, percent, size, up
+from folkmoot.report.numbers import NARROW, NOTHING, column, fraction, number, percent, round_down, round_up, size
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_share_is_never_rounded_up(ratio: float) -> None:
 
 @given(st.floats(-1e9, 1e9).filter(lambda value: value == 0 or abs(value) > 1e-5))
 def test_down_is_not_above_and_up_not_below(value: float) -> None:
-    low, high = (float(text.replace(",", "").replace("−", "-")) for text in (down(value), up(value)))
+    low, high = (float(text.replace(",", "").replace("−", "-")) for text in (round_down(value), round_up(value)))
     assert low <= value <= high
 
 

@@ -21,10 +21,11 @@ from folkmoot.report import (
     result_html,
 )
 from folkmoot.report.chart import MIME
+from folkmoot.report.document import Tone
 from folkmoot.report.facts import cost_of, find_known, rank_entries
 from folkmoot.report.labels import HEIGHT, fit_projection, middle, place_labels, text_width
 from folkmoot.report.maps import map_of
-from folkmoot.report.sentences import difference, warn_unprotected
+from folkmoot.report.sections.exposure import explain_difference, list_unprotected
 from folkmoot.report.vega import bundle
 from tests.report.stories import COMPARISON, SHAPES
 
@@ -62,15 +63,15 @@ def test_a_chart_shows_itself_and_saves_itself(tmp_path: Path) -> None:
         chart.save(tmp_path / "gains.gif")
 
 
-def described(name: str) -> str:
+def describe_chart(name: str) -> str:
     chart: Chart = result_chart(SHAPES[name].result)
     return repr(chart)
 
 
 def test_a_result_is_drawn_by_what_it_knows() -> None:
-    assert "what each of the 3 items added" in described("full")
-    assert "the value as the rounds went on" in described("no gains")
-    assert "The 2 chosen items" in described("no names")
+    assert "what each of the 3 items added" in describe_chart("full")
+    assert "the value, round by round" in describe_chart("no gains")
+    assert "The 2 chosen items" in describe_chart("no names")
 
 
 @pytest.mark.parametrize("name", [name for name, story in SHAPES.items() if map_of(story) is not None])
@@ -133,19 +134,19 @@ def test_costs_add_up() -> None:
 
 
 def test_what_subtracting_two_sums_shows() -> None:
-    told, warns = difference(SHAPES["one apart"])
-    assert "differ by 1 client (rounds 4 and 5): subtracting them shows what that client answered" in told
-    assert warns
-    assert "closest sums of this run differ by 1 client." in " ".join(warn_unprotected(SHAPES["one apart"]))
-    told, warns = difference(SHAPES["far apart"])
-    assert "differ by 190 of them or more (rounds 2 and 9)" in told
-    assert not warns
-    assert "isolates nobody" in difference(SHAPES["full"])[0]
+    (said,) = explain_difference(SHAPES["one apart"])
+    assert "differ by 1 client (rounds 4 and 5): subtracting them shows what that client answered" in said.text
+    assert said.tone is Tone.WARNING
+    assert "closest sums of this run differ by 1 client." in " ".join(list_unprotected(SHAPES["one apart"]))
+    (said,) = explain_difference(SHAPES["far apart"])
+    assert "differ by at least 190 clients (rounds 2 and 9)" in said.text
+    assert said.tone is Tone.PLAIN
+    assert "isolates nobody" in explain_difference(SHAPES["full"])[0].text
     for name in ("three apart, plain", "central"):  # nothing was hidden there
-        assert difference(SHAPES[name]) == ("", False)
+        assert explain_difference(SHAPES[name]) == []
     for name, shown in (
         ("one apart", "**Warning.** Two of the sums differ by 1"),
-        ("far apart", "comparable sums is 190"),
+        ("far apart", "| Smallest difference | **190** |"),
     ):
         assert shown in markdown(SHAPES[name])
 

@@ -1,4 +1,4 @@
-"""The account of a run: from its job and its result to all that reports tell."""
+"""The account of a run: from its job and its result to the story that reports are made of."""
 
 import platform
 from collections.abc import Callable
@@ -27,7 +27,7 @@ PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
 def tell_story(job: Job, result: Result, command: str) -> Story:
-    """Everything about a finished run."""
+    """Everything about a finished run, compared with other ways to choose."""
     loaded, problem = job.loaded, job.problem
     n, clients, items = result.n_items, loaded.clients_called, loaded.items_called
     federated = isinstance(job.method, Federated)
@@ -41,7 +41,7 @@ def tell_story(job: Job, result: Result, command: str) -> Story:
     return Story(
         title=problem.output.title or f"{count}, chosen for {loaded.objective.n_clients:,} {clients}",
         question=f"Which {count} are best for all {loaded.objective.n_clients:,} {clients} together"
-        + (", if nobody shows what they hold?" if federated else "?"),
+        + (", if nobody reveals their data?" if federated else "?"),
         meaning=loaded.meaning,
         clients_called=clients,
         items_called=items,
@@ -71,26 +71,30 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def _describe_items(items: Items, wanted: list[str]) -> Callable[[int], Item]:
-    """What is publicly known of an item: its group where groups are limited, and a few words more."""
+    """What is publicly known about an item: its group where groups are limited, and a few other attributes."""
     table = items.attributes
     words = [name for name in table.columns if table[name].dtype == polars.String]
     size = _size(items)
     columns = [name for name in dict.fromkeys([*wanted, *words]) if name in table.columns]
-    columns = [name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)]  # no more names
+    columns = [
+        name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)
+    ]  # not a second name
     columns = columns[: max(len(wanted), MOST_DETAILS)]
     details = {name: table[name].to_list() for name in columns}
     sizes = table[size].to_list() if size is not None else None
 
-    def described(item: int) -> Item:
+    def describe(item: int) -> Item:
         known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
-        said = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
-        here = Item(items.names[item], details=tuple(said), size=None if sizes is None else float(sizes[item] or 0))
+        details_of = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
+        here = Item(
+            items.names[item], details=tuple(details_of), size=None if sizes is None else float(sizes[item] or 0)
+        )
         if items.positions is None or not np.isfinite(items.positions[item]).all():
             return here
         latitude, longitude = items.positions[item].tolist()
         return replace(here, latitude=latitude, longitude=longitude)
 
-    return described
+    return describe
 
 
 def _size(items: Items) -> str | None:
@@ -101,21 +105,21 @@ def _size(items: Items) -> str | None:
 
 
 def _baselines(job: Job) -> list[Baseline]:
-    """What else could have been done; computed with all the data, as only a simulator can."""
+    """What other ways to choose would give; computed from all the data, as only a simulator can."""
     objective, matroid, seed = job.loaded.objective, job.matroid, job.problem.seed
     by_chance = [solve(objective, matroid, RandomSet(), seed=seed + at).value for at in range(RANDOM_DRAWS)]
     found = [
-        Baseline("most popular", solve(objective, matroid, Popularity()).value, "what is worth most by itself"),
-        Baseline("random", float(np.mean(by_chance)), f"the mean of {RANDOM_DRAWS} random choices"),
+        Baseline("most popular", solve(objective, matroid, Popularity()).value, "the items that are worth most alone"),
+        Baseline("random", float(np.mean(by_chance)), f"the mean of {RANDOM_DRAWS} random allowed sets"),
     ]
     if not isinstance(job.method, Greedy):
         value = solve(objective, matroid, Greedy()).value
-        found.insert(0, Baseline("central greedy", value, "by one who sees everything", sees_everything=True))
+        found.insert(0, Baseline("central greedy", value, "a solver that sees all data", sees_everything=True))
     return found
 
 
 def _protection(job: Job, result: Result) -> str:
-    """The terms of the round with the fewest clients; nothing where no terms protect so few, or none were asked for."""
+    """The terms of the round with the fewest clients; nothing where none protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
     if job.problem.privacy.secure == "plain" or fewest < job.policy.quorum(0):
         return ""
@@ -131,22 +135,22 @@ def _view(job: Job) -> View | None:
     rehearsal = job.witness.found is None
     try:
         seen = rehearse(loaded.objective, job.problem.seed, job.policy) if rehearsal else job.witness.found
-    except InputError:  # so few as are rehearsed with do not bear the terms
+    except InputError:  # no terms like these protect as few clients as a rehearsal has
         return None
     if seen is None:
         return None
     names = loaded.objective.client_names
     n = len(loaded.items.names)
-    said = seen.said if job.problem.output.show_client else seen.learned  # by the sum: what a client likes is its own
-    told_of = np.argsort(-said[:n], kind="stable")[:SHOWN]
+    said = seen.said if job.problem.output.show_client else seen.learned  # by the sum: what a client likes is private
+    shown = np.argsort(-said[:n], kind="stable")[:SHOWN]
     return View(
         client=names[seen.client] if names else f"number {seen.client + 1:,}",
         clients=seen.clients,
         label=seen.label,
-        items=tuple(loaded.items.names[at] for at in told_of),
-        said=tuple(seen.said[told_of].tolist()) if job.problem.output.show_client else None,
-        seen=tuple(seen.seen[told_of].tolist()),
-        learned=tuple(seen.learned[told_of].tolist()),
+        items=tuple(loaded.items.names[at] for at in shown),
+        said=tuple(seen.said[shown].tolist()) if job.problem.output.show_client else None,
+        seen=tuple(seen.seen[shown].tolist()),
+        learned=tuple(seen.learned[shown].tolist()),
         ring_bits=seen.ring_bits,
         rehearsed=rehearsal,
     )

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from folkmoot.report.chart import Chart
 
 FORMAT = "folkmoot-result-5"
-MOST_SHOWN = 30
 FEW = 10  # a sum over fewer is called by its name
 UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
 
@@ -120,7 +119,7 @@ class Result:
         return result_chart(self)
 
     def _repr_html_(self) -> str:
-        from folkmoot.report.fragment import result_html
+        from folkmoot.report.reports import result_html
 
         return result_html(self)
 
@@ -175,73 +174,9 @@ class Result:
             raise InputError(f"is not a result in the form {FORMAT!r}", argument="text") from None
 
     def __str__(self) -> str:
-        known = "" if self.value is None else f", value {self.value:.6g}"
-        known += " (over every client: only a simulator can know)" if known and self.estimate else ""
-        lines = [
-            f"{self.method}: {len(self.selected)} of {self.n_items} items{known}",
-            f"{self._proof()}{self.seconds:.3g} s, seed {self.seed}",
-            *([] if self.why is None else [self.why]),
-            *self._told(),
-        ]
-        name_of = dict(zip(self.selected, self.names, strict=True)) if self.names else {}
-        shown = self.order or self.selected
-        width = max([len(str(name_of.get(item, item))) for item in shown[:MOST_SHOWN]] + [4])
-        lines.append(f"{'':>4}  {'item':<{width}}        gain       total" if self.gains else f"{'':>4}  item")
-        total = 0.0
-        for place, item in enumerate(shown[:MOST_SHOWN]):
-            line = f"{place + 1:>4}  {name_of.get(item, item)!s:<{width}}"
-            if self.gains:
-                total += self.gains[place]
-                line += f"  {self.gains[place]:>10.6g}  {total:>10.6g}"
-            lines.append(line.rstrip())
-        if len(shown) > MOST_SHOWN:
-            lines.append(f"      … and {len(shown) - MOST_SHOWN} more")
-        return "\n".join(lines)
+        from folkmoot.report.reports import result_text
 
-    def _proof(self) -> str:
-        """What is certain about the set beside the best possible; nothing where no bound holds."""
-        if not np.isfinite(self.upper_bound):
-            return ""
-        sure = "" if not self.estimate or self.estimate.everyone else f" with {self.estimate.confidence:.0%} confidence"
-        least = np.floor(self.ratio * 1e4) / 1e4
-        return f"at least {least:.4f} of the best possible{sure} (upper bound {self.upper_bound:.6g}); "
-
-    def _told(self) -> list[str]:
-        """What the sums of a federated run say."""
-        lines = []
-        if self.estimate is not None:
-            e = self.estimate
-            spread = "everyone asked" if e.everyone else f"{e.low:.6g} to {e.high:.6g} at {e.confidence:.0%}"
-            lines.append(
-                f"from sums alone: value {e.value:.6g} ({spread}); popularity {e.popularity:.6g}, random {e.random:.6g}"
-            )
-            if e.clipped:
-                lines.append(
-                    f"the values of {e.clipped:.1%} of the clients were cut at the public range: no bound holds"
-                )
-            elif e.range_from == "jury":
-                lines.append("no bound: only the jury was asked how large values are; others may hold larger ones")
-        if self.rounds:
-            answers = sum(one.answered for one in self.rounds)
-            smallest = min(one.answered for one in self.rounds if one.answered)
-            sent = sum(one.up * one.answered for one in self.rounds)
-            due = [one for one in self.rounds if not one.voluntary]
-            lost = 1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1)
-            gone = f" ({lost:.0%} of those asked did not answer)" if lost > 0 else ""
-            lines.append(
-                f"{len(self.rounds)} rounds, {answers:,} answers{gone} of {sent / max(answers, 1):,.0f} bytes on "
-                f"average, the smallest sum over {smallest:,}"
-            )
-            if smallest < FEW:
-                lines.append(f"a sum over {smallest} hides little about each of them")
-            if (apart := self.smallest_difference) is not None:
-                first, second = apart.rounds
-                who = "1 client" if apart.clients == 1 else f"{apart.clients:,} clients"
-                shown = ": subtracting them shows much of what these answered" if apart.clients < FEW else ""
-                lines.append(f"two sums (rounds {first + 1} and {second + 1}) differ by {who}{shown}")
-        if self.guarantee is not None and self.guarantee.vacuous:
-            lines.append("general theory promises nothing at this size; the bound above is measured, not theory")
-        return lines
+        return result_text(self)
 
 
 def _or_none(bound: float) -> float | None:

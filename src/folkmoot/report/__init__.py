@@ -4,11 +4,16 @@ Only pages and pictures need vl-convert, and it is not imported before one of th
 """
 
 from folkmoot.report.chart import Chart, result_chart
-from folkmoot.report.comparison import compare_page
-from folkmoot.report.fragment import result_html
-from folkmoot.report.markdown import markdown, markdown_of
-from folkmoot.report.page import page
-from folkmoot.report.pictures import pictures, pictures_of
+from folkmoot.report.reports import (
+    compare_page,
+    markdown,
+    markdown_of,
+    page,
+    pictures,
+    pictures_of,
+    result_html,
+    result_text,
+)
 from folkmoot.report.story import Baseline, Comparison, Entry, Item, Story, View
 
 __all__ = [
@@ -27,4 +32,5 @@ __all__ = [
     "pictures_of",
     "result_chart",
     "result_html",
+    "result_text",
 ]

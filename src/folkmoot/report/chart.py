@@ -8,12 +8,13 @@ from typing import Any
 
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.charts import answer, frame, rounds
+from folkmoot.report.charts import answer_chart, frame, rounds_chart
+from folkmoot.report.describe import story_of
 from folkmoot.report.markup import element
-from folkmoot.report.page import document
-from folkmoot.report.pictures import still
-from folkmoot.report.story import Item, Story
-from folkmoot.report.text import isolate, short
+from folkmoot.report.page import wrap_body
+from folkmoot.report.pictures import as_picture
+from folkmoot.report.story import Item
+from folkmoot.report.text import isolate, shorten
 from folkmoot.report.vega import NOTEBOOK_VERSION, SCHEMA, Spec, bundle, png
 
 MIME = f"application/vnd.vegalite.v{NOTEBOOK_VERSION}+json"
@@ -41,13 +42,13 @@ class Chart:
         return f"Chart({self.spec.get('description', '')!r})"
 
     def to_png(self) -> bytes:
-        return png(self._bare())
+        return png(self._drop_schema())
 
     def to_html(self) -> str:
         """A file of its own, which needs no network."""
         title = str(self.spec.get("description", "Chart"))
         place = element("figure", element("div", id="chart-only", class_="chart"), class_="only")
-        return document(title, place, {"only": {"wide": self._bare()}}, ("spec", self.spec), bundle())
+        return wrap_body(title, place, {"only": {"wide": self._drop_schema()}}, ("spec", self.spec), bundle())
 
     def save(self, path: str | Path) -> Path:
         """As .png, .html or .json (the specification), by the name's ending."""
@@ -62,28 +63,19 @@ class Chart:
             raise InputError(f"a chart is saved as .png, .html or .json, got {path.name!r}", argument="path")
         return path
 
-    def _bare(self) -> Spec:
+    def _drop_schema(self) -> Spec:
         return {key: part for key, part in self.spec.items() if key != "$schema"}
 
 
 def result_chart(result: Result) -> Chart:
-    """What each item added; where that is not known the value as the rounds went on; else the items."""
-    story = Story("", "", "", "clients", "items", 0, result, items_of(result))
-    spec = answer(story.chosen) or rounds(story) or _list_items(result)
-    return Chart({"$schema": SCHEMA.format(NOTEBOOK_VERSION), **still(spec)})
+    """What each item added; where that is not known, the value round by round; else the items."""
+    story = story_of(result)
+    spec = answer_chart(story.chosen) or rounds_chart(story) or _list_items(story.chosen)
+    return Chart({"$schema": SCHEMA.format(NOTEBOOK_VERSION), **as_picture(spec)})
 
 
-def items_of(result: Result) -> tuple[Item, ...]:
-    """The chosen items as a story has them."""
-    names = dict(zip(result.selected, result.names, strict=True)) if result.names else {}
-    shown = result.order or result.selected
-    gains = result.gains if result.gains and len(result.gains) == len(shown) else (None,) * len(shown)
-    return tuple(Item(names.get(item, f"item {item}"), gain) for item, gain in zip(shown, gains, strict=True))
-
-
-def _list_items(result: Result) -> Spec:
-    items = items_of(result)
-    rows = [{"place": place, "label": isolate(short(item.name))} for place, item in enumerate(items[:MOST_LISTED])]
+def _list_items(items: tuple[Item, ...]) -> Spec:
+    rows = [{"place": place, "label": isolate(shorten(item.name))} for place, item in enumerate(items[:MOST_LISTED])]
     if len(items) > MOST_LISTED:
         rows.append({"place": MOST_LISTED, "label": f"… and {len(items) - MOST_LISTED} more"})
     spec: Spec = {

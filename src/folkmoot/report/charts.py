@@ -2,15 +2,17 @@
 
 from math import isfinite
 
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Round
-from folkmoot.report.facts import Known, bars_of, find_known, finite
-from folkmoot.report.numbers import column, number, up
+from folkmoot.report.facts import Known, bars_of, find_known, finite_or_none
+from folkmoot.report.numbers import column, number, round_up
 from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, PAPER, SOFT, WARM
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import capitalise, isolate, short
+from folkmoot.report.text import capitalise, isolate, shorten
 from folkmoot.report.vega import Spec
 
 MOST_BARS = 40
+APART = (Purpose.BOUND, Purpose.SCORING, Purpose.POLISHING)  # rounds that say little about what the answer is worth
 ROW = 24  # pixels
 WIDTH = 560  # of pictures; in a page a chart is as wide as its column
 # Names get less room on a phone. Where there is no window (pictures), the comparison is false.
@@ -57,7 +59,7 @@ def ruler(values: list[float], texts: list[str]) -> Spec:
     return {"domain": [low, high if high > low else low + 1.0], "range": pixels, "nice": False}
 
 
-def answer(chosen: tuple[Item, ...]) -> Spec | None:
+def answer_chart(chosen: tuple[Item, ...]) -> Spec | None:
     """What each item added to those above it, as bars."""
     listed = [(item, item.gain) for item in chosen[:MOST_BARS] if item.gain is not None and isfinite(item.gain)]
     if not listed:
@@ -66,8 +68,8 @@ def answer(chosen: tuple[Item, ...]) -> Spec | None:
     for place, ((item, gain), text) in enumerate(zip(listed, column(gain for _, gain in listed), strict=True)):
         total += gain
         # The rank makes the label unique where two items have the same name.
-        label = f"{place + 1}  {isolate(short(item.name, 40))}"
-        row = {"label": label, "name": isolate(short(item.name)), "gain": gain, "shown": text, "total": number(total)}
+        label = f"{place + 1}  {isolate(shorten(item.name, 40))}"
+        row = {"label": label, "name": isolate(shorten(item.name)), "gain": gain, "shown": text, "total": number(total)}
         rows.append(row | {"details": "; ".join(f"{key}: {value}" for key, value in item.details)})
     details = [{"field": "details", "title": "Details", "type": "nominal"}]
     tooltip = [
@@ -97,14 +99,14 @@ def answer(chosen: tuple[Item, ...]) -> Spec | None:
     return frame(spec, f"Bars: what each of the {len(rows)} items added to those above it")
 
 
-def baselines(story: Story) -> Spec | None:
-    """The chosen set beside other ways to choose, under the bound."""
+def baselines_chart(story: Story) -> Spec | None:
+    """The chosen set compared with other ways to choose, under the bound."""
     bars, known = bars_of(story), find_known(story.result)
     if not bars or (len(bars) == 1 and known.bound is None):
         return None
-    between = interval_of(known)
+    between = find_interval(known)
     texts = column(bar.value for bar in bars)
-    labels = distinct([isolate(short(bar.name, 40)) for bar in bars])
+    labels = make_distinct([isolate(shorten(bar.name, 40)) for bar in bars])
     rows = [
         {"label": label, "value": bar.value, "end": bar.value, "shown": text, "kind": bar.kind, "about": bar.about}
         for bar, text, label in zip(bars, texts, labels, strict=True)
@@ -127,7 +129,7 @@ def baselines(story: Story) -> Spec | None:
     bar_mark = {"type": "bar", "cornerRadiusEnd": 2}
     layers: list[Spec] = [{"mark": bar_mark, "encoding": {"x": place, "y": y, "color": colour, "tooltip": tooltip}}]
     if known.bound is not None:
-        layers += upright(known.bound, f"no set is worth more than {_bound_text(known)}", place)
+        layers += draw_bound(known.bound, f"no set is worth more than {_bound_text(known)}", place)
     if between:
         rows[0]["end"] = max(between[1], bars[0].value)
         ends = {"x": place | {"field": "low"}, "x2": {"field": "high"}, "y": y}
@@ -144,15 +146,15 @@ def baselines(story: Story) -> Spec | None:
     for style in ({"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round", "color": PAPER}, {}):
         layers.append({"mark": words | style, "encoding": number_at})
     spec: Spec = {"data": {"values": rows}, "height": (ROW + 8) * len(rows), "layer": layers}
-    return frame(spec, "Bars: the value of the chosen set beside that of other ways to choose, and the bound")
+    return frame(spec, "Bars: the value of the chosen set and of other ways to choose, and the bound")
 
 
-def distinct(labels: list[str]) -> list[str]:
+def make_distinct(labels: list[str]) -> list[str]:
     """Two bars of the same name stay two: the second has a sign that is not seen."""
     return [label + "\u200b" * labels[:place].count(label) for place, label in enumerate(labels)]
 
 
-def interval_of(known: Known) -> tuple[float, float] | None:
+def find_interval(known: Known) -> tuple[float, float] | None:
     """Of the estimate, where it is wide enough to be seen."""
     if known.low is None or known.high is None or known.high - known.low <= 2e-3 * abs(known.high):
         return None
@@ -161,10 +163,10 @@ def interval_of(known: Known) -> tuple[float, float] | None:
 
 def _bound_text(known: Known) -> str:
     """Rounded up, unless it was reached: then as the value is."""
-    return number(known.bound) if known.ratio is not None and known.ratio >= 1 else up(known.bound)
+    return number(known.bound) if known.ratio is not None and known.ratio >= 1 else round_up(known.bound)
 
 
-def upright(bound: float, text: str, x: Spec) -> list[Spec]:
+def draw_bound(bound: float, text: str, x: Spec) -> list[Spec]:
     """A dashed line over all bars, with its name on top: to the left of it, where there is always room."""
     place = {key: part for key, part in x.items() if key != "field"} | {"datum": bound}
     line = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5, "color": WARM}
@@ -178,10 +180,10 @@ def upright(bound: float, text: str, x: Spec) -> list[Spec]:
 
 def is_answer(one: Round) -> bool:
     """Rounds about the bound look at points a little above all allowed ones; the best of many scores is so by luck."""
-    return finite(one.value) is not None and not one.label.startswith(("bound", "scoring", "polishing"))
+    return finite_or_none(one.value) is not None and one.purpose not in APART
 
 
-def rounds(story: Story) -> Spec | None:
+def rounds_chart(story: Story) -> Spec | None:
     """How the value grew."""
     rows = [
         {"round": place + 1, "value": one.value, "shown": number(one.value), "label": one.label, "asked": one.answered}
@@ -209,7 +211,7 @@ def rounds(story: Story) -> Spec | None:
     ]
     central = next((one for one in story.baselines if one.sees_everything and isfinite(one.value)), None)
     if central is not None:
-        name = f"{short(capitalise(central.name), 40)}: {number(central.value)}"
+        name = f"{shorten(capitalise(central.name), 40)}: {number(central.value)}"
         at = {"datum": central.value, "type": "quantitative"}
         layers += [
             {
@@ -231,10 +233,4 @@ def rounds(story: Story) -> Spec | None:
                 "encoding": {"y": at, "text": {"field": "name"}},
             },
         ]
-    return frame({"data": {"values": rows}, "height": 240, "layer": layers}, "Line: the value as the rounds went on")
-
-
-def charts_of(story: Story) -> dict[str, Spec]:
-    """Those that there is something to show in."""
-    specs = {"answer": answer(story.chosen), "baselines": baselines(story), "rounds": rounds(story)}
-    return {name: spec for name, spec in specs.items() if spec is not None}
+    return frame({"data": {"values": rows}, "height": 240, "layer": layers}, "Line: the value, round by round")

@@ -1,131 +1,129 @@
-"""The page of several methods on one problem: one table, one plot, and what each of them chose."""
+"""Several methods on one problem, as a document: one table, one plot, and what each of them chose."""
 
-from dataclasses import asdict
 from math import isfinite
 
-from folkmoot.report.charts import ROW, frame, names_axis, upright
+from folkmoot.report.charts import ROW, draw_bound, frame, names_axis
+from folkmoot.report.document import (
+    Bullets,
+    Cell,
+    Document,
+    Fact,
+    Figure,
+    Fold,
+    Form,
+    Header,
+    Level,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+)
 from folkmoot.report.facts import RankedEntry, rank_entries
-from folkmoot.report.markup import Cell, Markup, Part, element, fold, join, show_name, show_number, strip, table
-from folkmoot.report.numbers import NOTHING, column, count, fraction, number, percent, size, up
-from folkmoot.report.page import document
+from folkmoot.report.numbers import count, number, round_up
 from folkmoot.report.palette import ACCENT, INK, WARM
-from folkmoot.report.sections import again, bound_note, figure, section
-from folkmoot.report.sentences import seeds_of
+from folkmoot.report.sections.reproduction import describe_rerun
 from folkmoot.report.story import Comparison
-from folkmoot.report.text import clean, isolate, short
-from folkmoot.report.vega import Spec, bundle
+from folkmoot.report.text import capitalise, isolate, shorten
+from folkmoot.report.vega import Spec
 
-HOLDS = "This page is one file and loads nothing. All of its facts are in it, as JSON under the id “comparison”."
-HEADS = ("Method", "Mean value", "±", "To best central", "Rounds", "Bytes up", "Answers", "Smallest sum", "Seconds")
-
-
-def compare_page(comparison: Comparison) -> str:
-    """The report of a comparison."""
-    library = bundle()
-    spec = spread_chart(comparison)
-    charts = {} if spec is None else {"spread": {"wide": spec}}
-    facts = [("Seeds", ", ".join(str(seed) for seed in comparison.seeds)), *comparison.versions]
-    picture = None
-    if spec is not None:
-        words = (
-            "A dot is a seed, the short upright line the mean. Blue methods see sums only, orange ones see everything. "
-            + bound_note(comparison.bound)
-        )
-        picture = figure("spread", "Values by method.", words.strip())
-    body = join(
-        [
-            _head(comparison),
-            section("The methods, best first", _list_methods(comparison), _explain(comparison), picture),
-            section("What each chose", _chosen(comparison)),
-            again(comparison.command, facts, comparison.notes, comparison.credits, HOLDS),
-        ]
-    )
-    return document(comparison.title, body, charts, ("comparison", asdict(comparison)), library)
+HEADERS = (
+    Header("Method"),
+    Header("Mean value", aligned=True),
+    *map(Header, ("±", "Of best central", "Rounds", "Bytes up", "Answers", "Smallest sum", "Seconds")),
+)
 
 
-def _head(comparison: Comparison) -> Markup:
-    cells: list[tuple[Part, Part, str]] = []
-    scored = rank_entries(comparison)
-    best = next((one for one in scored if one.entry.federated and one.mean is not None), None)
-    if best is not None and best.mean is not None:
-        value = show_number(number(best.mean), "best.mean", best.mean)
-        cells.append(("Best that sees only sums", value, clean(best.entry.name)))
-    if best is not None and best.ratio is not None:
-        cells.append(
-            ("That is", show_number(percent(best.ratio), "best.ratio", best.ratio), "of the best that sees everything")
-        )
-    called = clean(comparison.clients_called)
-    cells.append(
+def describe_comparison(comparison: Comparison) -> Document:
+    ranked = rank_entries(comparison)
+    table = Table("The methods", HEADERS, tuple(_row(one) for one in ranked), level=Level.SUMMARY)
+    methods: tuple[Part, ...] = (table, Paragraph(_explain(comparison), Tone.FINE), *_draw(comparison))
+    return Document(
+        comparison.title,
+        comparison.question,
+        tuple(_list_facts(comparison)),
         (
-            called.capitalize(),
-            count(comparison.n_clients),
-            f"{count(comparison.n_items)} {clean(comparison.items_called)}",
-        )
-    )
-    cells.append(("Seeds", count(len(comparison.seeds)), "the same for every method"))
-    return element(
-        "header",
-        element("p", "Folkmoot", class_="kicker"),
-        element("h1", clean(comparison.title)),
-        element("p", clean(comparison.question), class_="question"),
-        strip(cells),
+            Section("The methods, best first", methods),
+            Section("What each chose", tuple(_list_chosen(comparison, one) for one in ranked)),
+            describe_rerun(comparison),
+        ),
     )
 
 
-def _explain(comparison: Comparison) -> Markup:
-    words = f"Value: {clean(comparison.meaning)}. ± is the standard deviation over {seeds_of(comparison)}. "
-    words += "The ratio is to the best mean of a method that sees everything, rounded down. "
-    words += "Bytes are those that a client sends in a round."
-    return element("p", words, class_="fine")
+def _list_facts(comparison: Comparison) -> list[Fact]:
+    facts = []
+    best = next((one for one in rank_entries(comparison) if one.entry.federated and one.mean is not None), None)
+    if best is not None:
+        facts.append(Fact("Best from sums alone", Quantity(best.mean, field="best.mean"), best.entry.name))
+    if best is not None and best.ratio is not None:
+        of = "of the best central method (which sees all data)"
+        facts.append(Fact("Versus central", Quantity(best.ratio, Form.SHARE, "best.ratio"), of))
+    if comparison.bound is not None:
+        bound = Quantity(comparison.bound, Form.HIGH, "bound")
+        facts.append(Fact("Upper bound", bound, "no allowed set is worth more"))
+    clients = Quantity(comparison.n_clients, Form.COUNT, "n_clients")
+    facts.append(
+        Fact(capitalise(comparison.clients_called), clients, f"{count(comparison.n_items)} {comparison.items_called}")
+    )
+    facts.append(Fact("Seeds", Quantity(len(comparison.seeds), Form.COUNT), "the same for every method"))
+    return facts
 
 
-def _list_methods(comparison: Comparison) -> Markup:
-    scored = rank_entries(comparison)
-    means = column(one.mean if one.mean is not None else float("nan") for one in scored)
-    rows = [_row(one, mean) for one, mean in zip(scored, means, strict=True)]
-    return table("The methods", HEADS, rows)
+def _explain(comparison: Comparison) -> str:
+    return (
+        f"Value: {comparison.meaning}. ± is the standard deviation over the seeds. “Of best central” is the mean value "
+        "divided by that of the best method that sees all data, rounded down. Bytes up are what one client sends per "
+        "round."
+    )
 
 
-def _row(one: RankedEntry, mean: str) -> list[Cell]:
+def _row(one: RankedEntry) -> tuple[Cell, ...]:
     entry = one.entry
     talked = entry.rounds > 0
-    ratio = NOTHING if one.ratio is None else fraction(one.ratio)
-    return [
-        Cell(show_name(entry.name), entry.name.casefold()),
-        Cell(show_number(mean, f"mean.{entry.name}", one.mean), one.mean, numeric=True),
-        Cell(NOTHING if one.spread is None else number(one.spread, 2), one.spread, numeric=True),
-        Cell(ratio, one.ratio, numeric=True),
-        Cell(count(entry.rounds) if talked else NOTHING, entry.rounds),
-        Cell(size(entry.bytes_up) if talked else NOTHING, entry.bytes_up),
-        Cell(count(entry.answers) if talked else NOTHING, entry.answers),
-        Cell(count(entry.smallest), entry.smallest, numeric=True),
-        Cell(number(entry.seconds, 3), entry.seconds),
-    ]
+    return (
+        Name(entry.name),
+        Quantity(one.mean, field=f"mean.{entry.name}"),
+        Quantity(one.spread, digits=2),
+        Quantity(one.ratio, Form.RATIO),
+        Quantity(entry.rounds if talked else None, Form.COUNT),
+        Quantity(entry.bytes_up if talked else None, Form.SIZE),
+        Quantity(entry.answers if talked else None, Form.COUNT),
+        Quantity(entry.smallest, Form.COUNT),
+        Quantity(entry.seconds, digits=2),
+    )
 
 
-def _chosen(comparison: Comparison) -> Markup:
-    parts: list[Markup] = []
-    for one in rank_entries(comparison):
-        names = one.entry.selected
-        items = element("ol", *(element("li", show_name(name)) for name in names), class_="chosen") if names else None
-        nothing = None if names else element("p", "Its items were not kept.")
-        parts.append(
-            fold(f"{clean(one.entry.name)}: {count(len(names))} {clean(comparison.items_called)}", items, nothing)
-        )
-    return join(parts)
+def _list_chosen(comparison: Comparison, one: RankedEntry) -> Fold:
+    names = one.entry.selected
+    listed: Part = Bullets(tuple(map(Name, names)), ordered=True) if names else Paragraph("Its items were not kept.")
+    return Fold(f"{one.entry.name}: {count(len(names))} {comparison.items_called}", (listed,))
+
+
+def _draw(comparison: Comparison) -> tuple[Figure, ...]:
+    spec = spread_chart(comparison)
+    if spec is None:
+        return ()
+    caption = (
+        "Each dot is a seed; the short upright line is the mean. Blue methods see sums only, orange ones all data."
+    )
+    if comparison.bound is not None:
+        caption += f" The dashed line is the bound: no allowed set is worth more than {round_up(comparison.bound)}."
+    return (Figure("spread", "Values by method.", caption, spec),)
 
 
 def spread_chart(comparison: Comparison) -> Spec | None:
-    """Every seed's value as a dot, the mean as a line, one row a method."""
+    """Every seed's value as a dot, the mean as a line, one row per method."""
     scored = [one for one in rank_entries(comparison) if one.mean is not None]
     if not scored:
         return None
-    labels = [f"{place + 1}  {isolate(short(one.entry.name, 44))}" for place, one in enumerate(scored)]
+    labels = [f"{place + 1}  {isolate(shorten(one.entry.name, 44))}" for place, one in enumerate(scored)]
     values: list[Spec] = []
     means: list[Spec] = []
     for one, label in zip(scored, labels, strict=True):
-        kind = "sees sums only" if one.entry.federated else "sees everything"
-        base: Spec = {"label": label, "name": isolate(short(one.entry.name)), "kind": kind}
+        kind = "sees sums only" if one.entry.federated else "sees all data"
+        base: Spec = {"label": label, "name": isolate(shorten(one.entry.name)), "kind": kind}
         for seed, value in zip(comparison.seeds, one.entry.values, strict=False):
             if isfinite(value):
                 values.append(base | {"value": value, "shown": number(value, 6), "seed": seed})
@@ -161,7 +159,7 @@ def spread_chart(comparison: Comparison) -> Spec | None:
         },
     ]
     if comparison.bound is not None and isfinite(comparison.bound):
-        layers += upright(comparison.bound, f"bound {up(comparison.bound)}", x)
+        layers += draw_bound(comparison.bound, f"bound {round_up(comparison.bound)}", x)
     spec: Spec = {"height": (ROW + 6) * len(scored), "layer": layers}
     return frame(spec, "Dots: the value of every method with every seed, and the bound")
 

@@ -1,7 +1,7 @@
 """What follows from a story: the numbers that its result does not hold but implies."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 from folkmoot.conversation.result import Result
 from folkmoot.report.story import Baseline, Comparison, Entry, Story
@@ -44,6 +44,14 @@ class Known:
 
 
 @dataclass(frozen=True)
+class CentralShare:
+    """How much of a central method's value the answer has."""
+
+    name: str  # of the central method
+    share: float
+
+
+@dataclass(frozen=True)
 class Bar:
     """One way to choose and its worth."""
 
@@ -52,11 +60,6 @@ class Bar:
     about: str
     kind: str  # "chosen", "central", "other"
     field: str = ""
-
-
-def method_of(result: Result) -> list[tuple[str, str]]:
-    """By which method, and what it decided to do where it decides."""
-    return [("Method", result.method), *([] if result.why is None else [("It chose", result.why)])]
 
 
 def cost_of(result: Result) -> Cost | None:
@@ -73,7 +76,7 @@ def cost_of(result: Result) -> Cost | None:
     )
 
 
-def finite(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     return float(value) if value is not None and isfinite(value) else None
 
 
@@ -81,34 +84,42 @@ def find_known(result: Result) -> Known:
     """A federated run is judged by its sums, a central one by the data."""
     e = result.estimate
     if e is None:
-        value, bound = finite(result.value), finite(result.upper_bound)
+        value, bound = finite_or_none(result.value), finite_or_none(result.upper_bound)
         ratio = result.ratio if value is not None and bound is not None else None
         return Known(value, "value", None, None, bound, ratio)
-    bound = finite(e.bound_high)
-    exact = finite(result.value)
-    value, field = (exact, "value") if exact is not None else (finite(e.value), "estimate.value")
+    bound = finite_or_none(e.bound_high)
+    exact = finite_or_none(result.value)
+    value, field = (exact, "value") if exact is not None else (finite_or_none(e.value), "estimate.value")
     ratio = e.ratio if bound is not None else None
-    return Known(value, field, finite(e.low), finite(e.high), bound, ratio)
+    return Known(value, field, finite_or_none(e.low), finite_or_none(e.high), bound, ratio)
 
 
-def beside_central(story: Story) -> float | None:
-    """The value as a share of what central greedy reaches, which sees everything, where that is known."""
+def central_share(story: Story) -> CentralShare | None:
+    """The value as a share of the best that a method with all the data found, where that is known."""
     value = find_known(story.result).value
-    central = max((one.value for one in story.baselines if one.sees_everything), default=0.0)
-    return round(value / central, 9) if value is not None and central > 0 else None  # equal sums may differ by a digit
+    central = max((one for one in story.baselines if one.sees_everything), key=lambda one: one.value, default=None)
+    if value is None or central is None or not 0 < central.value < inf:
+        return None
+    return CentralShare(central.name, round(value / central.value, 9))  # equal sums may differ by a digit
 
 
 def bars_of(story: Story) -> tuple[Bar, ...]:
-    """The answer beside other ways to choose; where the story names none, those that the sums tell of."""
+    """The answer and other ways to choose; where the story has none, those that the sums give."""
     known, e = find_known(story.result), story.result.estimate
     if known.value is None:
         return ()
-    chosen = Bar("Chosen set", known.value, f"the answer of this page, by {story.result.method}", "chosen", known.field)
+    chosen = Bar("Chosen set", known.value, "the answer of this run", "chosen", known.field)
     others = [_bar(one) for one in story.baselines if isfinite(one.value)]
     if not story.baselines and e is not None:
         others = [
-            Bar("Most popular", e.popularity, "the items worth most alone; from sums", "other", "estimate.popularity"),
-            Bar("Random", e.random, "allowed sets drawn at random, their mean; from sums", "other", "estimate.random"),
+            Bar(
+                "Most popular",
+                e.popularity,
+                "the items that are worth most alone, from sums",
+                "other",
+                "estimate.popularity",
+            ),
+            Bar("Random", e.random, "the mean of random allowed sets, from sums", "other", "estimate.random"),
         ]
     return (chosen, *sorted(others, key=lambda bar: -bar.value))
 

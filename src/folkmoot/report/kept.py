@@ -13,7 +13,7 @@ FORMAT = "folkmoot-story-1"
 
 def to_json(story: Story) -> str:
     """Everything; `from_json` reads it back."""
-    return json.dumps({"format": FORMAT, **_plain(story)}, allow_nan=False, ensure_ascii=False)
+    return json.dumps({"format": FORMAT, **_simplify(story)}, allow_nan=False, ensure_ascii=False)
 
 
 def from_json(text: str) -> Story:
@@ -38,9 +38,9 @@ def from_json(text: str) -> Story:
         raise InputError(f"is not a story in the form {FORMAT!r}", argument="text") from None
 
 
-def _plain(part: Any) -> Any:
+def _simplify(part: Any) -> Any:
     if isinstance(part, Result):
         return json.loads(part.to_json())
     if is_dataclass(part) and not isinstance(part, type):
-        return {one.name: _plain(getattr(part, one.name)) for one in fields(part)}
-    return [_plain(one) for one in part] if isinstance(part, tuple) else part
+        return {one.name: _simplify(getattr(part, one.name)) for one in fields(part)}
+    return [_simplify(one) for one in part] if isinstance(part, tuple) else part

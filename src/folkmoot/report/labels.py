@@ -21,11 +21,11 @@ class Projection:
     along: float
 
     def __call__(self, latitude: float, longitude: float) -> tuple[float, float]:
-        x, y = _flat(latitude, longitude, self.centre)
+        x, y = _flatten(latitude, longitude, self.centre)
         return self.across + self.scale * x, self.along - self.scale * y
 
 
-def _flat(latitude: float, longitude: float, centre: float) -> tuple[float, float]:
+def _flatten(latitude: float, longitude: float, centre: float) -> tuple[float, float]:
     east = (longitude - centre + 180.0) % 360.0 - 180.0
     return radians(east), log(tan(pi / 4 + radians(latitude) / 2))
 
@@ -58,7 +58,7 @@ def fit_projection(points: list[tuple[float, float]], width: float, height: floa
 
 
 def _extent(points: list[tuple[float, float]], centre: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    flat = [_flat(latitude, longitude, centre) for latitude, longitude in points]
+    flat = [_flatten(latitude, longitude, centre) for latitude, longitude in points]
     sides = []
     for places in ([x for x, _ in flat], [y for _, y in flat]):
         low, high = min(places), max(places)
@@ -70,7 +70,7 @@ def _extent(points: list[tuple[float, float]], centre: float) -> tuple[tuple[flo
 
 @dataclass(frozen=True)
 class Label:
-    """The text's anchor beside its marker."""
+    """The text's anchor next to its marker."""
 
     x: float
     y: float
@@ -87,7 +87,7 @@ def text_width(name: str) -> float:
 def place_labels(
     points: list[tuple[float, float]], names: list[str], radius: float, width: float, height: float
 ) -> list[Label | None]:
-    """The first free place beside each marker, first come first served; None where there is none."""
+    """The first free place next to each marker, first come first served; None where there is none."""
     clear = radius + CLEAR
     taken: list[Box] = [(x - clear, y - clear, x + clear, y + clear) for x, y in points]
     labels: list[Label | None] = []

@@ -7,7 +7,7 @@ from folkmoot.report.labels import STEEPEST, Projection, fit_projection, place_l
 from folkmoot.report.numbers import number
 from folkmoot.report.palette import ACCENT, DOTS, INK, PAPER
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import capitalise, isolate, short
+from folkmoot.report.text import capitalise, isolate, shorten
 from folkmoot.report.vega import Spec
 
 MOST_DOTS = 4000
@@ -64,7 +64,7 @@ def _position(item: Item) -> tuple[float, float]:
 def _dot(item: Item) -> Spec:
     latitude, longitude = _position(item)
     dot: Spec = {
-        "name": isolate(short(item.name, 40)),
+        "name": isolate(shorten(item.name, 40)),
         "latitude": round(latitude, 4),
         "longitude": round(longitude, 4),
     }
@@ -78,12 +78,12 @@ def _draw(
     radius = (9.0 if width > PHONE else 7.0) if numbered else 4.5
     projection = fit_projection(points, width, height, margin=radius + 10)
     spots = [projection(*_position(item)) for _, item in chosen]
-    names = [isolate(short(item.name, 28)) for _, item in chosen]
+    names = [isolate(shorten(item.name, 28)) for _, item in chosen]
     labels = place_labels(spots, names, radius, width, height)
     rows = []
     for (rank, item), spot, name, label in zip(chosen, spots, names, labels, strict=True):
         latitude, longitude = _position(item)
-        row: Spec = {"rank": rank, "name": isolate(short(item.name)), "latitude": latitude, "longitude": longitude}
+        row: Spec = {"rank": rank, "name": isolate(shorten(item.name)), "latitude": latitude, "longitude": longitude}
         row |= {"gain": number(item.gain), "details": "; ".join(f"{key}: {value}" for key, value in item.details)}
         if label is not None:
             row |= {"label": name, "dx": label.x - spot[0], "dy": label.y - spot[1], "align": label.align}

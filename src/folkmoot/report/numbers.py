@@ -32,12 +32,12 @@ def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF
     return _trim(exact.quantize(Decimal(1).scaleb(min(exponent + 1 - digits, 0)), rounding))
 
 
-def down(value: float | None, digits: int = DIGITS) -> str:
+def round_down(value: float | None, digits: int = DIGITS) -> str:
     """Never more than it is."""
     return number(value, digits, ROUND_FLOOR)
 
 
-def up(value: float | None, digits: int = DIGITS) -> str:
+def round_up(value: float | None, digits: int = DIGITS) -> str:
     """Never less than it is."""
     return number(value, digits, ROUND_CEILING)
 
@@ -61,7 +61,7 @@ def percent(ratio: float) -> str:
     return f"{_trim(exact)}{NARROW}%"
 
 
-def column(values: Iterable[float]) -> list[str]:
+def column(values: Iterable[float], digits: int = DIGITS) -> list[str]:
     """Numbers under each other: as many decimals as the largest needs, so that the points are in line.
 
     >>> column([12.5, 0.25, -1e-15])
@@ -70,8 +70,8 @@ def column(values: Iterable[float]) -> list[str]:
     listed = [float(value) for value in values]
     largest = max((abs(value) for value in listed if isfinite(value)), default=0.0)
     if largest and not 10.0 ** (1 - MOST_DECIMALS) <= largest < LARGEST:
-        return [number(value) for value in listed]
-    decimals = max(DIGITS - 1 - floor(log10(largest)), 0) if largest else 0
+        return [number(value, digits) for value in listed]
+    decimals = max(digits - 1 - floor(log10(largest)), 0) if largest else 0
     shown = [f"{value:,.{decimals}f}" if isfinite(value) else NOTHING for value in listed]
     return [text.removeprefix("-") if not text.strip("-0.,") else text.replace("-", MINUS) for text in shown]
 

@@ -1,4 +1,4 @@
-"""One HTML file that holds everything: words, numbers, charts, the script that draws them, and the facts as JSON.
+"""One HTML file that holds everything: words, numbers, charts, the script that draws them, and the data as JSON.
 
 Its policy forbids the browser all network, and allows the two scripts below by their hashes and nothing else: were
 a name ever to slip through as mark-up, it could still not run. Vega compiles expressions into functions by default,
@@ -13,43 +13,24 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
-from folkmoot.report import sections
-from folkmoot.report.charts import charts_of
-from folkmoot.report.facts import method_of
-from folkmoot.report.maps import map_of
+from folkmoot.report.document import Document
+from folkmoot.report.html import collect_charts, render_html
 from folkmoot.report.markup import Markup, element, join
-from folkmoot.report.story import Story
 from folkmoot.report.text import clean
 from folkmoot.report.vega import PAGE_VERSION, SCHEMA, Spec, bundle
 from folkmoot.version import __version__
 
-HOLDS = "This page is one file and loads nothing. The complete result is in it, as JSON under the id “result”."
+HOLDS = "This page is one file and loads nothing. All of its data is in it, as JSON under the id “{}”."
 
 
-def page(story: Story) -> str:
-    """The report of one run."""
+def render_page(document: Document, name: str, data: Any) -> str:
+    """The whole file: the document, and its data as JSON under this name."""
     library = bundle()
-    specs, drawn = charts_of(story), map_of(story)
-    charts: dict[str, Spec] = {name: {"wide": spec} for name, spec in specs.items()}
-    if drawn is not None:
-        charts["map"] = {"wide": drawn.wide, "narrow": drawn.narrow, "datasets": drawn.datasets}
-    names = set(charts)
-    result = story.result
-    facts = [*method_of(result), ("Seed", str(result.seed)), *story.versions]
-    body = join(
-        [
-            sections.head(story),
-            sections.answer(story, names, drawn),
-            sections.quality(story, names),
-            sections.costs(story),
-            sections.reveal(story),
-            sections.again(story.command, facts, story.notes, story.credits, HOLDS),
-        ]
-    )
-    return document(story.title, body, charts, ("result", json.loads(result.to_json())), library)
+    body = join([render_html(document), element("p", HOLDS.format(name), class_="fine")])
+    return wrap_body(document.title, body, collect_charts(document), (name, data), library)
 
 
-def document(title: str, body: Markup, charts: Mapping[str, Spec], data: tuple[str, Any], library: str) -> str:
+def wrap_body(title: str, body: Markup, charts: Mapping[str, Spec], data: tuple[str, Any], library: str) -> str:
     """The whole file around a body."""
     script, style = asset("script.js"), asset("style.css")
     policy = (
@@ -93,18 +74,18 @@ def asset(name: str) -> str:
 
 def embed(name: str, data: Any) -> Markup:
     """Data for scripts: strict JSON in which nothing can end the element that holds it."""
-    text = json.dumps(strict(data), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(replace_infinities(data), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return element("script", Markup(text), type="application/json", id=name)
 
 
-def strict(part: Any) -> Any:
-    """JSON knows no infinity and nothing that is not a number: null."""
+def replace_infinities(part: Any) -> Any:
+    """By null: JSON knows no infinity, and nothing that is not a number."""
     if isinstance(part, dict):
-        return {key: strict(value) for key, value in part.items()}
+        return {key: replace_infinities(value) for key, value in part.items()}
     if isinstance(part, list | tuple):
-        return [strict(value) for value in part]
+        return [replace_infinities(value) for value in part]
     return None if isinstance(part, float) and not isfinite(part) else part
 
 

@@ -22,10 +22,10 @@ LIGHT = {
 DATA = ("values", "datasets")  # what people wrote, whatever it looks like
 
 
-def in_light(part: Any) -> Any:
+def lighten(part: Any) -> Any:
     """The same specification with every colour written out."""
     if isinstance(part, dict):
-        return {key: value if key in DATA else in_light(value) for key, value in part.items()}
+        return {key: value if key in DATA else lighten(value) for key, value in part.items()}
     if isinstance(part, list):
-        return [in_light(value) for value in part]
+        return [lighten(value) for value in part]
     return LIGHT.get(part, part) if isinstance(part, str) else part

@@ -1,32 +1,22 @@
-"""The charts of a report as PNG files, in light colours on white."""
+"""The figures of a document as PNG files, in light colours on white."""
 
-from folkmoot.report.charts import WIDTH, charts_of
-from folkmoot.report.comparison import spread_chart
-from folkmoot.report.maps import map_of
-from folkmoot.report.palette import in_light
-from folkmoot.report.story import Comparison, Story
+from folkmoot.report.charts import WIDTH
+from folkmoot.report.document import Document, Figure, walk_document
+from folkmoot.report.palette import lighten
 from folkmoot.report.vega import Spec, converter, png
 
 
-def pictures(story: Story) -> dict[str, bytes]:
-    """ "answer", "map", "rounds" and "baselines", those that there is something to show in."""
+def draw_pictures(document: Document) -> dict[str, bytes]:
     converter()  # says what is missing, before anything is drawn
-    specs = {name: still(spec) for name, spec in charts_of(story).items()}
-    drawn = map_of(story)
-    if drawn is not None:
-        specs["map"] = still({**drawn.wide, "datasets": drawn.datasets})
-    return {name: png(spec) for name, spec in specs.items()}
+    figures = [part for part in walk_document(document) if isinstance(part, Figure)]
+    return {
+        one.name: png(as_picture(one.wide | ({"datasets": one.datasets} if one.datasets else {}))) for one in figures
+    }
 
 
-def pictures_of(comparison: Comparison) -> dict[str, bytes]:
-    converter()
-    spec = spread_chart(comparison)
-    return {} if spec is None else {"spread": png(still(spec))}
-
-
-def still(spec: Spec) -> Spec:
+def as_picture(spec: Spec) -> Spec:
     """On paper: a width of its own, colours written out."""
-    bright: Spec = in_light(spec)
+    bright: Spec = lighten(spec)
     if bright.get("width") == "container":
         bright["width"] = WIDTH
         bright["autosize"] = {"type": "pad"}

@@ -1,4 +1,4 @@
-"""All that a report tells, as plain facts. Pages, pictures and Markdown are made from this and from nothing else."""
+"""All that a report says, as plain data. Documents are made from this and from nothing else."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ class View:
 
     @property
     def columns(self) -> list[tuple[str, tuple[int, ...]]]:
-        """What there is to show, beside the items."""
+        """What there is to show next to the items."""
         own = [] if self.said is None else [("it said", self.said)]
         return [*own, ("the server saw", self.seen), ("the server learned", self.learned)]
 
@@ -78,10 +78,10 @@ class Entry:
 
     name: str
     federated: bool
-    values: tuple[float, ...]  # F(S), one a seed
+    values: tuple[float, ...]  # F(S), one per seed
     seconds: float  # mean
     rounds: int = 0
-    bytes_up: float = 0.0  # a client in a round, mean
+    bytes_up: float = 0.0  # per client and round, mean
     answers: int = 0  # clients' answers in the whole run, mean
     smallest: int | None = None  # the smallest sum
     selected: tuple[str, ...] = ()  # names, of the first seed

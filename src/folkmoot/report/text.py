@@ -5,21 +5,27 @@ import unicodedata
 from html import escape
 
 LONGEST = 60
+KEPT = " \u202f"  # the second does not break: it stands before the % of our own numbers
 # What turns writing around, and what breaks lines: no name needs it, and with it a name can dress up as another.
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 
 
 def clean(name: str) -> str:
-    """One line without control signs."""
-    spaced = "".join(sign if unicodedata.category(sign)[0] not in "CZ" or sign == " " else " " for sign in _plain(name))
-    return " ".join(spaced.split())
+    """One line without control signs.
+
+    >>> clean("two\\nlines")
+    'two lines'
+    """
+    plain = TURNING.sub("", name.replace("\u200b", ""))
+    spaced = "".join(sign if sign in KEPT or unicodedata.category(sign)[0] not in "CZ" else " " for sign in plain)
+    return re.sub(" +", " ", spaced).strip()
 
 
-def short(name: str, longest: int = LONGEST) -> str:
+def shorten(name: str, longest: int = LONGEST) -> str:
     """Not longer than that.
 
-    >>> short("a very long name", 8)
+    >>> shorten("a very long name", 8)
     'a very…'
     """
     name = clean(name)
@@ -29,7 +35,7 @@ def short(name: str, longest: int = LONGEST) -> str:
 def capitalise(name: str) -> str:
     """With a capital at its head.
 
-    >>> titled("most popular")
+    >>> capitalise("most popular")
     'Most popular'
     """
     return name[:1].upper() + name[1:]
@@ -41,10 +47,10 @@ def isolate(name: str) -> str:
     return f"\u2068{name}\u2069" if turns else name
 
 
-def in_markdown(name: str) -> str:
+def escape_markdown(name: str) -> str:
     """Words only: no mark-up, no link, no new cell of a table.
 
-    >>> in_markdown("<b>|*x*")
+    >>> escape_markdown("<b>|*x*")
     '&lt;b&gt;\\\\|\\\\*x\\\\*'
     """
     words = SPECIAL.sub(r"\\\1", escape(clean(name), quote=False))
@@ -52,7 +58,3 @@ def in_markdown(name: str) -> str:
     words = words.replace("@", "@\u200b")  # a name is nobody's address
     words = re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", words)  # no list, and no heading
     return isolate(re.sub(r"^([-+=#])", r"\\\1", words))
-
-
-def _plain(name: str) -> str:
-    return TURNING.sub("", name.replace("\u200b", ""))

@@ -1,0 +1,42 @@
+"""From a run to its document."""
+
+from collections.abc import Callable
+
+from folkmoot.conversation.result import Result
+from folkmoot.report.document import Document, Section
+from folkmoot.report.sections.answer import describe_answer
+from folkmoot.report.sections.costs import describe_costs
+from folkmoot.report.sections.exposure import describe_exposure
+from folkmoot.report.sections.headline import describe_headline
+from folkmoot.report.sections.quality import describe_quality
+from folkmoot.report.sections.reproduction import describe_reproduction
+from folkmoot.report.story import Item, Story
+
+SECTIONS: tuple[Callable[[Story], Section], ...] = (
+    describe_answer,
+    describe_quality,
+    describe_costs,
+    describe_exposure,
+    describe_reproduction,
+)
+
+
+def describe(story: Story) -> Document:
+    """Everything that a report says of a run."""
+    sections = tuple(section(story) for section in SECTIONS)
+    return Document(story.title, story.question, describe_headline(story), sections)
+
+
+def story_of(result: Result) -> Story:
+    """A result by itself: a story in which nobody said who the clients are, nor how answers were added up."""
+    items = items_of(result)
+    title = f"{result.method}: {len(items):,} of {result.n_items:,} items"
+    return Story(title, "", "", "clients", "items", 0, result, items, secure="")
+
+
+def items_of(result: Result) -> tuple[Item, ...]:
+    """The chosen items as a story has them."""
+    names = dict(zip(result.selected, result.names, strict=True)) if result.names else {}
+    shown = result.order or result.selected
+    gains = result.gains if result.gains and len(result.gains) == len(shown) else (None,) * len(shown)
+    return tuple(Item(names.get(item, f"item {item}"), gain) for item, gain in zip(shown, gains, strict=True))

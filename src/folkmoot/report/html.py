@@ -1,0 +1,159 @@
+"""A document as the body of an HTML page. Knows nodes, and nothing of runs."""
+
+from collections.abc import Iterable, Sequence
+
+from folkmoot.report.document import (
+    Bullets,
+    Cell,
+    Command,
+    Document,
+    Fact,
+    Figure,
+    Fold,
+    Halves,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+    group_facts,
+    walk_document,
+)
+from folkmoot.report.markup import Markup, element, join, show_name, show_quantity
+from folkmoot.report.text import clean
+from folkmoot.report.vega import Spec
+
+MOST_ROWS = 24  # a longer table scrolls in a frame of its own
+
+
+def render_html(document: Document) -> Markup:
+    """Everything that stands in the page's main part."""
+    head = element(
+        "header",
+        element("p", "Folkmoot", class_="kicker"),
+        element("h1", clean(document.title)),
+        element("p", clean(document.question), class_="question") if document.question else None,
+        _render(document.head, strip="strip"),
+    )
+    sections = [
+        element("section", element("h2", clean(section.title)), _render(section.parts)) for section in document.sections
+    ]
+    return join([head, *sections])
+
+
+def collect_charts(document: Document) -> dict[str, Spec]:
+    """What the page's script draws, by the name of the figure."""
+    charts: dict[str, Spec] = {}
+    for figure in walk_document(document):
+        if isinstance(figure, Figure):
+            parts = {"wide": figure.wide, "narrow": figure.narrow, "datasets": figure.datasets}
+            charts[figure.name] = {name: part for name, part in parts.items() if part is not None}
+    return charts
+
+
+def _render(parts: Iterable[Part], strip: str = "strip small") -> Markup:
+    return join(
+        _render_facts(part, strip) if isinstance(part, tuple) else _render_part(part) for part in group_facts(parts)
+    )
+
+
+def _render_part(part: Part) -> Markup:
+    match part:
+        case Paragraph(text, tone):
+            return element("p", clean(text), class_=None if tone is Tone.PLAIN else tone)
+        case Bullets(lines, ordered):
+            listed = [element("li", _render_cell(line)) for line in lines]
+            return element("ol" if ordered else "ul", *listed, class_="names" if ordered else None)
+        case Command(text):
+            return element("pre", element("code", text), tabindex="0")
+        case Table():
+            return render_table(part)
+        case Figure(name, title, caption):
+            words = element("figcaption", element("strong", clean(title)), f" {clean(caption)}" if caption else None)
+            # The page's script draws the chart of this name here.
+            return element("figure", words, element("div", id=f"chart-{name}", class_="chart"), class_=name)
+        case Fold(title, parts):
+            return element("details", element("summary", clean(title)), _render(parts))
+        case Halves(left, right):
+            return element("div", element("div", _render(left)), element("div", _render(right)), class_="columns")
+        case Section(title, parts):
+            return join([element("h3", clean(title)), _render(parts)])
+        case Fact():
+            return _render_facts((part,), "strip small")
+
+
+def _render_facts(facts: Sequence[Fact], strip: str) -> Markup:
+    """Big numbers next to each other, each under its name and over what it means; words as a list."""
+    rows = []
+    big = isinstance(facts[0].value, Quantity)
+    for fact in facts:
+        value = show_quantity(fact.value) if isinstance(fact.value, Quantity) else clean(fact.value)
+        note = element("dd", clean(fact.note), class_="note") if fact.note else None
+        rows.append(
+            element("div", element("dt", clean(fact.name)), element("dd", value, class_="big" if big else None), note)
+        )
+    return element("dl", *rows, class_=strip if big else "facts")
+
+
+def render_table(table: Table) -> Markup:
+    """With heads that sort when they are pressed, and a frame that scrolls where the table is wider or longer."""
+    numeric = [table.is_numeric(at) for at in range(len(table.headers))]
+    sortable = table.sortable and len(table.rows) > 1
+    head = [
+        element(
+            "th",
+            element("button", clean(header.name), type="button") if sortable else clean(header.name),
+            scope="col",
+            class_="number" if right else None,
+        )
+        for header, right in zip(table.headers, numeric, strict=True)
+    ]
+    body = [
+        element(
+            "tr",
+            *(
+                element(
+                    "td",
+                    _render_cell(cell, text),
+                    class_=" ".join(["number"] * right + ["striking"] * header.striking) or None,
+                    data_key=_sort_key(cell),
+                )
+                for cell, text, right, header in zip(row, texts, numeric, table.headers, strict=True)
+            ),
+        )
+        for row, texts in zip(table.rows, table.texts(), strict=True)
+    ]
+    inside = element(
+        "table",
+        element("caption", clean(table.title), class_="hidden"),
+        element("thead", element("tr", *head)),
+        element("tbody", *body),
+        class_="sortable" if sortable else None,
+    )
+    frame = "frame long" if len(table.rows) > MOST_ROWS else "frame"
+    # A frame that may scroll must be reachable by keyboard.
+    return element("div", inside, class_=frame, tabindex="0", role="region", aria_label=clean(table.title))
+
+
+def _render_cell(cell: Cell, text: str = "") -> Markup:
+    match cell:
+        case Quantity():
+            return show_quantity(cell, text)
+        case Name(name, note, key):
+            shown = join([clean(name)]) if key is not None else show_name(name)
+            return join([shown, element("small", clean(note)) if note else None])
+        case _:
+            return join([clean(cell)])
+
+
+def _sort_key(cell: Cell) -> str | None:
+    """What a cell is sorted by; None: by what it shows."""
+    match cell:
+        case Quantity():
+            return None if cell.exact is None else str(cell.exact)
+        case Name(name, _, key):
+            return clean(name).casefold() if key is None else str(key)
+        case _:
+            return None

@@ -1,0 +1,121 @@
+"""What was chosen, and what each item adds."""
+
+from itertools import accumulate
+
+from folkmoot.report.charts import MOST_BARS, answer_chart
+from folkmoot.report.document import (
+    Cell,
+    Figure,
+    Form,
+    Halves,
+    Header,
+    Level,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+)
+from folkmoot.report.facts import finite_or_none
+from folkmoot.report.maps import Map, map_of
+from folkmoot.report.numbers import NARROW, count, number
+from folkmoot.report.story import Item, Story
+from folkmoot.report.text import capitalise, clean
+
+MOST_DETAILS = 3  # columns; more details than that share one
+
+
+def describe_answer(story: Story) -> Section:
+    title = "The answer"
+    if not story.chosen:
+        return Section(title, (Paragraph(f"None of the {story.items_called} was chosen.", level=Level.SUMMARY),))
+    order = explain_order(story)
+    listed: tuple[Part, ...] = (_list_items(story), *((Paragraph(order, Tone.FINE),) if order else ()))
+    bars, drawn = _draw_bars(story), map_of(story)
+    if drawn is None:
+        return Section(title, (Halves(listed, bars),) if bars else listed)
+    place = Figure("map", "Where they are.", _explain_map(story, drawn), drawn.wide, drawn.narrow, drawn.datasets)
+    if drawn.broad:
+        return Section(title, (place, Halves(listed, bars)) if bars else (place, *listed))
+    return Section(title, (Halves((*listed, *bars), (place,)),))
+
+
+def explain_order(story: Story) -> str:
+    """What the order of the items and their gains mean."""
+    e = story.result.estimate
+    if story.result.gains is None:
+        return ""
+    order = "In the order in which they were chosen" if e is None else "In the order in which the search would add them"
+    told = f"{order}. The gain is what an item adds to those above it."
+    if e is not None and not e.everyone:
+        told += f" Gains come from sums over {count(e.clients)} {story.clients_called} and add up to the estimate, "
+        told += f"{number(e.value)}" + ("." if story.result.value is None else ", not to the exact value.")
+    return told
+
+
+def _draw_bars(story: Story) -> tuple[Figure, ...]:
+    spec = answer_chart(story.chosen)
+    if spec is None:
+        return ()
+    some = f"The first {MOST_BARS} of {len(story.chosen)}." if len(story.chosen) > MOST_BARS else ""
+    return (Figure("answer", "What each adds to those above it.", some, spec),)
+
+
+def _explain_map(story: Story, drawn: Map) -> str:
+    told = f"The numbers are those in the table. Grey dots are the other {story.items_called}"
+    if story.size_called and any(item.size for item in story.others):
+        told += f"; the larger the {story.size_called}, the larger the dot"
+    if drawn.left_out:
+        told += f" ({count(drawn.left_out)} of the smallest are left out)"
+    if drawn.unnamed:
+        told += f". {count(drawn.unnamed)} of the chosen show their names only when you point at them"
+    return told + "."
+
+
+def _list_items(story: Story) -> Table:
+    items = story.chosen
+    gains = [item.gain for item in items if item.gain is not None]
+    with_gains, totals = len(gains) == len(items), list(accumulate(gains))
+    headers, columns = _list_details(items)
+    rows: list[tuple[Cell, ...]] = []
+    for place, item in enumerate(items):
+        cells: tuple[Cell, ...] = (
+            Quantity(place + 1, Form.COUNT),
+            Name(item.name),
+            *(texts[place] for texts in columns),
+        )
+        if with_gains:
+            field = f"gains.{place}" if story.result.gains is not None else f"chosen.{place}.gain"
+            cells += (Quantity(gains[place], field=field), Quantity(totals[place]))
+        rows.append(cells)
+    ends = (Header("Gain", aligned=True), Header("Total", aligned=True)) if with_gains else ()
+    headers = (Header("No."), Header("Name"), *headers, *ends)
+    return Table("The chosen items", headers, tuple(rows), level=Level.SUMMARY)
+
+
+def _list_details(items: tuple[Item, ...]) -> tuple[tuple[Header, ...], list[list[Name]]]:
+    """One column for each kind of detail, or one for all where there are many kinds."""
+    keys = list(dict.fromkeys(key for item in items for key, _ in item.details))
+    if len(keys) > MOST_DETAILS:
+        joined = ["; ".join(f"{key}: {value}" for key, value in item.details) for item in items]
+        return (Header("Details"),), [[Name(text) for text in joined]]
+    columns = [[dict(item.details).get(key, "") for item in items] for key in keys]
+    return tuple(Header(capitalise(clean(key))) for key in keys), [_read_numbers(texts) for texts in columns]
+
+
+def _read_numbers(texts: list[str]) -> list[Name]:
+    """Names that sort as numbers, if all of a column are."""
+    numbers = [_number_in(text) for text in texts]
+    numeric = all(value is not None for value, text in zip(numbers, texts, strict=True) if text)
+    return [Name(text, key=value if numeric else None) for text, value in zip(texts, numbers, strict=True)]
+
+
+def _number_in(text: str) -> float | None:
+    """None where it is none: what begins with zeros is a code."""
+    plain = text.replace(",", "").replace(NARROW, "")
+    try:
+        return None if len(plain) > 1 and plain.startswith("0") and plain.isdigit() else finite_or_none(float(plain))
+    except ValueError:
+        return None

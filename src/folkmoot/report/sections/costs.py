@@ -1,0 +1,46 @@
+"""What the conversation cost: rounds, answers, bytes and time."""
+
+from folkmoot.report.document import Fact, Fold, Form, Header, Level, Paragraph, Quantity, Section, Table
+from folkmoot.report.facts import cost_of
+from folkmoot.report.numbers import percent
+from folkmoot.report.story import Story
+
+
+def describe_costs(story: Story) -> Section:
+    cost = cost_of(story.result)
+    took = Fact("Time", Quantity(story.result.seconds, Form.SECONDS, "seconds"), "for the whole run")
+    if cost is None:
+        nobody = "There was no conversation: the method read the data directly, and nobody was asked anything."
+        return Section("What it cost", (Paragraph(nobody), took))
+    silent = f"{percent(cost.lost)} of those asked did not answer" if cost.lost > 0 else "from clients, in all rounds"
+    return Section(
+        "What it cost",
+        (
+            Fact("Rounds", Quantity(cost.rounds, Form.COUNT, "cost.rounds"), "one question to many clients each"),
+            Fact("Answers", Quantity(cost.answers, Form.COUNT, "cost.answers"), silent),
+            Fact(
+                "Received", Quantity(cost.mean_down, Form.SIZE, "cost.mean_down"), "per client and round", Level.DETAIL
+            ),
+            Fact("Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), "per client and round", Level.DETAIL),
+            Fact("In total", Quantity(cost.up + cost.down, Form.SIZE, "cost.total"), "to and from all clients"),
+            took,
+            Fold("Every round", (_list_rounds(story),)),
+        ),
+    )
+
+
+def _list_rounds(story: Story) -> Table:
+    rows = tuple(
+        (
+            Quantity(place + 1, Form.COUNT),
+            one.label,
+            Quantity(one.asked, Form.COUNT),
+            Quantity(one.answered, Form.COUNT, f"rounds.{place}.answered"),
+            Quantity(one.down, Form.COUNT, f"rounds.{place}.down"),
+            Quantity(one.up, Form.COUNT, f"rounds.{place}.up"),
+            Quantity(one.value),
+        )
+        for place, one in enumerate(story.result.rounds or ())
+    )
+    names = ("Round", "What for", "Asked", "Answered", "Bytes down", "Bytes up", "Value")
+    return Table("Every round", tuple(Header(name) for name in names), rows)

@@ -1,0 +1,171 @@
+"""What was revealed: what the server learned, what one client looks like to it, and what is not protected."""
+
+from folkmoot.conversation.result import FEW
+from folkmoot.report.document import (
+    Bullets,
+    Cell,
+    Fact,
+    Form,
+    Halves,
+    Header,
+    Level,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+)
+from folkmoot.report.facts import cost_of
+from folkmoot.report.numbers import count
+from folkmoot.report.story import Story, View
+from folkmoot.report.text import capitalise
+
+
+def describe_exposure(story: Story) -> Section:
+    words: list[Part] = [*_list_facts(story)]
+    if threat := explain_threat(story):
+        words.append(Paragraph(threat, Tone.LEAD))
+    words += [*explain_smallest_sum(story), *explain_difference(story)]
+    if unprotected := list_unprotected(story):
+        words.append(Section("What is not protected", (Bullets(tuple(unprotected)),)))
+    title = "What was revealed"
+    if story.view is None or story.secure == "none":
+        return Section(title, tuple(words))
+    return Section(title, (Halves(tuple(words), (describe_view(story, story.view),)),))
+
+
+def _list_facts(story: Story) -> list[Fact]:
+    apart = story.result.smallest_difference
+    if apart is None:
+        return []
+    clients = Quantity(apart.clients, Form.COUNT, "smallest_difference.clients")
+    first, second = (count(place + 1) for place in apart.rounds)
+    note = f"client{'s' * (apart.clients != 1)} by which the two closest sums differ (rounds {first} and {second})"
+    return [Fact("Smallest difference", clients, note)]
+
+
+def explain_threat(story: Story) -> str:
+    """Who could have learned what, in two sentences; nothing where it is not known how answers were added up."""
+    terms = f" {story.protection.rstrip('.')}." if story.protection else ""
+    if story.secure == "real":
+        return (
+            "Secure aggregation against a malicious server was run in full: every client, the server and every byte "
+            "(all in one process here). The server may break every rule and still learns only sums, never what one "
+            "client said." + terms
+        )
+    if story.secure == "ideal":
+        here = (
+            "This run was a simulation in one process. It added up the answers in the ring that secure aggregation "
+            "uses, but masked nothing. "
+        )
+        if not story.protection:
+            return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
+        return (
+            here + "Run for real, the server would see the same sums, bit for bit, and nothing else about anyone. The "
+            f"terms of the smallest round would be: {story.protection.rstrip('.')}."
+        )
+    if story.secure == "plain":
+        return (
+            "The answers were added up in the clear, without secure aggregation. Whoever ran this could read every "
+            "single answer; only the method's own rounding and sampling protect the clients." + terms
+        )
+    if story.secure == "none":
+        return (
+            f"Nothing was hidden: the method had the data of all {story.clients_called} in one place, and whoever ran "
+            "it could read all of it." + terms
+        )
+    return ""
+
+
+def explain_smallest_sum(story: Story) -> list[Paragraph]:
+    cost = cost_of(story.result)
+    if cost is None or story.secure in ("none", "plain"):
+        return []
+    told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
+    if cost.smallest >= FEW:
+        return [Paragraph(told)]
+    more = ": ask for larger cohorts" if not story.n_clients or story.n_clients >= FEW else ""
+    told += f" A sum over {count(cost.smallest)} hides little about each of them{more}."
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def explain_difference(story: Story) -> list[Paragraph]:
+    """What subtracting one sum from another shows."""
+    if story.result.rounds is None or story.secure in ("none", "plain"):
+        return []
+    apart = story.result.smallest_difference
+    if apart is None:
+        return [
+            Paragraph(
+                "No two comparable sums are over different clients, so subtracting one from another isolates nobody."
+            )
+        ]
+    first, second = (count(place + 1) for place in apart.rounds)
+    if apart.clients >= FEW:
+        return [
+            Paragraph(
+                f"Comparable sums over different clients differ by at least {count(apart.clients)} clients (rounds "
+                f"{first} and {second}), so subtracting one from another shows no less than a sum over that many."
+            )
+        ]
+    one = apart.clients == 1
+    told = (
+        f"Two of the sums differ by {count(apart.clients)} client{'' if one else 's'} (rounds {first} and {second}): "
+        f"subtracting them shows what {'that client' if one else 'those few together'} answered, wherever the others "
+        "gave the same answer in both rounds. Fresh cohorts of many clients, or noise, prevent this."
+    )
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def describe_view(story: Story, view: View) -> Section:
+    """One client in one round of the protocol, as the server sees it."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Name(item), *(Quantity(value, Form.COUNT) for value in values))
+        for item, *values in zip(view.items, *(numbers for _, numbers in view.columns), strict=True)
+    )
+    headers = [
+        Header(capitalise(name.removeprefix("the ")), striking=name == "the server saw") for name, _ in view.columns
+    ]
+    table = Table("The server's view of one client", (Header("Item"), *headers), rows, sortable=False)
+    return Section("One client, as the server sees it", (Paragraph(explain_view(story, view)), table))
+
+
+def explain_view(story: Story, view: View) -> str:
+    told = (
+        f"{'A client' if view.said is None else f'Client {view.client}'}, one of {count(view.clients)} in the round "
+        f"“{view.label}”. {'Its own numbers are not shown.' if view.said is None else 'What it said is on the left.'} "
+        f"What the server saw of it is noise: each of the {count(2**view.ring_bits)} numbers of the ring is equally "
+        "likely. What the server learned is the sum over everyone in the round."
+    )
+    if view.rehearsed:
+        told += " This round was run again for this report, with few clients"
+        told += "." if story.secure == "real" else "; the run itself masked nothing."
+    return told
+
+
+def list_unprotected(story: Story) -> list[str]:
+    if story.secure in ("", "none"):
+        return []
+    shards = ["The shards: each of them sees what its own clients hold."] if "RandGreeDi" in story.result.method else []
+    if story.secure == "plain":
+        return shards
+    rounds, apart = cost_of(story.result), story.result.smallest_difference
+    many = f"these {count(rounds.rounds)} rounds" if rounds is not None and rounds.rounds > 1 else "many rounds"
+    closest = ""
+    if apart is not None:
+        closest = (
+            f" The two closest sums of this run differ by {count(apart.clients)} client{'s' * (apart.clients > 1)}."
+        )
+    return [
+        *shards,
+        f"The sums themselves: secure aggregation hides answers, not sums. The sums of {many} taken together may say "
+        "something about a person, above all where cohorts are small or differ by few clients.",
+        "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
+        f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
+        "The answer against lies: a client can send any numbers within its range, and nobody sees them. Enough false "
+        "answers move the sums (poisoning).",
+        "Who took part: the server knows which clients answered, and when.",
+        "No noise is added to the sums: this is not differential privacy.",
+    ]

@@ -1,0 +1,42 @@
+"""The few facts that stand above everything else."""
+
+from folkmoot.report.document import Fact, Form, Quantity
+from folkmoot.report.facts import central_share, cost_of, find_known
+from folkmoot.report.sections.quality import describe_confidence, explain_no_bound
+from folkmoot.report.story import Story
+from folkmoot.report.text import capitalise
+
+
+def describe_headline(story: Story) -> tuple[Fact, ...]:
+    result, known, cost = story.result, find_known(story.result), cost_of(story.result)
+    facts = [Fact("Value", Quantity(known.value, field=known.field, missing="not known"), _meaning(story))]
+    if known.ratio is not None:
+        sure = f"of the best possible ({describe_confidence(result)})"
+        facts.append(Fact("At least", Quantity(known.ratio, Form.SHARE, "ratio"), sure))
+    else:
+        facts.append(Fact("Share of the best", Quantity(None, missing="not known"), explain_no_bound(result)))
+    if (central := central_share(story)) is not None:
+        of = f"of {central.name} (which sees all data)"
+        facts.append(Fact("Versus central", Quantity(central.share, Form.SHARE, "story.central_share"), of))
+    if story.n_clients:
+        note = "whose data was read" if cost is None else "who could be asked"
+        many = Quantity(story.n_clients, Form.COUNT, "story.n_clients")
+        facts.append(Fact(capitalise(story.clients_called), many, note))
+    if cost is not None:
+        sent = Quantity(cost.mean_up, Form.SIZE, "cost.mean_up")
+        facts.append(Fact("Sent per client", sent, "per round, on average"))
+        fewest = Quantity(cost.smallest, Form.COUNT, "cost.smallest")
+        facts.append(Fact("Smallest sum", fewest, f"{story.clients_called} in the sum over the fewest"))
+    else:
+        chosen = Quantity(len(result.selected), Form.COUNT, "story.chosen")
+        facts.append(Fact("Chosen", chosen, f"of {result.n_items:,} {story.items_called}"))
+    return tuple(facts)
+
+
+def _meaning(story: Story) -> str:
+    """What the value is; where nobody said so, at least where it comes from."""
+    if story.meaning or story.result.estimate is None:
+        return story.meaning
+    if story.result.value is None:
+        return "estimated from sums alone"
+    return "over every client (only a simulator can know this)"

@@ -1,0 +1,251 @@
+"""How good the answer is: what was measured, what is proved, and what other ways to choose give."""
+
+from folkmoot.conversation.result import Result
+from folkmoot.report.charts import baselines_chart, find_interval, is_answer, rounds_chart
+from folkmoot.report.document import (
+    Bullets,
+    Fact,
+    Figure,
+    Fold,
+    Form,
+    Halves,
+    Header,
+    Level,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+)
+from folkmoot.report.facts import bars_of, find_known
+from folkmoot.report.numbers import NARROW, count, fraction, number, percent, round_down, round_up
+from folkmoot.report.story import Story
+
+LOOSE = 0.8  # a ratio below this is worth a word about why
+LARGEST = {  # who said how large values are
+    "public": "how large values can be is public knowledge",
+    "everyone": "everyone was asked how large their values are",
+    "present": "everyone was asked how large their values are; silent clients are assumed to hold none larger",
+    "jury": "only the jury was asked how large their values are",
+}
+
+
+def describe_quality(story: Story) -> Section:
+    result = story.result
+    certificate = state_certificate(story)
+    words: tuple[Part, ...] = (
+        *_list_facts(story),
+        Paragraph(" ".join(certificate[:2]), Tone.LEAD),
+        *(Paragraph(sentence) for sentence in certificate[2:]),
+        Bullets(tuple(explain_proof(story))),
+        Paragraph(explain_theory(result)),
+        *_list_terms(result),
+        *_list_exact_numbers(result),
+    )
+    figures = _draw_figures(story)
+    return Section("How good it is", (*((Halves(words, figures),) if figures else words), *_list_ways_to_choose(story)))
+
+
+def describe_confidence(result: Result) -> str:
+    """What the ratio rests on, in a few words."""
+    e = result.estimate
+    if e is None:
+        return "computed from all the data"
+    return "everyone was asked" if e.everyone else f"with {number(e.confidence * 100, 3)}{NARROW}% confidence"
+
+
+def explain_no_bound(result: Result) -> str:
+    """Why nothing is known about the distance to the best, in a few words."""
+    e = result.estimate
+    if e is not None and e.clipped:
+        return f"no bound holds: the values of {percent(e.clipped)} of the clients were cut at the public range"
+    if e is not None and e.range_from == "jury":
+        return "no bound holds: only the jury was asked how large values are (say what the most is, or ask everyone)"
+    return "no bound holds"
+
+
+def _list_facts(story: Story) -> list[Fact]:
+    known, e = find_known(story.result), story.result.estimate
+    facts = []
+    if e is not None and not e.everyone:
+        note = f"from sums over {count(e.clients)} {story.clients_called}: {_describe_interval(story)}"
+        facts.append(Fact("Estimate", Quantity(e.value, field="estimate.value"), note))
+    if known.bound is not None:
+        reached = known.ratio is not None and known.ratio >= 1
+        field = "upper_bound" if e is None else "estimate.bound_high"
+        bound = Quantity(known.bound, Form.NUMBER if reached else Form.HIGH, field)
+        facts.append(Fact("Upper bound", bound, "no allowed set is worth more"))
+    if (theory := story.result.guarantee) is not None:
+        promised = Quantity(
+            None if theory.vacuous else theory.promised, Form.LOW, "guarantee.promised", missing="nothing"
+        )
+        note = "before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
+        facts.append(Fact("Theory promises", promised, note))
+    return facts
+
+
+def _describe_interval(story: Story) -> str:
+    known = find_known(story.result)
+    high = "or more" if known.high is None else f"to {round_up(known.high)}"
+    return f"{round_down(known.low)} {high} {describe_confidence(story.result)}"
+
+
+def state_certificate(story: Story) -> list[str]:
+    """What the answer is worth, what no allowed set exceeds, and what else there is to say about that."""
+    result, known, e = story.result, find_known(story.result), story.result.estimate
+    who = story.clients_called
+    told = []
+    if e is None:
+        if known.value is not None:
+            told.append(f"The chosen set is worth {number(known.value)}, computed from the data of all {who}.")
+    elif e.everyone:
+        told.append(
+            f"The chosen set is worth {number(e.value)}. All {count(e.clients)} {who} were asked, so this does not "
+            "depend on chance."
+        )
+    else:
+        told.append(
+            f"Judging by sums alone, the chosen set is worth {number(e.value)} ({_describe_interval(story)}). "
+            f"{count(e.clients)} {who} were asked after the choice was made."
+        )
+    if e is not None and e.clipped:
+        told.append(
+            f"The values of {percent(e.clipped)} of the {who} asked were cut at the public range, so no bound holds: "
+            "the set may be worth more than its estimate, and how far it is from the best is not known."
+        )
+    elif known.bound is None or known.ratio is None:
+        why = ""
+        if e is not None and e.range_from == "jury":
+            why = f" Only {count(e.clients)} {who} were asked how large values are; say what the most is, or ask "
+            why += "everyone, to get a bound."
+        told.append(f"No bound holds for this answer, so how far it is from the best is not known.{why}")
+    elif known.ratio >= 1:
+        told.append(
+            f"No allowed set is worth more than {number(known.bound)}, so the choice is the best possible "
+            f"({describe_confidence(result)})."
+        )
+    else:
+        told.append(
+            f"No allowed set is worth more than {round_up(known.bound)}, so the choice is at least "
+            f"{fraction(known.ratio)} of the best possible ({describe_confidence(result)})."
+        )
+        told.append("It may be better than that: perhaps no allowed set reaches the bound.")
+        if e is not None and not e.everyone and known.ratio < LOOSE:
+            told.append(
+                f"The bound is loose because it rests on {count(e.clients)} {who}"
+                + (f" of {count(story.n_clients)}" if story.n_clients else "")
+                + ". A larger jury makes it tighter."
+            )
+    if e is not None and result.value is not None:
+        told.append(
+            f"Because this was a simulation, the exact value over all {who} is known too: {number(result.value)}. "
+            "With real clients nobody could know it."
+        )
+    return told
+
+
+def explain_proof(story: Story) -> list[str]:
+    """What was measured and what is proved."""
+    result, known, e = story.result, find_known(story.result), story.result.estimate
+    others = " and of every other way to choose" if len(bars_of(story)) > 1 else ""
+    by = "by sums" if e is not None and result.value is None else f"on the {story.clients_called} of this run"
+    measured = f"Measured: the value of the chosen set{others}, {by}."
+    if known.ratio is None:
+        return [measured, "Proved: nothing about the distance to the best."]
+    proof = (
+        "Proved: the bound. It follows from diminishing returns alone (a set cannot add more than its items add one by "
+        "one). It holds for this population and this constraint, and does not depend on the method"
+    )
+    if e is not None and not e.everyone:
+        proof += f". Because it comes from a sample, it holds {describe_confidence(result)}, whatever the values are"
+        proof += f" ({LARGEST[e.range_from]})"
+    return [measured, proof + "."]
+
+
+def explain_theory(result: Result) -> str:
+    """What theorems say before any data is seen."""
+    theory = result.guarantee
+    if theory is None:
+        return "No theorem was evaluated for this run. The bound is computed from the data and needs none."
+    if theory.vacuous:
+        return (
+            f"Before seeing any data, theory promises nothing here ({theory.theorem}): its error terms are larger than "
+            "the value itself, as is usual at this size. The bound does not depend on it."
+        )
+    delta = next((term.value for term in theory.terms if term.symbol == "delta"), None)
+    chance = "" if delta is None else f" except with probability {round_up(delta)}"
+    return (
+        f"Before seeing any data, theory promises a value of at least {round_down(theory.promised)}{chance} "
+        f"({theory.theorem}: {round_down(theory.factor)} of the best, minus {round_up(theory.additive)})."
+    )
+
+
+def _list_terms(result: Result) -> list[Fold]:
+    theory = result.guarantee
+    if theory is None:
+        return []
+    headers = (Header("Symbol"), Header("Value"), Header("Meaning"))
+    rows = tuple((term.symbol, Quantity(term.value, digits=5), term.meaning) for term in theory.terms)
+    terms = Table("Terms of the theorem", headers, rows, sortable=False)
+    return [Fold(f"The terms of {theory.theorem}", (terms,))]
+
+
+def _list_exact_numbers(result: Result) -> list[Fold]:
+    """The numbers behind the sentences, in full."""
+    e, known = result.estimate, find_known(result)
+    listed = [("value", "value over every client", result.value)] if result.value is not None else []
+    if e is not None:
+        listed += [
+            ("estimate.value", "estimate from sums", e.value),
+            ("estimate.low", "interval, low end", e.low),
+            ("estimate.high", "interval, high end", e.high),
+            ("estimate.bound", "bound, as measured", e.bound),
+            ("estimate.bound_high", "bound, with its error", e.bound_high),
+            ("estimate.confidence", "confidence", e.confidence),
+            ("estimate.popularity", "the most popular items", e.popularity),
+            ("estimate.random", "a random choice", e.random),
+        ]
+    elif known.bound is not None:
+        listed.append(("upper_bound", "bound", known.bound))
+    if not listed:
+        return []
+    rows = tuple((name, Quantity(value, field=field, digits=8)) for field, name, value in listed)
+    table = Table("Numbers in full", (Header("Quantity"), Header("Value")), rows, sortable=False)
+    return [Fold("These numbers in full", (table,))]
+
+
+def _list_ways_to_choose(story: Story) -> list[Table]:
+    bars = bars_of(story)
+    if len(bars) < 2:
+        return []
+    chosen = bars[0].value
+    rows = tuple(
+        (
+            Name(bar.name, note=bar.about),
+            Quantity(bar.value, field=bar.field or f"baselines.{bar.name}"),
+            Quantity(bar.value / chosen if chosen > 0 else None),
+        )
+        for bar in bars
+    )
+    headers = (Header("Way to choose"), Header("Value", aligned=True), Header("Of the chosen", aligned=True))
+    return [Table("Ways to choose", headers, rows, level=Level.SUMMARY)]
+
+
+def _draw_figures(story: Story) -> tuple[Figure, ...]:
+    result, known = story.result, find_known(story.result)
+    figures = []
+    if (spec := baselines_chart(story)) is not None:
+        ends = "The whiskers are the interval of the estimate. " if find_interval(known) else ""
+        caption = f"{ends}The dashed line is the bound." if known.bound is not None else ends
+        title = "Compared with other ways to choose." if len(bars_of(story)) > 1 else "The value and the bound."
+        figures.append(Figure("baselines", title, caption.strip(), spec))
+    if (spec := rounds_chart(story)) is not None:
+        caption = ""
+        if any(not is_answer(one) and one.value is not None for one in result.rounds or ()):
+            caption = "Rounds that looked for the bound or scored many candidates are left out."
+        if result.estimate is not None and not result.estimate.everyone:
+            caption += " Every round asks other clients, so values go up and down."
+        figures.append(Figure("rounds", "The value, round by round.", caption.strip(), spec))
+    return tuple(figures)

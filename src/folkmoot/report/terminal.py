@@ -1,0 +1,110 @@
+"""A document on a terminal, by rich. Knows nodes, and nothing of runs."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from folkmoot.report.document import (
+    Bullets,
+    Command,
+    Document,
+    Fact,
+    Figure,
+    Fold,
+    Halves,
+    Level,
+    Name,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+    group_facts,
+    select,
+    select_document,
+)
+from folkmoot.report.numbers import NOTHING
+from folkmoot.report.text import clean
+
+MOST_ROWS = 30
+MANY_COLUMNS = 7  # more stand closer to each other
+STYLES = {Tone.WARNING: "yellow", Tone.FINE: "dim"}
+
+
+def print_document(out: Console, document: Document, level: Level = Level.SUMMARY) -> None:
+    shown = select_document(document, level)
+    out.print(Text(clean(shown.title), style="bold"))
+    _print(out, (*shown.head, *shown.sections))
+
+
+def print_parts(out: Console, parts: Iterable[Part], level: Level = Level.DETAIL) -> None:
+    _print(out, select(parts, level))
+
+
+def _print(out: Console, parts: Iterable[Part]) -> None:
+    for part in group_facts(parts):
+        match part:
+            case tuple():
+                _print_facts(out, part)
+            case Paragraph(text, tone):
+                out.print(Text(clean(text), style=STYLES.get(tone, "")))
+            case Bullets(lines, ordered):
+                for place, line in enumerate(lines, start=1):
+                    text = clean(line.text if isinstance(line, Name) else line) or NOTHING
+                    out.print(Padding(Text(f"{f'{place}.' if ordered else '•'} {text}"), (0, 0, 0, 2)))
+            case Command(text):
+                out.print(Text(clean(text)), soft_wrap=True)
+            case Table():
+                _print_table(out, part)
+            case Fold(title, inside) | Section(title, inside):
+                out.print()
+                out.print(Text(clean(title), style="bold"))
+                _print(out, inside)
+            case Halves(left, right):
+                _print(out, (*left, *right))
+            case Figure() | Fact():  # figures: their numbers are in tables; facts come in groups
+                pass
+
+
+def _print_facts(out: Console, facts: Sequence[Fact]) -> None:
+    if isinstance(facts[0].value, str):
+        for fact in facts:
+            note = f" ({fact.note})" if fact.note else ""
+            out.print(Text(clean(f"{fact.name}: {fact.value}{note}")))
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(justify="right", style="bold")
+    grid.add_column(overflow="fold")
+    for fact in facts:
+        if isinstance(fact.value, Quantity):
+            grid.add_row(Text(clean(fact.name)), Text(fact.value.text()), Text(clean(fact.note)))
+    out.print(grid)
+
+
+def _print_table(out: Console, table: Table) -> None:
+    table, more = table.shorten(MOST_ROWS)
+    gap = 2 if len(table.headers) <= MANY_COLUMNS else 1
+    grid = Grid(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="underline")
+    for at, header in enumerate(table.headers):
+        style = "yellow" if header.striking else None
+        right = table.is_numeric(at)
+        side: Literal["left", "right"] = "right" if right else "left"
+        grid.add_column(Text(clean(header.name)), justify=side, style=style, overflow="fold")
+    for row, texts in zip(table.rows, table.texts(), strict=True):
+        cells = []
+        for cell, text in zip(row, texts, strict=True):
+            # A number is kept whole: names give way where the terminal is narrow.
+            written = Text(clean(text), no_wrap=isinstance(cell, Quantity))
+            if isinstance(cell, Name) and cell.note:
+                written.append(f" ({clean(cell.note)})", style="dim")
+            cells.append(written)
+        grid.add_row(*cells)
+    out.print(grid)
+    if more:
+        out.print(f"… and {more:,} more")
