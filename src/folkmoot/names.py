@@ -19,6 +19,7 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
+from folkmoot.application.problem import Problem
 from folkmoot.application.solve import solve
 from folkmoot.conversation.conduct import resume, verify
 from folkmoot.conversation.result import Result
@@ -88,6 +89,7 @@ __all__ = [
     "Plan",
     "Popularity",
     "ProbabilisticCoverage",
+    "Problem",
     "RandGreeDi",
     "RandomSet",
     "Result",

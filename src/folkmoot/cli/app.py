@@ -1,4 +1,4 @@
-"""`folkmoot`: one command a job. Errors of input are one sentence and exit code 2, failures one sentence and 1."""
+"""`folkmoot`: one command per job. Errors of input are one sentence and exit code 2, failures one sentence and 1."""
 
 import sys
 from typing import Annotated
@@ -62,8 +62,8 @@ def main() -> None:
     except OSError as error:
         print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("folkmoot: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:  # a run says how to continue it
+        print("\nfolkmoot: stopped" + (f"; {stop}" if stop.args else ""), file=sys.stderr)
         sys.exit(130)
 
 

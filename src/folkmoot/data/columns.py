@@ -98,7 +98,7 @@ def find(columns: Sequence[str], role: str, wanted: str | None, file: str, taken
     if wanted == "":
         return None
     if wanted is not None:
-        return require_column(wanted, columns, file, "client" if role == "site" else role)
+        return require_column(wanted, columns, file, {"site": "client", "key": "items_id"}.get(role, role))
     return by_alias(columns, role, taken)
 
 

@@ -27,9 +27,13 @@ class Fault:
     many: str  # "cells of rating are negative"
     where: str  # "lines 5, 17 and 40"
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
         first = "first in" if self.count > SHOWN else "in"
-        return f"{self.file}: {several(self.count, self.one, self.many)}, {first} {self.where}"
+        return f"{several(self.count, self.one, self.many)}, {first} {self.where}"
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,10 @@ class Findings:
                 other for other in CHOICES[fault.what] if other not in ("refuse", *(() if category else ("category",)))
             ]
             raise InputError(
-                f"{fault}", remedy=f"say what to do: {' or '.join(f'--{fault.what} {other}' for other in others)}"
+                fault.sentence,
+                place=fault.file,
+                remedy="say what to do",
+                settings=[(fault.what, other) for other in others],
             )
         self.note(f"{fault}: {done}.")
 

@@ -33,7 +33,8 @@ def find_file(given: str, folder: Path | None, argument: str) -> Path:
         raise InputError(f"{given} cannot be read ({error.strerror})", argument=argument) from None
     if exists:
         raise InputError(f"{given} is no ordinary file", remedy="save it as one first", argument=argument)
-    raise InputError(f"{argument}: there is no file {given}" + (f" in {path.parent}" if path.parent.is_dir() else ""))
+    where = f" in {path.parent}" if path.parent.is_dir() else ""
+    raise InputError(f"there is no file {given}{where}", argument=argument)
 
 
 def suffixes(path: Path) -> tuple[str, str]:

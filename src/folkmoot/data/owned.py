@@ -53,7 +53,7 @@ def read_owned(
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
     if not frame.height:
-        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+        raise InputError(f"has no rows{' below its header' * source.header}", place=source.file)
     request.findings.rows = frame.height
     kept = np.ones(frame.height, dtype=bool)
     for column in wanted:

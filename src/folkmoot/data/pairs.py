@@ -141,7 +141,7 @@ def read_pairs(source: DataSource, columns: PairColumns, settings: Data, finding
 def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> Pairs:
     findings.rows = rows.rows - rows.blank
     if not findings.rows:
-        raise InputError(f"{source.file}: has no rows" + (" below its header" if source.header else ""))
+        raise InputError(f"has no rows{' below its header' * source.header}", place=source.file)
     _report(source, rows, settings, findings)
     if not rows.kept:
         raise InputError(f"no row is left: each lacks {rows.columns.client} or {rows.columns.item}", place=source.file)

@@ -34,7 +34,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
             raise InputError(
                 f"is for places and distances, and {source.file} has {client}, {item} and {value}, which looks "
                 "like ratings",
-                remedy="leave it out, or say --kind distances",
+                remedy="leave it out, or say what the file holds",
+                settings=[("kind", "distances")],
                 argument="reach",
             )
         return "ratings", f"it has {client}, {item} and {value}"
@@ -49,7 +50,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     hint = "" if client is None else f" beside {client}"
     raise InputError(
         f"its columns ({list_words(source.columns)}) do not tell what it holds{hint}",
-        remedy="say which are which (--client, --item, --value, --target), or the --kind",
+        remedy="say which are which, or what kind of file it is",
+        settings=[(name, ...) for name in ("client", "item", "value", "target", "kind")],
         place=source.file,
     )
 
@@ -120,7 +122,8 @@ def refuse(source: DataSource, role: str, what: str, but: str | None = None) -> 
     beside = f" beside {but}" if but else ""
     header = "" if source.header else " (it has no header)"
     raise InputError(
-        f"{role}: no column of {source.file}{header} is known to say {what}{beside}; its columns are "
-        f"{list_words(source.columns)}",
-        remedy=f"say which: --{role} COLUMN",
+        f"no column{header} is known to say {what}{beside}; its columns are {list_words(source.columns)}",
+        place=source.file,
+        remedy="say which",
+        settings=[(role, ...)],
     )

@@ -36,7 +36,7 @@ def similarity(request: Request) -> Loaded:
     columns = numeric_in_both(source, about, (client, weight, settings.items_id))
     if not columns:
         raise InputError(
-            f"{source.file} and {about.file} have no column of numbers in common", remedy="name them alike"
+            f"has no column of numbers in common with {about.file}", remedy="name them alike", place=source.file
         )
     findings.took(client=client, weight=weight)
     rows = read_owned(request, source, columns, client, weight)

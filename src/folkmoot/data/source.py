@@ -51,7 +51,7 @@ class DataSource(ABC):
         """All rows at once; rows that are blank through all of these columns too."""
         parts = list(self.frames(wanted))
         if not sum(part.height for part in parts):
-            raise InputError(f"{self.file}: has no rows" + (" below its header" if self.header else ""))
+            raise InputError(f"has no rows{' below its header' * self.header}", place=self.file)
         return polars.concat(parts)
 
     def count(self) -> int:
@@ -161,8 +161,9 @@ class ErrorTranslator:
         if isinstance(error, polars.exceptions.PolarsError):
             suffix = self.path.suffix.lower()
             raise InputError(
-                f"{self.path.name}: is no {suffix.lstrip('.')} file, or damaged",
+                f"is no {suffix.lstrip('.')} file, or damaged",
                 remedy="check that its suffix tells its format",
+                place=self.path.name,
             ) from None
         self.inner.__exit__(kind, error, trace)
 

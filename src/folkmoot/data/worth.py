@@ -85,8 +85,10 @@ def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
     sentence = f"half the clients have an item within {middle:g} of them, so {suggestion:g} would be a start ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"{request.source.file} needs to know how far is too far; {sentence}: --reach {suggestion:g}",
-            argument="reach",
+            f"needs to know how far is too far; {sentence}",
+            place=request.source.file,
+            remedy="say how far",
+            settings=[("reach", suggestion)],
         )
     request.findings.note(f"No reach was given; {sentence}.")
     return suggestion

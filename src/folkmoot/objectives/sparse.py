@@ -296,8 +296,9 @@ class SparseWalk:
             most = float((self.weight * objective._largest_terms).sum())
         if most > 0 and not 1e-200 < most < 1e200:
             raise InputError(
-                f"{objective._argument}: all values together come to {most:.3g}",
+                f"all values together come to {most:.3g}",
                 remedy="rescale them nearer to one, so that sums keep their digits",
+                argument=objective._argument,
             )
         self.scale = 2.0 ** (62 - np.ceil(np.log2(most))) if most > 0 else 1.0
         self.unit = 1 / self.scale / float(objective.client_weights.sum())
