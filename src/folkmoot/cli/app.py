@@ -62,8 +62,8 @@ def main() -> None:
     except OSError as error:
         print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt as stop:  # a run says how to continue it
-        print("\nfolkmoot: stopped" + (f"; {stop}" if stop.args else ""), file=sys.stderr)
+    except KeyboardInterrupt:
+        print("folkmoot: stopped", file=sys.stderr)
         sys.exit(130)
 
 

@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +18,7 @@ from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 if TYPE_CHECKING:
     from folkmoot.application.run import FinishedRun
 
+STOPPED = 130
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="output")]
 
@@ -39,8 +42,9 @@ def run(
 
     problem = load_problem(path, given, at_most, per, within, seed, settings)
     command = shlex.join(["folkmoot", *sys.argv[1:]])
-    finished = begin_run(problem, command, partial(show_work, quiet=as_json))
-    show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+    with stoppable():
+        finished = begin_run(problem, command, partial(show_work, quiet=as_json))
+        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
 
 def resume(path: RunPath, *, no_report: NoReport = False, as_json: Json = False) -> None:
@@ -48,8 +52,9 @@ def resume(path: RunPath, *, no_report: NoReport = False, as_json: Json = False)
     from folkmoot.application.run import continue_run
     from folkmoot.cli.show import show_work
 
-    finished = continue_run(path, partial(show_work, quiet=as_json))
-    show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+    with stoppable():
+        finished = continue_run(path, partial(show_work, quiet=as_json))
+        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
 
 def verify(
@@ -89,7 +94,8 @@ def report(
     finished = open_run(path, partial(show_work, quiet=as_json))
     if html is not None and not html.parent.is_dir():
         raise InputError(f"there is no folder {html.parent}", argument="--html")
-    written = finished.write_report(html=html or True, png=png, markdown=markdown)
+    with stoppable():
+        written = finished.write_report(html=html or True, png=png, markdown=markdown)
     if as_json:
         files = [str(one) for one in written.files]
         print_json({"run": str(path), "files": files, "lacking": written.lacking or None})
@@ -114,3 +120,13 @@ def show_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:
     for one in finished.files:
         out.print(f"Report: {one}", soft_wrap=True)
     out.print(f"Run:    {finished.folder.path} (folkmoot verify, folkmoot report)", soft_wrap=True)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Ctrl-C is one sentence: what was stopped says how to continue it."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        print("\nfolkmoot: stopped" + (f"; {stop}" if stop.args else ""), file=sys.stderr)
+        raise typer.Exit(STOPPED) from None
