@@ -128,10 +128,9 @@ def test_a_story_is_told_when_it_is_wanted(tmp_path: Path) -> None:
     whole, later = (from_json((tmp_path / name / "story.json").read_text()) for name in ("whole", "later"))
     assert whole.view is not None
     assert later.view is not None
-    drawn = {"view": None, "command": ""}  # masks are drawn anew
-    assert replace(whole, **drawn) == replace(later, **drawn)
+    assert replace(whole, view=None, command="") == replace(later, view=None, command="")
     assert later.command.endswith("--folder later --json --no-report")
-    assert replace(whole.view, seen=()) == replace(later.view, seen=())
+    assert replace(whole.view, seen=()) == replace(later.view, seen=())  # masks are drawn anew
 
 
 @pytest.mark.parametrize("change", ["gone", "changed"])

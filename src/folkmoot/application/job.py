@@ -30,6 +30,7 @@ from folkmoot.data import Group, Limit, Loaded, bind_groups, load, make_groups
 from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.secagg import Policy
 
@@ -76,7 +77,7 @@ class Job:
         privacy = self.problem.privacy
         return Policy(
             corrupt=privacy.corrupt,
-            dropout=bound_dropout(privacy.dropout, self.loaded.objective.n_clients),
+            dropout=bound_dropout(as_number(privacy.dropout, "dropout"), self.loaded.objective.n_clients),
             security=privacy.security,
         )
 
@@ -155,7 +156,7 @@ def _check_cohort(job: Job, method: Federated) -> None:
     except InputError as error:
         if error.argument != "clients":
             raise
-        setting = next(name for name in ASKED if hasattr(method, name)) if asked < present else None
+        setting = next((name for name in ASKED if hasattr(method, name)), None) if asked < present else None
         place = None if setting else Path(job.problem.data.file).name
         raise error.rename(setting, place=place) from None
 
