@@ -155,7 +155,7 @@ def test_the_flag_that_was_typed_is_named(tmp_path: Path, words: str) -> None:
     [
         ("run holes.csv --choose 2", "say what to do: --missing drop"),
         ("run negative.csv --choose 2", "say what to do: --negative drop or --negative zero"),
-        ("run far.csv --choose 1", "say how far: --reach "),
+        ("run far.csv --choose 1", "for a start, take: --reach 3"),
         ("run films.csv --choose 1", "say which are which, or what kind of file it is: --client … or --item …"),
         ("run films.csv --choose 1 --kind ratings", "say which: --client …"),
         ("run p.toml", 'say what to do: missing = "drop"'),

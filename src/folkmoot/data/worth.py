@@ -82,15 +82,15 @@ def reach_or_suggestion(request: Request, nearest: Array, unit: str) -> float:
         return as_number(request.settings.reach, "reach", above=True)
     middle = float(f"{np.median(nearest):.3g}")
     suggestion = float(f"{2 * middle:.2g}") if middle > 0 else 1.0
-    sentence = f"half the clients have an item within {middle:g} of them, so {suggestion:g} would be a start ({unit})"
+    near = f"half the clients have an item within {middle:g} of them ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"needs to know how far is too far; {sentence}",
+            f"needs to know how far is too far; {near}",
             place=request.source.file,
-            remedy="say how far",
+            remedy="for a start, take",
             settings=[("reach", suggestion)],
         )
-    request.findings.note(f"No reach was given; {sentence}.")
+    request.findings.note(f"No reach was given; {near}, so {suggestion:g} would be a start.")
     return suggestion
 
 

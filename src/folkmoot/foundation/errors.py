@@ -45,12 +45,16 @@ class FolkmootError(Exception):
         ways = " or ".join(spell(name, value) for name, value in self.settings)
         return f"{self.remedy or 'try'}: {ways}" if ways else self.remedy
 
-    def rename(self, argument: str | None, *, place: object | None = None, spell: SpellSetting = spell_keyword) -> Self:
-        """The same error under another name of its argument; at a place around its own, if one is given."""
+    def rename(self, argument: str | None, *, place: object | None = None, spell: SpellSetting | None = None) -> Self:
+        """The same error under another name of its argument; at a place around its own, if one is given; its settings
+        spelled, if it is said how.
+        """
         problem, where = self.problem, self.place
         if place is not None:
             problem, where = (problem if where is None else f"{where}: {problem}"), str(place)
-        return type(self)(problem, argument=argument, place=where, remedy=self.advise(spell))
+        if spell is not None:
+            return type(self)(problem, argument=argument, place=where, remedy=self.advise(spell))
+        return type(self)(problem, argument=argument, place=where, remedy=self.remedy, settings=self.settings)
 
 
 class InputError(FolkmootError, ValueError):
