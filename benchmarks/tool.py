@@ -1,8 +1,9 @@
 """The command line as a person waits for it: help, a run on MovieLens 1M with its report and without, a look at ten
 million rows.
 
-A run without a report stands beside a program that reads the same file and calls `fm.solve`, taken in turns. Every command is a process of its own, kernels compiled before. Memory is that of reading ten million ratings and
-building their objective, above what the imports take, against the matrix that they make.
+Every command is a process of its own, kernels compiled before. A run without a report stands beside a program that
+reads the same file and calls `fm.solve`, taken in turns. Memory is that of reading ten million ratings and building
+their objective, above what the imports take, against the matrix that they make.
 """
 
 import subprocess
@@ -47,7 +48,7 @@ def main() -> list[Floor]:
             films = written(folder / "films.csv", *movielens_1m())
             spent = fastest(["run", str(films), "--choose", "20"], 3, folder)
             floors.append(Floor("folkmoot run, MovieLens 1M, k = 20, with report, seconds", spent, at_most=10))
-            times = besides_library(films, 5, folder)
+            times = compare_with_library(films, 5, folder)
             floors.append(Floor("folkmoot run --json --no-report / reading the file and fm.solve", times, at_most=1.1))
         except Missing as reason:
             print(reason)
@@ -71,11 +72,11 @@ def seconds(words: list[str], folder: Path, program: str = TOOL) -> float:
     return perf_counter() - start
 
 
-def besides_library(path: Path, repeats: int, folder: Path) -> float:
+def compare_with_library(path: Path, repeats: int, folder: Path) -> float:
     """How many times as long a run takes as the library alone: the fastest of each, taken in turns."""
     run = ["run", str(path), "--choose", "20", "--json", "--no-report"]
     pairs = [(seconds(run, folder), seconds([str(path)], folder, LIBRARY)) for _ in range(repeats)]
-    ours, library = (min(times) for times in zip(*pairs, strict=True))
+    ours, library = min(one for one, _ in pairs), min(other for _, other in pairs)
     print(f"folkmoot run --json --no-report: {ours:.2f} s; reading the file and fm.solve: {library:.2f} s")
     return ours / library
 

@@ -26,8 +26,8 @@ class Changes:
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the method, beyond those that all methods have
 
     @classmethod
-    def of(cls, changes: Mapping[str, Any]) -> "Changes":
-        """From keywords: every setting by its name, `choose` (how many), `method` (its name), `seed`, `limits` (a list
+    def from_keywords(cls, changes: Mapping[str, Any]) -> "Changes":
+        """Every setting by its name, `choose` (how many), `method` (its name), `seed`, `limits` (a list
         of mappings such as {"at_most": 2, "per": "genre"}) and `settings` (any others of the method, by name).
         """
         known = {as_keyword(section, one.name): (section, one.name) for section, one in list_settings()}

@@ -48,7 +48,7 @@ def compare_methods(
         results = []
         for at, seed in enumerate(seeds):
             watch(f"{name}, seed {seed}", place * len(seeds) + at, len(methods) * len(seeds))
-            results.append(_once(job, name, seed))
+            results.append(_solve_once(job, name, seed))
         bound = min([bound, *(one.upper_bound for one in results if one.estimate is None)])
         entries.append(_entry(job, name, results))
     count = f"{job.matroid.rank:,} of {n:,} {loaded.items_called}"
@@ -79,7 +79,7 @@ def write_comparison(found: Comparison, problem: Problem) -> list[Path]:
     return [folder / name for name in content]
 
 
-def _once(job: Job, name: str, seed: int) -> Result:
+def _solve_once(job: Job, name: str, seed: int) -> Result:
     problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
     method = make_method(problem, only_what_fits=True)
     return carry_out(replace(job, problem=problem, method=method), progress=False)

@@ -74,7 +74,7 @@ class Folder:
     def create(cls, problem: Problem) -> "Folder":
         """A new folder with the problem in it, every file name in full."""
         folder = cls(make_folder(problem, "run"))
-        folder.write(folder.problem, _in_full(problem, folder.path).to_toml())
+        folder.write(folder.problem, _complete_paths(problem, folder.path).to_toml())
         return folder
 
     @classmethod
@@ -183,7 +183,7 @@ def _is_run(path: Path) -> bool:
     return path.is_dir() and (path / "run.toml").is_file()
 
 
-def _in_full(problem: Problem, path: Path) -> Problem:
+def _complete_paths(problem: Problem, path: Path) -> Problem:
     """With file names that hold wherever one stands."""
     data, items = problem.data, problem.data.items
     whole = None if items is None else str(Path(items).absolute())

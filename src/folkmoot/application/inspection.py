@@ -35,7 +35,7 @@ class ClientSpread:
     n_clients: int
 
     @property
-    def apart(self) -> float:
+    def disparity(self) -> float:
         """γ / m_F: 1 where all are alike."""
         return self.largest / self.mean_best if self.mean_best > 0 else 1.0
 

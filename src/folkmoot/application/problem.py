@@ -52,14 +52,14 @@ class Problem:
     @classmethod
     def load_in_words(cls, path: str | Path, changes: Mapping[str, Any], wording: Wording) -> Self:
         """As `load`, for a caller with names of its own: errors use its words."""
-        given = Changes.of(changes)
+        given = Changes.from_keywords(changes)
         document, origin = read_document(as_file(path, "path"), given, wording)
         return cls(**assemble(document, given, origin))
 
     @classmethod
     def from_data_in_words(cls, file: str | Path, changes: Mapping[str, Any], wording: Wording) -> Self:
         """As `from_data`, for a caller with names of its own: errors use its words."""
-        given = Changes.of({"file": as_file(file, "file"), **changes})
+        given = Changes.from_keywords({"file": as_file(file, "file"), **changes})
         return cls(**assemble({}, given, Origin(given=given.names, wording=wording)))
 
     @contextmanager

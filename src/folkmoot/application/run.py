@@ -1,4 +1,7 @@
-"""The life of a run in its folder: begin it, continue it after a stop, describe it, verify it."""
+"""The life of a run in its folder: begin it, continue it after a stop, describe it, verify it.
+
+What describes a run is loaded when a description is wanted.
+"""
 
 import json
 import shlex
@@ -6,17 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application import reporting
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import Job, carry_out, prepare
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.conduct import from_sums, is_run_of, verify
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import FolkmootError, InputError, TranscriptError
-from folkmoot.report import Story
+
+if TYPE_CHECKING:
+    from folkmoot.report import Story
 
 Work = Callable[[str], AbstractContextManager[None]]  # around a piece of work: shows what is being done
 
@@ -45,7 +49,7 @@ class FinishedRun:
         answer = json.loads(self.result.to_json())
         return {"run": str(self.folder.path), "report": [str(one) for one in self.files], "result": answer}
 
-    def story(self, *, compare: bool = True) -> Story:
+    def story(self, *, compare: bool = True) -> "Story":
         """All that reports are made from; `compare`: with what other ways to choose would give, which is computed now,
         from the data, unless it was before.
         """
@@ -53,6 +57,8 @@ class FinishedRun:
 
     def write_report(self, *, html: Path | bool = True, png: bool = False, markdown: bool = False) -> "FinishedRun":
         """Write what is wanted for people; the same run, with the names of the files."""
+        from folkmoot.application import reporting
+
         with name_way_back(self.folder):
             story, lacking = self._tell(compare=True)
             with self.work("writing the report …"):
@@ -61,12 +67,16 @@ class FinishedRun:
 
     def write_wanted_report(self) -> "FinishedRun":
         """Write what the problem wants; Markdown alone, where what draws charts is not installed."""
+        from folkmoot.application import reporting
+
         if not reporting.has_charts():
             return self.write_report(html=False, markdown=True)
         output = (self.job.problem if self.job is not None else self.folder.read_problem()).output
         return self.write_report(png=output.png, markdown=output.markdown)
 
-    def _tell(self, compare: bool) -> tuple[Story, str]:
+    def _tell(self, compare: bool) -> tuple["Story", str]:
+        from folkmoot.application import reporting
+
         kept = reporting.read_story(self.folder, self.result)
         if kept is not None and (kept.baselines or not compare):
             return kept, ""
@@ -128,6 +138,8 @@ def verify_run(path: str | Path, *, data: bool = True) -> Result:
     """The result of a finished run, computed again, and everything that the folder tells of it, told anew; from the
     sums alone where the data is not to be used.
     """
+    from folkmoot.application import reporting
+
     folder = Folder.open(path)
     problem, written = folder.read_problem(), folder.read_result()
     job = prepare(problem) if data else None

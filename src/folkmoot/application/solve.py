@@ -87,10 +87,10 @@ def solve(
         raise InputError(
             f"{chosen_method!r} asks nobody anything; only federated methods have a transcript", argument="transcript"
         )
-    return central(as_objective(objective), matroid, chosen_method, seed)
+    return solve_centrally(as_objective(objective), matroid, chosen_method, seed)
 
 
-def central(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
+def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:
     """Solve by a method that sees every function, and bound what is possible."""
     start = perf_counter()
     choice = chosen_method.choose(objective, matroid, seed)

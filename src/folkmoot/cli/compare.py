@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from folkmoot.cli.flags import name_flags
-from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, load_problem, with_settings
+from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 
 
-@with_settings(Data, Choose, How, Privacy, Output)
+@add_settings(Data, Choose, How, Privacy, Output)
 def compare(
     path: Where,
     *,

@@ -31,7 +31,7 @@ def demo(
     from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import Problem
     from folkmoot.application.run import begin_run
-    from folkmoot.cli.runs import show_run, stoppable
+    from folkmoot.cli.runs import report_stop, show_run
     from folkmoot.cli.show import console, show_view, show_work
     from folkmoot.demo import CREDIT, places, write_files
 
@@ -58,7 +58,7 @@ def demo(
         )
     asked = Problem.load(problem, folder=place / "run")
     command = shlex.join(["folkmoot", "run", str(problem)])
-    with stoppable():
+    with report_stop():
         run = begin_run(asked, command, partial(show_work, quiet=as_json)).write_wanted_report()
     show_run(run, report=True, as_json=as_json)
     if not as_json:

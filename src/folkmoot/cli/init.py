@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import with_settings
+from folkmoot.cli.options import add_settings
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 
 
-@with_settings(Data)
+@add_settings(Data)
 def init(
     path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("problem.toml"),
     *,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folkmoot.cli.flags import as_flag
-from folkmoot.cli.options import AtMost, Per, Where, Within, load_problem, with_settings
+from folkmoot.cli.options import AtMost, Per, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.settings import Choose, Data
 
@@ -18,7 +18,7 @@ ALIKE, FAR = 2, 50  # γ / m_F
 ELSEWHERE = ("items_id", "name")  # roles of columns of the items file
 
 
-@with_settings(Data, Choose)
+@add_settings(Data, Choose)
 def inspect(
     path: Where,
     *,
@@ -90,11 +90,12 @@ def _show_spread(out: "Console", seen: "FileLook", spread: "ClientSpread") -> No
 
     assert seen.loaded is not None
     clients = seen.loaded.clients_called
+    apart = spread.disparity
     out.print(
         Text(
             f"γ: no item is worth more than {number(spread.largest)} to one of the {clients}, and none more than "
-            f"{number(spread.mean_best)} to all on average: {number(spread.apart, 2)} times apart "
-            f"({'alike' if spread.apart < ALIKE else 'tastes differ' if spread.apart < FAR else 'tastes differ much'})."
+            f"{number(spread.mean_best)} to all on average: {number(apart, 2)} times apart "
+            f"({'alike' if apart < ALIKE else 'tastes differ' if apart < FAR else 'tastes differ much'})."
         )
     )
     share = number(spread.importance / spread.n_clients, 2)

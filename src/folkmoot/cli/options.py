@@ -39,7 +39,7 @@ Settings = Annotated[
 ]
 
 
-def with_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def add_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add an option for every setting of these kinds; the command receives those that were given as `given`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, load_problem, with_settings
+from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
@@ -23,7 +23,7 @@ RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a ru
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="output")]
 
 
-@with_settings(Data, Choose, How, Privacy, Output)
+@add_settings(Data, Choose, How, Privacy, Output)
 def run(
     path: Where,
     *,
@@ -42,7 +42,7 @@ def run(
 
     problem = load_problem(path, given, at_most, per, within, seed, settings)
     command = shlex.join(["folkmoot", *sys.argv[1:]])
-    with stoppable():
+    with report_stop():
         finished = begin_run(problem, command, partial(show_work, quiet=as_json))
         show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
@@ -52,7 +52,7 @@ def resume(path: RunPath, *, no_report: NoReport = False, as_json: Json = False)
     from folkmoot.application.run import continue_run
     from folkmoot.cli.show import show_work
 
-    with stoppable():
+    with report_stop():
         finished = continue_run(path, partial(show_work, quiet=as_json))
         show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
@@ -94,7 +94,7 @@ def report(
     finished = open_run(path, partial(show_work, quiet=as_json))
     if html is not None and not html.parent.is_dir():
         raise InputError(f"there is no folder {html.parent}", argument="--html")
-    with stoppable():
+    with report_stop():
         written = finished.write_report(html=html or True, png=png, markdown=markdown)
     if as_json:
         files = [str(one) for one in written.files]
@@ -123,7 +123,7 @@ def show_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def report_stop() -> Iterator[None]:
     """Ctrl-C is one sentence: what was stopped says how to continue it."""
     try:
         yield
