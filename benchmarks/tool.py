@@ -1,7 +1,9 @@
-"""The command line as a person waits for it: help, a run on MovieLens 1M with its report, a look at ten million rows.
+"""The command line as a person waits for it: help, a run on MovieLens 1M with its report and without, a look at ten
+million rows.
 
-Every command is a process of its own, kernels compiled before. Memory is that of reading ten million ratings and
-building their objective, above what the imports take, against the matrix that they make.
+Every command is a process of its own, kernels compiled before. A run without a report stands beside a program that
+reads the same file and calls `fm.solve`, taken in turns. Memory is that of reading ten million ratings and building
+their objective, above what the imports take, against the matrix that they make.
 """
 
 import subprocess
@@ -20,6 +22,12 @@ from benchmarks.table import Floor, show
 ROWS, CLIENTS, ITEMS = 10_000_000, 200_000, 20_000
 MATRIX = ROWS * (8 + 4) + 4 * CLIENTS  # a number and an item an entry, and where each client begins
 TOOL = "from folkmoot.cli import main; main()"
+LIBRARY = """
+import sys
+import folkmoot as fm
+from folkmoot.data import load
+fm.solve(load(sys.argv[1]).objective, 20, fm.Auto(cohort=1_000))
+"""
 MEASURE = """
 import sys
 from folkmoot.data import Data, load
@@ -40,6 +48,8 @@ def main() -> list[Floor]:
             films = written(folder / "films.csv", *movielens_1m())
             spent = fastest(["run", str(films), "--choose", "20"], 3, folder)
             floors.append(Floor("folkmoot run, MovieLens 1M, k = 20, with report, seconds", spent, at_most=10))
+            times = compare_with_library(films, 5, folder)
+            floors.append(Floor("folkmoot run --json --no-report / reading the file and fm.solve", times, at_most=1.1))
         except Missing as reason:
             print(reason)
         for what, letter in (("numbers", ""), ("text", "u")):
@@ -56,10 +66,19 @@ def fastest(words: list[str], repeats: int, folder: Path) -> float:
     return min(seconds(words, folder) for _ in range(repeats))
 
 
-def seconds(words: list[str], folder: Path) -> float:
+def seconds(words: list[str], folder: Path, program: str = TOOL) -> float:
     start = perf_counter()
-    subprocess.run([sys.executable, "-c", TOOL, *words], check=True, capture_output=True, cwd=folder)
+    subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True, cwd=folder)
     return perf_counter() - start
+
+
+def compare_with_library(path: Path, repeats: int, folder: Path) -> float:
+    """How many times as long a run takes as the library alone: the fastest of each, taken in turns."""
+    run = ["run", str(path), "--choose", "20", "--json", "--no-report"]
+    pairs = [(seconds(run, folder), seconds([str(path)], folder, LIBRARY)) for _ in range(repeats)]
+    ours, library = min(one for one, _ in pairs), min(other for _, other in pairs)
+    print(f"folkmoot run --json --no-report: {ours:.2f} s; reading the file and fm.solve: {library:.2f} s")
+    return ours / library
 
 
 def memory(path: Path) -> int:

@@ -19,6 +19,7 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
+from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Cancelled, Control, Engine
 from folkmoot.conversation.result import Result
@@ -91,6 +92,7 @@ __all__ = [
     "Plan",
     "Popularity",
     "ProbabilisticCoverage",
+    "Problem",
     "RandGreeDi",
     "RandomSet",
     "Result",

@@ -1,6 +1,7 @@
 """`folkmoot run`, `resume`, `verify`, `report`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_from_a_file_to_an_answer_and_a_report(tmp_path: Path) -> None:
     for words in ("Film", "Gain", "At least", "Most popular", "Random", "Central greedy", "report.html", "Rounds"):
         assert words in said.out
     kept = sorted(path.name for path in (tmp_path / "ratings-run").iterdir())
-    assert kept == ["files.json", "report.html", "result.json", "run.toml", "story.json", "transcript"]
+    assert kept == ["about.json", "files.json", "report.html", "result.json", "run.toml", "story.json", "transcript"]
 
 
 def test_the_answer_is_the_librarys(tmp_path: Path) -> None:
@@ -103,18 +104,79 @@ def test_pictures_and_markdown_where_wanted(tmp_path: Path) -> None:
 
 def test_a_report_is_made_again_without_the_data(tmp_path: Path) -> None:
     data = ratings(tmp_path)
-    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report").code == 0
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
     data.unlink()
     said = folkmoot(tmp_path, "report", "ratings-run", "--markdown", "--html", "elsewhere.html", "--json")
     assert said.code == 0, said.err
     assert said.json["files"] == ["elsewhere.html", "ratings-run/report.md"]
+    assert said.json["lacking"] is None
     story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
     assert story.title in (tmp_path / "elsewhere.html").read_text()
     assert story.title in (tmp_path / "ratings-run" / "report.md").read_text()
 
 
+def test_a_story_is_told_when_it_is_wanted(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    films(tmp_path)
+    words = ("run", "ratings.csv", "--items", "movies.csv", "--choose", "2")
+    assert folkmoot(tmp_path, *words, "--folder", "whole").code == 0
+    assert folkmoot(tmp_path, *words, "--folder", "later", "--json", "--no-report").code == 0
+    assert not (tmp_path / "later" / "story.json").exists()
+    assert folkmoot(tmp_path, "verify", "later").code == 0
+    said = folkmoot(tmp_path, "report", "later")
+    assert (said.code, said.out) == (0, "later/report.html\n")
+    whole, later = (from_json((tmp_path / name / "story.json").read_text()) for name in ("whole", "later"))
+    assert whole.view is not None
+    assert later.view is not None
+    assert replace(whole, view=None, command="") == replace(later, view=None, command="")
+    assert later.command.endswith("--folder later --json --no-report")
+    assert replace(whole.view, seen=()) == replace(later.view, seen=())  # masks are drawn anew
+
+
+@pytest.mark.parametrize("change", ["gone", "changed"])
+@pytest.mark.parametrize("method", ["auto", "greedy"])
+def test_without_its_data_a_run_is_described_as_far_as_it_can_be(tmp_path: Path, change: str, method: str) -> None:
+    data = ratings(tmp_path)
+    words = ("run", "ratings.csv", "--choose", "2", "--method", method, "--json", "--no-report")
+    result = folkmoot(tmp_path, *words).json["result"]
+    whole = data.read_text()
+    if change == "gone":
+        data.unlink()
+    else:
+        data.write_text(whole.replace(",5\n", ",4\n", 1))
+    said = folkmoot(tmp_path, "report", "ratings-run", "--markdown")
+    assert said.code == 0, said.err
+    sentence, *files = said.out.splitlines()
+    why = "cannot be read (no such file" if change == "gone" else "is not the file that this run was begun with"
+    assert why in sentence
+    assert "does not say what other ways to choose would give" in sentence
+    assert files == ["ratings-run/report.html", "ratings-run/report.md"]
+    story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
+    assert {item.name for item in story.chosen} == set(result["names"])
+    assert (story.n_clients, story.clients_called, story.baselines, story.view) == (30, "users", (), None)
+    assert sentence in story.notes
+    # with the data back, what was written still follows from it; and a report says everything
+    data.write_text(whole)
+    assert folkmoot(tmp_path, "verify", "ratings-run").code == 0
+    assert folkmoot(tmp_path, "report", "ratings-run", "--json").json["lacking"] is None
+    assert from_json((tmp_path / "ratings-run" / "story.json").read_text()).baselines
+
+
+def test_a_story_that_the_data_does_not_tell_is_refused(tmp_path: Path) -> None:
+    """Not only names: every number of a stored story is computed again, the page that was made from it too."""
+    ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
+    path = tmp_path / "ratings-run" / "story.json"
+    document = json.loads(path.read_text())
+    document["baselines"][0]["value"] /= 2
+    path.write_text(json.dumps(document))
+    assert folkmoot(tmp_path, "report", "ratings-run").code == 0  # believes it
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert (said.code, "story.json: does not tell the result" in said.err) == (1, True)
+
+
 def test_without_what_draws_charts_there_is_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("folkmoot.cli.runs.charts_at_hand", lambda: False)
+    monkeypatch.setattr("folkmoot.application.reporting.has_charts", lambda: False)
     ratings(tmp_path)
     said = folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2")
     assert said.code == 0
@@ -217,7 +279,9 @@ def test_what_is_damaged_is_written_again(tmp_path: Path, name: str) -> None:
     path = tmp_path / "ratings-run" / name
     whole = path.read_text()
     path.write_text("{}")
-    assert folkmoot(tmp_path, "report", "ratings-run").code in (1, 2)
+    assert folkmoot(tmp_path, "verify", "ratings-run").code == 1
+    if name == "result.json":
+        assert folkmoot(tmp_path, "report", "ratings-run").code == 1
     assert folkmoot(tmp_path, "resume", "ratings-run").code == 0
     assert folkmoot(tmp_path, "verify", "ratings-run").code == 0
     if name == "result.json":
@@ -227,7 +291,8 @@ def test_what_is_damaged_is_written_again(tmp_path: Path, name: str) -> None:
 def test_a_run_does_not_go_on_with_other_data(tmp_path: Path) -> None:
     data = ratings(tmp_path)
     assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2").code == 0
-    (tmp_path / "ratings-run" / "story.json").unlink()
+    for name in ("story.json", "result.json"):
+        (tmp_path / "ratings-run" / name).unlink()
     ratings(tmp_path, ["99,4,3"])
     said = folkmoot(tmp_path, "resume", "ratings-run")
     assert (said.code, "is not the file that this run was begun with" in said.err) == (1, True)
@@ -280,7 +345,7 @@ def test_names_do_not_steer_the_terminal(tmp_path: Path) -> None:
 def test_the_protection_told_is_that_of_the_smallest_sum(tmp_path: Path) -> None:
     ratings(tmp_path)
     words = ("--method", "discrete", "--set", "expected_answers=15", "--set", 'importance="uniform"', "--seed", "1")
-    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *words, "--no-report").code == 0
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", *words).code == 0
     story = from_json((tmp_path / "ratings-run" / "story.json").read_text())
     fewest = min(one.answered for one in story.result.rounds or ())
     assert 10 <= fewest < 30

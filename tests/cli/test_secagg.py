@@ -42,24 +42,24 @@ def test_parameters_say_what_they_protect_against() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["demo", "--clients", "5"], "clients: needs a whole number between 10 and 2000, got 5"),
+        (["demo", "--clients", "5"], "--clients: needs a whole number between 10 and 2000, got 5"),
         (
             ["demo", "--clients", "1000000000000000000000"],
-            "clients: needs a whole number between 10 and 2000, got 1000",
+            "--clients: needs a whole number between 10 and 2000, got 1000",
         ),
         (
             ["demo", "--clients", "10", "--gone", "0.1"],
-            "clients: 10 minus 10% leaves fewer than the 10 that are needed",
+            "--clients: 10 minus 10% leaves fewer than the 10 that are needed",
         ),
-        (["demo", "--gone", "0.5"], "gone: a round tolerates 10% of its clients dropping out, got 50%"),
-        (["demo", "--gone", "nan"], "gone: needs a finite number, got nan"),
-        (["demo", "--gone", "inf"], "gone: needs a finite number, got inf"),
-        (["parameters", "2"], "clients: needs a whole number of at least 3, got 2"),
+        (["demo", "--gone", "0.5"], "--gone: a round tolerates 10% of its clients dropping out, got 50%"),
+        (["demo", "--gone", "nan"], "--gone: needs a finite number, got nan"),
+        (["demo", "--gone", "inf"], "--gone: needs a finite number, got inf"),
+        (["parameters", "2"], "CLIENTS: needs a whole number of at least 3, got 2"),
         (
             ["parameters", "30", "--corrupt", "0.4", "--dropout", "0.4"],
-            "clients: 30 are too few to withstand 40% corrupt",
+            "CLIENTS: 30 are too few to withstand 40% corrupt",
         ),
-        (["parameters", "9999999"], "clients: a round has at most"),
+        (["parameters", "9999999"], "CLIENTS: a round has at most"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_code_2(words: list[str], sentence: str) -> None:

@@ -34,12 +34,14 @@ def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., An
     ("stage", "call"),
     [
         ("folkmoot.application.job.load", 1),  # while the file is read
-        ("folkmoot.application.job.constraint", 1),
+        ("folkmoot.application.job.bind_groups", 1),
         *(("folkmoot.engines.simulate.Simulation.__call__", call) for call in (1, 2, 3, 5, 6)),  # in a round
         ("folkmoot.conversation.transcript.Transcript.finish", 1),
-        ("folkmoot.application.folder.Folder.write", 2),  # before the result is written (the first is the problem)
+        ("folkmoot.application.folder.Folder.write", 2),  # before the hashes of the data are (the first is the problem)
+        ("folkmoot.application.folder.Folder.write", 3),  # before what the run is about is written
+        ("folkmoot.application.folder.Folder.write", 4),  # before the result is written
         ("folkmoot.application.account.solve", 1),  # while other ways are tried
-        ("folkmoot.application.folder.Folder.write", 3),  # before the story is written
+        ("folkmoot.application.folder.Folder.write", 5),  # before the story is written
     ],
 )
 def test_whatever_is_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, call: int) -> None:

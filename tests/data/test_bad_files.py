@@ -101,26 +101,26 @@ CASES = {
     "category": bad(RATINGS, "missing: category is for tables", missing="category"),
     "unguessable": bad("a,b,c\n1,2,3\n", "r.csv: its columns (a, b and c) do not show"),
     "no header": bad("1,10,5\n2,20,3\n", "column_1, column_2 and column_3"),
-    "no header, kind": bad("1,10,5\n2,20,3\n", "client: no column of r.csv (it has no header)", kind="ratings"),
+    "no header, kind": bad("1,10,5\n2,20,3\n", "r.csv: no column (it has no header)", "client=…", kind="ratings"),
     "one column for two": bad(RATINGS, "must be different columns", client="userId", item="userId", value="rating"),
     "nested column": bad(
         parquet(user=[1], item=[[1, 2]], rating=[1.0]), "column item holds List(Int64)", name="r.parquet"
     ),
     # Values.
-    "no client at all": bad(HEAD + ",1,2\n,2,3\n", "r.csv: 2 rows have no userId, in lines 2 and 3", "--missing drop"),
+    "no client at all": bad(HEAD + ",1,2\n,2,3\n", "r.csv: 2 rows have no userId, in lines 2 and 3", "missing='drop'"),
     "no client at all, dropped": bad(HEAD + ",1,2\n,2,3\n", "r.csv: no row is left", missing="drop"),
     "not a number": bad(HEAD + "1,1,2\n2,2,good\n", "1 cell of rating is missing or not a finite number, in line 3"),
-    "nan": bad(HEAD + "1,1,2\n2,2,nan\n", "in line 3; say what to do: --missing drop"),
-    "inf": bad(HEAD + "1,1,inf\n2,2,1\n", "in line 2; say what to do: --missing drop"),
+    "nan": bad(HEAD + "1,1,2\n2,2,nan\n", "in line 3; say what to do: missing='drop'"),
+    "inf": bad(HEAD + "1,1,inf\n2,2,1\n", "in line 2; say what to do: missing='drop'"),
     "negative": bad(
         HEAD + "".join(f"{k},1,{-k}\n" for k in range(9)),
         "r.csv: 8 cells of rating are negative, first in lines 3, 4 and 5; say what to do: "
-        "--negative drop or --negative zero",
+        "negative='drop' or negative='zero'",
     ),
     "twice": bad(
         RATINGS + "1,10,4\n",
         "r.csv: 1 row has the userId and movieId of an earlier row, in line 6",
-        "--duplicates first or",
+        "duplicates='first' or",
     ),
     "all zero": bad(HEAD + "1,1,0\n2,2,0\n", "r.csv: no value is above 0"),
     "nobody reaches least": bad(RATINGS, "r.csv: no value reaches 9", least=9),
@@ -133,14 +133,14 @@ CASES = {
     "other items": Case(
         {"r.csv": RATINGS, "m.csv": MOVIES.replace("0,", "0x,")},
         {"file": "r.csv", "items": "m.csv"},
-        ("items: none of the 3 items is in column movieId of m.csv", "--items-id"),
+        ("items: none of the 3 items is in column movieId of m.csv", "items_id=…"),
     ),
     # Distances and places.
-    "no reach": bad("user,shop,distance\n1,1,3\n1,2,4\n2,1,5\n", "--reach 8", item="shop"),
+    "no reach": bad("user,shop,distance\n1,1,3\n1,2,4\n2,1,5\n", "r.csv: needs to know", "reach=8.0", item="shop"),
     "reach 0": bad("user,store,distance\n1,1,3\n", "reach: needs a number above 0", reach=0),
     "out of reach": bad("user,store,distance\n1,1,3\n", "no value is within 2", reach=2),
     "places alone": bad(PEOPLE, "items: r.csv says where people are", reach=1),
-    "places, no reach": placed(PEOPLE, SHOPS, "reach: people.csv needs a reach", "--reach", reach=None),
+    "places, no reach": placed(PEOPLE, SHOPS, "people.csv: needs a reach", "reach=22.0", reach=None),
     "reach below 0": placed(PEOPLE, SHOPS, "reach: needs a number above 0", reach=-1),
     "nobody near": placed(PEOPLE, SHOPS, "nobody has an item within 0.1 km", reach=0.1),
     "latitude 95": placed(
@@ -149,8 +149,8 @@ CASES = {
     "longitude 200": placed(PEOPLE + "c,5,200\n", SHOPS, "(lon) in line 4 is 200, outside ±180"),
     "swapped": placed("lat,lon\n122,37\n121,38\n", SHOPS, "line 2", "seem to be swapped"),
     "item outside": placed(PEOPLE, SHOPS + "z,95,0\n", "shops.csv: the latitude (lat) in line 4 is 95"),
-    "no latitude": placed(PEOPLE, "name,lon\nx,13\n", "latitude: no column of shops.csv"),
-    "missing latitude": placed(PEOPLE + "c,,3\n", SHOPS, "1 cell of lat is missing", "line 4", "--missing drop"),
+    "no latitude": placed(PEOPLE, "name,lon\nx,13\n", "shops.csv: no column is known", "latitude=…"),
+    "missing latitude": placed(PEOPLE + "c,,3\n", SHOPS, "1 cell of lat is missing", "line 4", "missing='drop'"),
     "missing position": placed(PEOPLE, SHOPS + "z,?,3\n", "shops.csv: 1 place has no numeric position, in line 4"),
     "matrix of places": Case(
         {"m.npz": matrix(np.eye(2))},
@@ -158,20 +158,20 @@ CASES = {
         ("m.npz is a matrix, which cannot be places",),
     ),
     # Tables and similarity.
-    "no target": bad(PATIENTS, "target: no column of r.csv is known to be", kind="tables"),
-    "no site": bad("age,sick\n1,2\n", "client: no column of r.csv", target="sick"),
+    "no target": bad(PATIENTS, "r.csv: no column is known to be", "target=…", kind="tables"),
+    "no site": bad("age,sick\n1,2\n", "r.csv: no column is known to be", "client=…", target="sick"),
     "site is target": bad(PATIENTS, "cannot be both", target="hospital", client="hospital"),
     "no features": bad("hospital,sick\nA,1\nB,0\n", "there is no feature besides hospital and sick", target="sick"),
     "one label": bad("hospital,age,sick\nA,5,1\nB,6,1\n", "sick is the same in every row", target="sick"),
     "missing cell": bad(
-        PATIENTS + "B,?,1\n", "1 row has missing features (1 cell), in line 6", "--missing category", target="sick"
+        PATIENTS + "B,?,1\n", "1 row has missing features (1 cell), in line 6", "missing='category'", target="sick"
     ),
     "one bin": bad(PATIENTS, "bins: needs a whole number of at least 2", target="sick", bins=1),
     "similarity alone": bad("user,a,b\n1,2,3\n", "a file with the items' numbers is needed", kind="similarity"),
     "nothing in common": Case(
         {"c.csv": "user,a\n1,2\n", "i.csv": "item,b\n1,2\n"},
         {"file": "c.csv", "items": "i.csv", "kind": "similarity"},
-        ("c.csv and i.csv have no column of numbers in common",),
+        ("c.csv: has no column of numbers in common with i.csv",),
     ),
     # Matrices and archives.
     "objects": bad(
@@ -183,7 +183,7 @@ CASES = {
     "words": bad(archive(a=np.array([["a"]])), "real numbers are needed", name="m.npz"),
     "no entries": bad(matrix(np.zeros((2, 2))), "belongs to a client", name="m.npz"),
     "negative entry": bad(
-        matrix([[1.0, -2.0]]), "m.npz: 1 entry is negative, in (row, column) (1, 2)", "--negative zero", name="m.npz"
+        matrix([[1.0, -2.0]]), "m.npz: 1 entry is negative, in (row, column) (1, 2)", "negative='zero'", name="m.npz"
     ),
     "nan entry": bad(matrix([[1.0, np.nan]]), "m.npz: 1 entry is missing or not a finite", "(1, 2)", name="m.npz"),
     "entry twice": bad(

@@ -37,7 +37,7 @@ def test_duplicates_are_merged_as_told(rule: str, expected: float, tmp_path: Pat
 
 def test_lines_of_duplicates_count_what_was_left_out(tmp_path: Path) -> None:
     text = HEAD + "1,7,2\n\n,7,1\n1,6,x\n1,7,4\n"
-    with pytest.raises(InputError, match="in line 6; say what to do: --duplicates first or --duplicates last"):
+    with pytest.raises(InputError, match="in line 6; say what to do: duplicates='first' or duplicates='last'"):
         loaded(tmp_path, text, missing="drop")
 
 

@@ -46,7 +46,7 @@ def test_what_cannot_be_built_is_shown_all_the_same(tmp_path: Path) -> None:
     told = seen(tmp_path, "a,b\n1,x\n2,y\n")
     assert (told.kind, told.loaded, told.rows) == (None, None, 2)
     assert told.problem is not None
-    assert "do not show what it holds" in told.problem
+    assert "do not show what it holds" in told.problem.problem
     assert [column.name for column in told.columns] == ["a", "b"]
     told = seen(tmp_path, "user,item,rating\n1,2,0\n")
     assert (told.kind, told.rows, told.loaded) == ("ratings", 1, None)

@@ -1,1 +1,1 @@
-"""From a problem that people write down to its answer, kept in a folder."""
+"""What people do with Folkmoot, from Python or a shell: problems, runs in folders, comparisons, inspections."""

@@ -26,8 +26,10 @@ SIZES = ("population", "pop", "inhabitants", "size")
 PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
-def tell_story(job: Job, result: Result, command: str) -> Story:
-    """Everything about a finished run, compared with other ways to choose."""
+def tell_story(job: Job, result: Result, command: str, *, compare: bool = True) -> Story:
+    """Everything about a finished run; `compare`: also what must be computed for it, other ways to choose and a round
+    that is run to be looked at.
+    """
     loaded, problem = job.loaded, job.problem
     n, clients, items = result.n_items, loaded.clients_called, loaded.items_called
     federated = isinstance(job.method, Federated)
@@ -49,10 +51,10 @@ def tell_story(job: Job, result: Result, command: str) -> Story:
         result=result,
         chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
         others=tuple(shown(item) for item in others),
-        baselines=tuple(_baselines(job)),
+        baselines=tuple(_baselines(job)) if compare else (),
         secure=problem.privacy.secure if federated else "none",
         protection=protection,
-        view=_view(job) if protection else None,
+        view=_view(job) if protection and compare else None,
         notes=job.notes,
         command=command,
         versions=versions(),

@@ -1,25 +1,39 @@
-"""A run's folder. The problem is written first, so that a run can be gone on with from any point.
+"""A run's folder. The problem is written first, so that a run can be continued from any point.
 
 run.toml      what was asked, complete
-files.json    what the files of data hold, as a hash: a run goes on with the same data only
+files.json    what the files of data hold, as a hash: a run continues with the same data only
+about.json    what the data is about, in words, and the command of the run
 transcript    every question and sum of a federated run, as they come
 result.json   the answer; there once the run is finished
-story.json    all that reports are made from; nothing private, unless the problem says to show one client
+story.json    all that reports are made from; there once a report was wanted; nothing private, unless the problem says
+              to show one client
 report.html   and report.md, *.png where wanted
 """
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
 
-from folkmoot.application.problem import Problem, read
+from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 
 MOST_NUMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class About:
+    """What a run is about, as far as words tell it: enough to describe a result without its data."""
+
+    command: str
+    meaning: str
+    clients_called: str
+    items_called: str
+    n_clients: int
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,10 @@ class Folder:
         return self.path / "files.json"
 
     @property
+    def about(self) -> Path:
+        return self.path / "about.json"
+
+    @property
     def result(self) -> Path:
         return self.path / "result.json"
 
@@ -56,38 +74,50 @@ class Folder:
     def create(cls, problem: Problem) -> "Folder":
         """A new folder with the problem in it, every file name in full."""
         folder = cls(make_folder(problem, "run"))
-        folder.write(folder.problem, _in_full(problem, folder.path).written())
+        folder.write(folder.problem, _complete_paths(problem, folder.path).to_toml())
         return folder
 
     @classmethod
     def open(cls, path: str | Path) -> "Folder":
         """The folder of a run that was begun."""
-        folder = cls(as_path(path, "RUN"))
+        folder = cls(as_path(path, "folder"))
         if not folder.path.exists():
             raise InputError("there is no such run", place=folder.path)
         if not _is_run(folder.path):
             raise InputError("is not the folder of a run (it has no run.toml)", place=folder.path)
         return folder
 
-    def asked(self) -> Problem:
-        """The problem of this run."""
-        return read(self.problem)
+    def read_problem(self) -> Problem:
+        """What was asked."""
+        return Problem.load(self.problem)
 
-    def answer(self) -> Result:
+    def read_result(self) -> Result:
+        """The answer of a finished run."""
         if not self.result.exists():
             raise InputError(
                 "the run is not finished", remedy=f"go on with `folkmoot resume {self.path}`", place=self.path
             )
         try:
             return Result.from_json(self.result.read_text())
-        except InputError:
+        except (InputError, UnicodeDecodeError):
             raise TranscriptError("is damaged, or was written by another version", place=self.result) from None
+
+    def read_about(self) -> About | None:
+        """What the run is about; None where that is not told, or damaged."""
+        try:
+            document = json.loads(self.about.read_text())
+            return About(**{**document, "notes": tuple(document["notes"])})
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def write_about(self, about: About) -> None:
+        self.write(self.about, json.dumps(asdict(about), ensure_ascii=False))
 
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)
 
     def check_same_data(self, problem: Problem) -> None:
-        """Refuse to go on with other data than the run was begun with."""
+        """Refuse other data than the run was begun with; at its beginning, remember which that is."""
         now = {name: _digest(name) for name in (problem.data.file, problem.data.items) if name is not None}
         if not self.files.exists():
             self.write(self.files, json.dumps(now))
@@ -98,12 +128,12 @@ class Folder:
             raise TranscriptError("is damaged", place=self.files) from None
         for name, digest in now.items():
             if before.get(name) != digest:
-                raise TranscriptError("is not the file that this run was begun with", argument=name)
+                raise TranscriptError("is not the file that this run was begun with", place=name)
 
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():
-            for path in (self.transcript, self.files, self.problem):
+            for path in (self.transcript, self.files, self.about, self.problem):
                 path.unlink(missing_ok=True)
             if not any(self.path.iterdir()):
                 self.path.rmdir()
@@ -125,7 +155,9 @@ def write(path: Path, content: str | bytes) -> None:
 
 def make_folder(problem: Problem, what: str) -> Path:
     """A new folder: the one that is asked for, or one that is named after the data."""
-    return number_folder(f"{Path(problem.data.file).name.split('.')[0] or 'folkmoot'}-{what}", problem.output.folder)
+    stem = Path(problem.data.file).name.split(".")[0] or "folkmoot"
+    with problem.locate_errors():
+        return number_folder(f"{stem}-{what}", problem.output.folder)
 
 
 def number_folder(stem: str, given: str | None = None) -> Path:
@@ -138,19 +170,20 @@ def number_folder(stem: str, given: str | None = None) -> Path:
             if given is None:
                 continue
             if not path.is_dir() or any(path.iterdir()):
-                known = "holds a run; `folkmoot resume` goes on with it" if _is_run(path) else "is there and not empty"
-                raise InputError(f"{known}", remedy="give another folder", place=path) from None
+                known = "holds a run; `folkmoot resume` continues it" if _is_run(path) else "exists and is not empty"
+                raise InputError(f"{path} {known}", remedy="give another folder", argument="folder") from None
         except OSError as error:
-            raise InputError(f"cannot be made ({(error.strerror or 'no reason told').lower()})", place=path) from None
+            why = (error.strerror or "no reason given").lower()
+            raise InputError(f"{path} cannot be made ({why})", argument="folder") from None
         return path
-    raise InputError("there are too many of them here", remedy="give a folder with --folder", place=stem)
+    raise InputError("there are too many of them here", remedy="give a folder", settings=[("folder", ...)], place=stem)
 
 
 def _is_run(path: Path) -> bool:
     return path.is_dir() and (path / "run.toml").is_file()
 
 
-def _in_full(problem: Problem, path: Path) -> Problem:
+def _complete_paths(problem: Problem, path: Path) -> Problem:
     """With file names that hold wherever one stands."""
     data, items = problem.data, problem.data.items
     whole = None if items is None else str(Path(items).absolute())
@@ -162,5 +195,8 @@ def _in_full(problem: Problem, path: Path) -> Problem:
 
 
 def _digest(name: str) -> str:
-    with open(name, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    try:
+        with open(name, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read ({(error.strerror or 'no reason given').lower()})", place=name) from None

@@ -1,6 +1,5 @@
-"""From a problem to its answer: read the data, check everything, choose; go on after a stop, and verify."""
+"""A problem with its data: everything is read and checked before anyone is asked; then it is carried out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast
@@ -22,16 +21,15 @@ from folkmoot.algorithms import (
 )
 from folkmoot.algorithms.central.methods import Method
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.folder import Folder
 from folkmoot.application.problem import Problem
-from folkmoot.application.solve import resume, solve, verify
-from folkmoot.conversation.conduct import drop_outside, is_run_of
+from folkmoot.application.solve import resume, solve
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
-from folkmoot.data import Limit, Loaded, constraint, load
+from folkmoot.data import Group, Limit, Loaded, bind_groups, load, make_groups
 from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
-from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.secagg import Policy
 
@@ -50,10 +48,10 @@ METHODS: dict[str, type] = {
     "random": RandomSet,
     "exhaustive": Exhaustive,
 }
-COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked a round; whole protocols are slow
+COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked per round; whole protocols are slow
 HOW_MANY = ("rounds", "cohort", "jury", "juries")
-EXPECTED = 1_000  # answers a round of discrete greedy
-Say = Callable[[str], None]
+EXPECTED = 1_000  # answers per round of discrete greedy
+ASKED = ("cohort", "expected_answers")  # settings that say how many clients are asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class Job:
         privacy = self.problem.privacy
         return Policy(
             corrupt=privacy.corrupt,
-            dropout=bound_dropout(privacy.dropout, self.loaded.objective.n_clients),
+            dropout=bound_dropout(as_number(privacy.dropout, "dropout"), self.loaded.objective.n_clients),
             security=privacy.security,
         )
 
@@ -94,29 +92,38 @@ class Job:
         )
 
 
-def prepare(problem: Problem, say: Say = lambda _: None) -> Job:
+def prepare(problem: Problem) -> Job:
     """Read the data and check everything that can be wrong before anyone is asked."""
-    say(f"reading {Path(problem.data.file).name}")
-    with problem.locate_errors("data"):
+    with problem.locate_errors():
         loaded = load(problem.data)
-    with problem.locate_errors("limit", "choose", "data"):
-        limits = [Limit(one.at_most, one.per, one.within) for one in problem.limits]
-        matroid = constraint(loaded.items, problem.choose.count, limits)
-    with problem.locate_errors("method", "privacy"):
-        job = Job(problem, loaded, matroid, method_of(problem))
+    job = Job(problem, loaded, constrain(problem, loaded, problem.choose.count), make_method(problem))
+    with problem.locate_errors(own_settings(problem)):
         if isinstance(job.method, Federated):
-            job.method.check(matroid)
-            asked = job.method.asked or loaded.objective.n_clients
+            job.method.check(job.matroid)
             if problem.privacy.secure == "real":
-                job.engine().rounds.check(min(asked, loaded.objective.n_clients))
+                _check_cohort(job, job.method)
         job.engine()
     return job
 
 
-def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Federated:
+def constrain(problem: Problem, loaded: Loaded, count: int | None) -> Matroid:
+    """The sets that a problem allows, `count` items at most."""
+    families: list[list[Group]] = []
+    for number, one in enumerate(problem.limits):
+        with problem.locate_errors(number=number):
+            families.append(make_groups(loaded.items, Limit(one.at_most, one.per, one.within), families))
+    with problem.locate_errors():
+        return bind_groups(len(loaded.items), count, families)
+
+
+def own_settings(problem: Problem) -> set[str]:
+    """The names of the settings that the method has."""
+    return {one.name for one in fields(METHODS[problem.method.name])}
+
+
+def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | Federated:
     """The method that a problem names, with its settings; those that it does not have are refused, or left out."""
-    how, kind = problem.method, METHODS[problem.method.name]
-    known = {field.name for field in fields(kind)}
+    how, kind, known = problem.method, METHODS[problem.method.name], own_settings(problem)
     given = {name: getattr(how, name) for name in HOW_MANY if getattr(how, name) is not None}
     given |= problem.settings
     if only_what_fits:
@@ -124,7 +131,8 @@ def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Fed
     for name in given:
         if name not in known:
             has = f"has {', '.join(sorted(known))}" if known else "has no settings"
-            raise InputError(f"{problem.at('method', name)}: the method {how.name} {has}, not {name!r}")
+            error = InputError(f"the method {how.name} {has}, not {name!r}")
+            raise problem.origin.locate_at(error, "settings" if name in problem.settings else "method", name)
     real = problem.privacy.secure == "real"
     if "cohort" in known:
         given.setdefault("cohort", SECURE_COHORT if real else COHORT)
@@ -133,39 +141,34 @@ def method_of(problem: Problem, *, only_what_fits: bool = False) -> Method | Fed
     if "jury" in known and real:
         given.setdefault("jury", SECURE_JURY)
         given.setdefault("range_from", "jury")  # a protocol among everybody would take hours in one process
-    made: Method | Federated = kind(**given)
+    with problem.locate_errors(known):
+        made: Method | Federated = kind(**given)
     return made
 
 
-def carry_out(job: Job, transcript: Path, progress: bool | Watcher | None = None) -> Result:
-    """The answer; a run that was stopped is gone on with."""
+def _check_cohort(job: Job, method: Federated) -> None:
+    """Refuse rounds too small for the whole protocol; the setting that makes them small is named, or the file."""
+    present = job.loaded.objective.n_clients
+    asked = min(method.asked or present, present)
+    try:
+        job.engine().rounds.check(asked)
+    except InputError as error:
+        if error.argument != "clients":
+            raise
+        setting = next((name for name in ASKED if hasattr(method, name)), None) if asked < present else None
+        place = None if setting else Path(job.problem.data.file).name
+        raise error.rename(setting, place=place) from None
+
+
+def carry_out(job: Job, transcript: Path | None = None, progress: bool | Watcher | None = None) -> Result:
+    """The answer; a run that was stopped is continued."""
     objective, problem = job.loaded.objective, job.problem
-    if not isinstance(job.method, Federated):
-        return solve(objective, job.matroid, job.method, seed=problem.seed)
-    if transcript.exists():
-        return resume(transcript, engine=job.engine(), progress=progress)
-    engine, seed = job.engine(), problem.seed
-    return solve(objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress)
-
-
-def verify_folder(folder: Folder, data: bool = True) -> Result:
-    """The result of a finished run, computed again; from the sums alone where the data is not at hand."""
-    problem, written = folder.asked(), folder.answer()
-    if not data:
-        if not folder.transcript.exists():
-            raise InputError("a central method leaves no sums to verify; it needs the data", place=folder.path)
-        again = verify(folder.transcript)
-        if drop_outside(again) != drop_outside(written):
-            raise TranscriptError("is not the result of its transcript", place=folder.result)
-        return again
-    job = prepare(problem)
-    folder.check_same_data(problem)
-    if isinstance(job.method, Federated):
-        if not is_run_of(folder.transcript, job.method, job.matroid, problem.seed):
-            raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
-        again = verify(folder.transcript, engine=job.engine())
-    else:
-        again = carry_out(job, folder.transcript)
-    if again != written:
-        raise TranscriptError("is not what comes out when it is computed again", place=folder.result)
-    return again
+    with problem.locate_errors(own_settings(problem)):
+        if not isinstance(job.method, Federated):
+            return solve(objective, job.matroid, job.method, seed=problem.seed)
+        engine, seed = job.engine(), problem.seed
+        if transcript is not None and transcript.exists():
+            return resume(transcript, engine=engine, progress=progress)
+        return solve(
+            objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress
+        )

@@ -53,7 +53,9 @@ def solve(
         n_items = as_engine(engine).population.n_items
         if objective is not None and engine.everything not in (None, objective):
             raise InputError(
-                "was made with another objective than the one given", remedy="pass the same, or None", argument="engine"
+                "was made with another objective than the one given",
+                remedy="pass the same objective, or none",
+                argument="engine",
             )
     if isinstance(matroid, int | np.integer):
         matroid = Uniform(n_items, matroid)

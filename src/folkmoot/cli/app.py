@@ -1,4 +1,4 @@
-"""`folkmoot`: one command a job. Errors of input are one sentence and exit code 2, failures one sentence and 1."""
+"""`folkmoot`: one command per job. Errors of input are one sentence and exit code 2, failures one sentence and 1."""
 
 import sys
 from typing import Annotated

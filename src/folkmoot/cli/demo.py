@@ -1,11 +1,13 @@
 """`folkmoot demo`: the main job on real places, end to end."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from folkmoot.cli.flags import name_flags
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 
@@ -27,21 +29,22 @@ def demo(
 ) -> None:
     """Where should 12 clinics stand so that 100,000 people are close, if nobody tells us where they live?"""
     from folkmoot.application.folder import number_folder, write
-    from folkmoot.application.problem import read
-    from folkmoot.cli.runs import begin, write_and_show
+    from folkmoot.application.problem import Problem
+    from folkmoot.application.run import begin_run
+    from folkmoot.cli.runs import report_stop, show_run
     from folkmoot.cli.show import console, show_view, show_work
-    from folkmoot.demo import CREDIT, places
-    from folkmoot.demo import write_files as drawn
+    from folkmoot.demo import CREDIT, places, write_files
 
     if not 1_000 <= people <= MOST_PEOPLE:
-        raise InputError(f"--people: needs 1,000 to {MOST_PEOPLE:,}, got {people:,}")
+        raise InputError(f"needs 1,000 to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
     if seed < 0:
-        raise InputError(f"--seed: needs a whole number of at least 0, got {seed}")
+        raise InputError(f"needs a whole number of at least 0, got {seed}", argument="--seed")
     if not 1 <= clinics <= len(places()):
-        raise InputError(f"--clinics: needs 1 to {len(places())}, the number of towns, got {clinics:,}")
-    place = number_folder("folkmoot-demo", None if folder is None else str(folder))
+        raise InputError(f"needs 1 to {len(places())}, the number of towns, got {clinics:,}", argument="--clinics")
+    with name_flags(folder="FOLDER"):
+        place = number_folder("folkmoot-demo", None if folder is None else str(folder))
     with show_work("drawing homes …", quiet=as_json):
-        drawn(place, people, seed)
+        write_files(place, people, seed)
     problem = place / "problem.toml"
     title = TITLE.format(clinics=clinics, people=people)
     rounds = min(max(clinics, ROUNDS[0]), ROUNDS[1])
@@ -53,11 +56,13 @@ def demo(
             "people are asked at a time, and only their sum is learned: every byte of secure aggregation, against a "
             f"malicious server with {CORRUPT:.0%} of the people on its side."
         )
-    asked = read(problem, {"output": {"folder": str(place / "run")}})
-    run, story = begin(asked, shlex.join(["folkmoot", "run", str(problem)]), quiet=as_json)
-    write_and_show(run, story, asked.output, report=True, as_json=as_json)
-    if not as_json and story.view is not None:
-        show_view(console(), story)
+    asked = Problem.load(problem, folder=place / "run")
+    command = shlex.join(["folkmoot", "run", str(problem)])
+    with report_stop():
+        run = begin_run(asked, command, partial(show_work, quiet=as_json)).write_wanted_report()
+    show_run(run, report=True, as_json=as_json)
+    if not as_json:
+        show_view(console(), run.story())
 
 
 PROBLEM = """# The demo's problem. Change it and run it again: folkmoot run problem.toml

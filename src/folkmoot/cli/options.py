@@ -9,7 +9,9 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from folkmoot.application.problem import ON_A_COMMAND_LINE, Given, Problem, ProblemText, assemble, read
+from folkmoot.application.origin import as_keyword
+from folkmoot.application.problem import Problem
+from folkmoot.cli.flags import FLAGS, as_flag
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 
@@ -37,53 +39,46 @@ Settings = Annotated[
 ]
 
 
-def with_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def add_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add an option for every setting of these kinds; the command receives those that were given as `given`."""
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [one for one in inspect.signature(command).parameters.values() if one.name != "given"]
-        added = {option.name: place for kind in kinds for option, place in _options(kind)}
-        parameters = [option for kind in kinds for option, _ in _options(kind)]
+        parameters = [option for kind in kinds for option in _options(kind)]
 
-        def called(**values: Any) -> None:
-            given: dict[str, dict[str, Any]] = {}
-            for name, (section, setting) in added.items():
-                value = values.pop(name)
-                if value is not None:
-                    given.setdefault(section, {})[setting] = value
-            command(**values, given=given)
+        def call(**values: Any) -> None:
+            added = {option.name: values.pop(option.name) for option in parameters}
+            command(**values, given={name: value for name, value in added.items() if value is not None})
 
-        called.__doc__, called.__name__ = command.__doc__, command.__name__
-        called.__dict__["__signature__"] = inspect.Signature([*own, *parameters])
-        called.__annotations__ = {one.name: one.annotation for one in [*own, *parameters]}
-        return called
+        call.__doc__, call.__name__ = command.__doc__, command.__name__
+        call.__dict__["__signature__"] = inspect.Signature([*own, *parameters])
+        call.__annotations__ = {one.name: one.annotation for one in [*own, *parameters]}
+        return call
 
-    return decorated
+    return decorate
 
 
-def _options(kind: type) -> list[tuple[inspect.Parameter, tuple[str, str]]]:
-    """An option for each setting, and the section and name it has in a problem file."""
+def _options(kind: type) -> list[inspect.Parameter]:
+    """An option for each setting, by the keyword that `Problem.load` has for it."""
     panel, out = PANELS[kind], []
     for one in fields(kind):
         if one.name == DATA_ARGUMENT:
             continue
-        name = ON_A_COMMAND_LINE.get((panel, one.name), one.name)
+        name = as_keyword(panel, one.name)
         types = get_args(one.type) if isinstance(one.type, UnionType) else (one.type,)
         inner: Any = next(part for part in types if part is not type(None))
         choices = one.metadata["choices"]
-        flag = f"--{name.replace('_', '-')}"
+        flag = as_flag(name)
         option = typer.Option(
-            flag if inner is not bool else f"{flag}/--no-{name.replace('_', '-')}",
+            flag if inner is not bool else f"{flag}/{as_flag(f'no_{name}')}",
             help=one.metadata["about"],
             rich_help_panel=panel,
             metavar="|".join(choices) if choices else None,
             autocompletion=_complete(choices),
             show_default=False,
         )
-        parameter = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[inner | None, option]
-        )
-        out.append((parameter, (panel, one.name)))
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        out.append(inspect.Parameter(name, keyword, default=None, annotation=Annotated[inner | None, option]))
     return out
 
 
@@ -91,9 +86,9 @@ def _complete(choices: tuple[str, ...]) -> Callable[[], list[str]] | None:
     return (lambda: list(choices)) if choices else None
 
 
-def problem_of(
+def load_problem(
     path: Path,
-    given: dict[str, dict[str, Any]],
+    given: dict[str, Any],
     at_most: list[int] | None = None,
     per: list[str] | None = None,
     within: str | None = None,
@@ -101,31 +96,30 @@ def problem_of(
     settings: list[str] | None = None,
 ) -> Problem:
     """A problem file with options before it, or data and options alone."""
-    whole: Given = {
-        **given,
-        "limits": _limits(at_most or [], per or [], within),
-        "settings": _settings(settings or []),
-        "run": {} if seed is None else {"seed": seed},
-    }
+    changes: dict[str, Any] = {**given, "limits": _limits(at_most or [], per or [], within)}
+    changes |= {"settings": _settings(settings or [])} | ({} if seed is None else {"seed": seed})
     if path.suffix == ".toml":
-        return read(path, whole)
-    return assemble({"data": {"file": str(path)}}, whole, ProblemText(None, "", {}))
+        return Problem.load_in_words(path, changes, FLAGS)
+    return Problem.from_data_in_words(path, changes, FLAGS)
 
 
-def _limits(at_most: list[int], per: list[str], within: str | None) -> dict[str, dict[str, Any]]:
+def _limits(at_most: list[int], per: list[str], within: str | None) -> list[dict[str, Any]]:
     if len(at_most) != len(per):
         raise InputError(
-            f"--at-most: needs a --per beside each ({len(at_most)} and {len(per)} were given)",
+            f"needs a --per beside each ({len(at_most)} and {len(per)} were given)",
+            argument="--at-most" if at_most else "--per",
             remedy="write --at-most 2 --per genre",
         )
     if within is not None and not per:
         raise InputError(
-            "--within: needs groups to lie within it", remedy="write --at-most 1 --per region --within country"
+            "needs groups to lie within it",
+            argument="--within",
+            remedy="write --at-most 1 --per region --within country",
         )
-    limits = [{"at_most": number, "per": group} for number, group in zip(at_most, per, strict=True)]
+    limits: list[dict[str, Any]] = [{"at_most": most, "per": group} for most, group in zip(at_most, per, strict=True)]
     if within is not None:
         limits[-1]["within"] = within
-    return {str(at): limit for at, limit in enumerate(limits)}
+    return limits
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
@@ -136,7 +130,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise InputError(f"--set: needs NAME=VALUE, got {pair!r}")
+            raise InputError(f"needs NAME=VALUE, got {pair!r}", argument="--set")
         try:
             out[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from folkmoot.cli.flags import name_flags
 from folkmoot.cli.show import Json, print_json
 
 if TYPE_CHECKING:
@@ -29,18 +30,19 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Sum up what people would watch: what the server saw of one person, next to the sum that it learned."""
-    from rich.console import Console
+    from folkmoot.cli.secagg_demo import run, tabulate
+    from folkmoot.cli.show import console, show_work
 
-    from folkmoot.cli.secagg_demo import run
-
-    if as_json:
-        print_json(run(clients, gone, seed).document())
-        return
-    console = Console()
-    with console.status(f"{clients:,} people and a server run the whole protocol …"):
+    with (
+        name_flags(clients="--clients", gone="--gone", seed="--seed"),
+        show_work(f"{clients:,} people and a server run the whole protocol …", quiet=as_json),
+    ):
         shown = run(clients, gone, seed)
-    for part in shown.render():
-        console.print(part)
+    if as_json:
+        print_json(shown.document())
+        return
+    for part in tabulate(shown):
+        console().print(part)
 
 
 @app.command(epilog="Example: folkmoot secagg parameters 1000 --corrupt 0.05 --dropout 0.05")
@@ -52,14 +54,15 @@ def parameters(
     as_json: Json = False,
 ) -> None:
     """How many neighbours a client needs, how many of them must answer, and what that protects against."""
-    from rich.console import Console
-
+    from folkmoot.cli.show import console
     from folkmoot.secagg import choose
 
+    with name_flags(clients="CLIENTS", corrupt="--corrupt", dropout="--dropout", security="--security"):
+        chosen = choose(clients, corrupt=corrupt, dropout=dropout, security=security)
     if as_json:
-        print_json(asdict(choose(clients, corrupt=corrupt, dropout=dropout, security=security)))
+        print_json(asdict(chosen))
         return
-    Console().print(_table(choose(clients, corrupt=corrupt, dropout=dropout, security=security)))
+    console().print(_table(chosen))
 
 
 def _table(chosen: "Parameters") -> "Table":

@@ -74,37 +74,6 @@ class Demonstration:
             "bytes_up": {stage: float(np.mean(sizes)) for stage, sizes in self.up.items()},
         }
 
-    def render(self) -> Iterator[Table | str]:
-        """What happened, as tables and sentences."""
-        assert self.result is not None
-        total, survivors = self.result.total, self.result.survivors
-        person = survivors[len(survivors) // 2]
-        ring = 2**self.announcement.ring_bits
-        plain = self.answers[list(survivors)].sum(axis=0)
-        table = Table(title=f"{len(survivors)} of {self.clients} people, {len(FILMS)} films, 0 to {STARS} stars each")
-        table.add_column("film")
-        for column in (f"person {person} gave", "the server saw", "the server learned"):
-            table.add_column(column, justify="right")
-        for film, stars, noise, learned in zip(
-            FILMS, self.answers[person].tolist(), self.seen[person].tolist(), total.tolist(), strict=True
-        ):
-            table.add_row(film, f"{stars}", f"{noise:,}", f"{learned:,}")
-        yield table
-        yield (
-            f"What the server saw of person {person} is noise: every number from 0 to {ring - 1:,} is as likely as any "
-            f"other. The sum is {'exactly' if (total == plain).all() else 'NOT'} that of the {len(survivors)} people "
-            "whose numbers arrived."
-        )
-        stages = Table(title="The round (neighbours are drawn afresh every time, so bytes vary a little)")
-        for column in ("exchange", "answered", "gone", "bytes to a client (mean)", "from it"):
-            stages.add_column(column, justify="left" if column == "exchange" else "right")
-        for stage in STAGES:
-            gone = sum(1 for when in self.vanished.values() if when == stage)
-            down, up = (int(np.mean(sizes[stage])) for sizes in (self.down, self.up))
-            stages.add_row(stage, f"{len(self.up[stage])}", f"{gone or ''}", f"{down:,}", f"{up:,}")
-        yield stages
-        yield f"Protected: {self.result.parameters}."
-
 
 def run(clients: int, gone: float, seed: int) -> Demonstration:
     """One round with people of different tastes, some of whom drop out at one exchange or another."""
@@ -137,3 +106,35 @@ def run(clients: int, gone: float, seed: int) -> Demonstration:
         shown.watch,
     )
     return shown
+
+
+def tabulate(shown: Demonstration) -> Iterator[Table | str]:
+    """What happened, as tables and sentences."""
+    assert shown.result is not None
+    total, survivors = shown.result.total, shown.result.survivors
+    person = survivors[len(survivors) // 2]
+    ring = 2**shown.announcement.ring_bits
+    plain = shown.answers[list(survivors)].sum(axis=0)
+    table = Table(title=f"{len(survivors)} of {shown.clients} people, {len(FILMS)} films, 0 to {STARS} stars each")
+    table.add_column("film")
+    for column in (f"person {person} gave", "the server saw", "the server learned"):
+        table.add_column(column, justify="right")
+    for film, stars, noise, learned in zip(
+        FILMS, shown.answers[person].tolist(), shown.seen[person].tolist(), total.tolist(), strict=True
+    ):
+        table.add_row(film, f"{stars}", f"{noise:,}", f"{learned:,}")
+    yield table
+    yield (
+        f"What the server saw of person {person} is noise: every number from 0 to {ring - 1:,} is as likely as any "
+        f"other. The sum is {'exactly' if (total == plain).all() else 'NOT'} that of the {len(survivors)} people "
+        "whose numbers arrived."
+    )
+    stages = Table(title="The round (neighbours are drawn afresh every time, so bytes vary a little)")
+    for column in ("exchange", "answered", "gone", "bytes to a client (mean)", "from it"):
+        stages.add_column(column, justify="left" if column == "exchange" else "right")
+    for stage in STAGES:
+        gone = sum(1 for when in shown.vanished.values() if when == stage)
+        down, up = (int(np.mean(sizes[stage])) for sizes in (shown.down, shown.up))
+        stages.add_row(stage, f"{len(shown.up[stage])}", f"{gone or ''}", f"{down:,}", f"{up:,}")
+    yield stages
+    yield f"Protected: {shown.result.parameters}."

@@ -100,7 +100,7 @@ def find_column(
     if wanted == "":
         return None
     if wanted is not None:
-        return require_column(wanted, columns, file, "client" if role == "site" else role)
+        return require_column(wanted, columns, file, {"site": "client", "key": "items_id"}.get(role, role))
     return find_by_alias(columns, role, taken)
 
 

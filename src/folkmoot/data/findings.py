@@ -83,8 +83,9 @@ class Findings:
             ]
             raise InputError(
                 fault.problem,
-                remedy=f"say what to do: {' or '.join(f'--{fault.what} {other}' for other in others)}",
                 place=fault.file,
+                remedy="say what to do",
+                settings=[(fault.what, other) for other in others],
             )
         self.note(f"{fault}: {done}.")
 

@@ -40,7 +40,7 @@ class Items:
         values = self._values(column)
         if within is None:
             return values
-        outer = self._values(within)
+        outer = self._values(within, "within")
         return [None if a is None or b is None else f"{a}, {b}" for a, b in zip(outer, values, strict=True)]
 
     def remarks(self, column: str) -> tuple[str, ...]:
@@ -60,16 +60,19 @@ class Items:
     def _share(self, count: int) -> str:
         return say_count(count, f"item of {len(self):,} has", f"items of {len(self):,} have")
 
-    def _cells(self, column: str) -> polars.Series:
+    def _cells(self, column: str, argument: str = "per") -> polars.Series:
         if self.file is None:
             raise InputError(
-                f"there is no items file with a column {column}", remedy="give an items file (items)", argument="per"
+                f"there is no items file with a column {column}",
+                remedy="say which file describes the items",
+                settings=[("items", ...)],
+                argument=argument,
             )
-        name = require_column(column, self.attributes.columns, self.file, "per")
+        name = require_column(column, self.attributes.columns, self.file, argument)
         return self.attributes[name].cast(polars.String)
 
-    def _values(self, column: str) -> list[str | None]:
-        cells = self._cells(column).str.split(SEVERAL).list.first().str.strip_chars()
+    def _values(self, column: str, argument: str = "per") -> list[str | None]:
+        cells = self._cells(column, argument).str.split(SEVERAL).list.first().str.strip_chars()
         return [value or None for value in cells.to_list()]
 
 
@@ -161,7 +164,8 @@ def _describe(
         raise InputError(
             f"none of the {len(ids):,} items is in column {key} of {source.file} (the first item is {ids[0]}, the "
             f"first {key} is {frame[KEY][0]})",
-            remedy="say which column has their ids: --items-id",
+            remedy="say which column has their ids",
+            settings=[("items_id", ...)],
             argument="items",
         )
     frame = wanted.join(frame, on=KEY, how="left", maintain_order="left").drop(KEY)

@@ -36,21 +36,37 @@ class Group:
 
 def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matroid:
     """The sets with at most `count` items that respect every limit."""
-    n_items = len(items)
+    families: list[list[Group]] = []
+    for limit in limits:
+        families.append(make_groups(items, limit, families))
+    return bind_groups(len(items), count, families)
+
+
+def make_groups(items: Items, limit: Limit, others: Sequence[list[Group]] = ()) -> list[Group]:
+    """The groups of one limit; each lies within a group of every other limit, around it, or is disjoint."""
+    at_most = as_count(limit.at_most, "at_most", least=0, place=f"per {limit.per}")
+    members: dict[str, list[int]] = {}
+    for item, label in enumerate(items.groups(limit.per, limit.within)):
+        if label is not None:
+            members.setdefault(label, []).append(item)
+    groups = [Group(label, limit, np.array(of), at_most) for label, of in members.items()]
+    for other in others:
+        _refuse_crossing(groups, other, len(items))
+    return groups
+
+
+def bind_groups(n_items: int, count: int | None, families: Sequence[list[Group]]) -> Matroid:
+    """The sets with at most `count` items that respect the capacity of every group."""
     if count is not None:
         count = as_count(count, "count")
         if count > n_items:
             raise InputError(f"{count:,} items cannot be chosen from {n_items:,}", argument="count")
-    elif not limits:
+    elif not families:
         raise InputError(
             "there is no limit",
             remedy="say how many items can be chosen, or a limit such as 2 per region",
             argument="count",
         )
-    families = [_groups(items, limit) for limit in limits]
-    for at, family in enumerate(families):
-        for other in families[:at]:
-            _refuse_crossing(family, other, n_items)
     groups, spare = _find_binding([group for family in families for group in family], n_items, count)
     total = None if count is None or count >= spare else count
     if not groups:
@@ -75,15 +91,6 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
     return inner if total is None else Truncation(inner, total)
 
 
-def _groups(items: Items, limit: Limit) -> list[Group]:
-    at_most = as_count(limit.at_most, "at_most", least=0, place=f"per {limit.per}")
-    members: dict[str, list[int]] = {}
-    for item, label in enumerate(items.groups(limit.per, limit.within)):
-        if label is not None:
-            members.setdefault(label, []).append(item)
-    return [Group(label, limit, np.array(of), at_most) for label, of in members.items()]
-
-
 def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
     """Groups of two limits must be nested or disjoint."""
     at = [np.full(n_items, -1), np.full(n_items, -1)]
@@ -98,7 +105,7 @@ def _refuse_crossing(one: list[Group], two: list[Group], n_items: int) -> None:
                 f"{one[a].label} ({one[a].limit.per}) and {two[b].label} ({two[b].limit.per}) share items, but "
                 "neither contains the other, so the limits together are not a matroid",
                 remedy=f"limit {one[a].limit.per} within {two[b].limit.per}, or leave one out",
-                argument="limits",
+                argument="per",
             )
 
 

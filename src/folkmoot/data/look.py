@@ -41,7 +41,7 @@ class FileLook:
     values: ValueSpread | None  # for places: kilometres to the nearest item
     notes: tuple[str, ...]
     loaded: Loaded | None  # the data, faults handled in the mildest way
-    problem: str | None  # why there is none
+    problem: InputError | None  # why there is none
 
 
 def look(settings: Data, folder: Path | None = None) -> FileLook:
@@ -49,7 +49,8 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
     source = open_source(settings.file, folder, "file")
     about = None if settings.items is None else open_table(settings.items, folder, "items")
     findings = Findings(strict=False, measuring=True)
-    kind, why, loaded, problem = settings.kind, "it was given", None, None
+    problem: InputError | None = None
+    kind, why, loaded = settings.kind, "it was given", None
     try:
         if kind is None:
             kind, why = guess(source, about, settings)
@@ -61,7 +62,7 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
         )
         loaded = build(make_request(mild, source, about, findings))
     except InputError as error:
-        problem = str(error)
+        problem = error
     return FileLook(
         source.file,
         _columns(source),

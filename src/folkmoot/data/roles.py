@@ -34,7 +34,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
             raise InputError(
                 f"is for places and distances, but {source.file} has {client}, {item} and {value}, which look like "
                 "ratings",
-                remedy="leave it out, or say --kind distances",
+                remedy="leave it out, or say what the file holds",
+                settings=[("kind", "distances")],
                 argument="reach",
             )
         return "ratings", f"it has {client}, {item} and {value}"
@@ -51,7 +52,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         return "similarity", f"it shares numbers with {about.file}: {list_words(shared_numeric_columns(source, about))}"
     raise InputError(
         f"its columns ({list_words(source.columns)}) do not show what it holds",
-        remedy="say which are which (--client, --item, --value, --target), or the --kind",
+        remedy="say which are which, or what kind of file it is",
+        settings=[(name, ...) for name in ("client", "item", "value", "target", "kind")],
         place=source.file,
     )
 
@@ -125,7 +127,8 @@ def refuse_missing_column(source: DataSource, role: str, what: str) -> NoReturn:
     """Raise an error: no column has this role."""
     header = "" if source.header else " (it has no header)"
     raise InputError(
-        f"no column of {source.file}{header} is known to be {what}; its columns are {list_words(source.columns)}",
-        remedy=f"say which one it is: --{role} COLUMN",
-        argument=role,
+        f"no column{header} is known to be {what}; its columns are {list_words(source.columns)}",
+        place=source.file,
+        remedy="say which one it is",
+        settings=[(role, ...)],
     )

@@ -36,8 +36,9 @@ def similarity(request: Request) -> Loaded:
     columns = shared_numeric_columns(source, about, (client, weight, settings.items_id))
     if not columns:
         raise InputError(
-            f"{source.file} and {about.file} have no column of numbers in common",
+            f"has no column of numbers in common with {about.file}",
             remedy="give their columns the same names",
+            place=source.file,
         )
     findings.record_columns(client=client, weight=weight)
     rows = read_owned(request, source, columns, client, weight)

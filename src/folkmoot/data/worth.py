@@ -84,14 +84,15 @@ def choose_reach(request: Request, nearest: Array, unit: str) -> float:
         return as_number(request.settings.reach, "reach", above=True)
     middle = float(f"{np.median(nearest):.3g}")
     suggestion = float(f"{2 * middle:.2g}") if middle > 0 else 1.0
-    sentence = f"half the clients have an item within {middle:g}, so {suggestion:g} is a sensible start ({unit})"
+    near = f"half the clients have an item within {middle:g} ({unit})"
     if request.findings.strict:
         raise InputError(
-            f"{request.source.file} needs a reach, beyond which an item is of no use",
-            remedy=f"{sentence}: --reach {suggestion:g}",
-            argument="reach",
+            f"needs a reach, beyond which an item is of no use; {near}",
+            place=request.source.file,
+            remedy="for a start, try",
+            settings=[("reach", suggestion)],
         )
-    request.findings.note(f"No reach was given; {sentence}.")
+    request.findings.note(f"No reach was given; {near}, so {suggestion:g} would be a start.")
     return suggestion
 
 

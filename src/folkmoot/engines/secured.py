@@ -65,8 +65,8 @@ class SecureRounds:
             raise InputError(
                 f"{clients} clients are asked in a round, but under real secure aggregation a client hides "
                 f"among {needed} or more",
-                remedy="ask more (in Python, Policy(fewest=…) sets another number)",
-                argument="secure",
+                remedy="ask more clients per round",
+                argument="clients",
             )
         self.policy.protection(clients)
 

@@ -1,31 +1,60 @@
 """One family of errors, each in parts: which argument, where, what is wrong, and what to do about it."""
 
+from collections.abc import Callable, Sequence
+from types import EllipsisType
 from typing import Self
+
+Setting = tuple[str, object | EllipsisType]  # a name and its value; ... stands for whatever fits
+SpellSetting = Callable[[str, object], str]
+
+
+def spell_keyword(name: str, value: object) -> str:
+    """A setting as Python writes it."""
+    return f"{name}=…" if value is ... else f"{name}={value!r}"
 
 
 class FolkmootError(Exception):
     """The root of everything Folkmoot raises on purpose.
 
     `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file, a line or a
-    row; `remedy` is what to do. As text: "argument: place: problem; remedy". Whoever calls a thing by another name (a
-    command line has flags, a problem file has lines) says so from the parts, by `rename`, and never from the text.
+    row; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "place: argument:
+    problem; remedy: settings". Whoever calls things by other names (a command line has flags, a problem file has
+    lines) says so from the parts, by `rename`, and never from the text.
     """
 
     def __init__(
-        self, problem: str, *, argument: str | None = None, place: object | None = None, remedy: str | None = None
+        self,
+        problem: str,
+        *,
+        argument: str | None = None,
+        place: object | None = None,
+        remedy: str | None = None,
+        settings: Sequence[Setting] = (),
     ) -> None:
         super().__init__(problem)
-        self.problem, self.argument, self.remedy = problem, argument, remedy
+        self.problem, self.argument, self.remedy, self.settings = problem, argument, remedy, tuple(settings)
         self.place = None if place is None else str(place)
 
     def __str__(self) -> str:
-        sentence = ": ".join(part for part in (self.argument, self.place, self.problem) if part)
-        return sentence if self.remedy is None else f"{sentence}; {self.remedy}"
+        sentence = ": ".join(part for part in (self.place, self.argument, self.problem) if part)
+        advice = self.advise(spell_keyword)
+        return sentence if advice is None else f"{sentence}; {advice}"
 
-    def rename(self, argument: str | None, place: object | None = None) -> Self:
-        """The same error under another name of its argument, or at another place."""
-        kept = self.place if place is None else place
-        return type(self)(self.problem, argument=argument, place=kept, remedy=self.remedy)
+    def advise(self, spell: SpellSetting) -> str | None:
+        """What to do, with settings spelled as the reader would write them."""
+        ways = " or ".join(spell(name, value) for name, value in self.settings)
+        return f"{self.remedy or 'try'}: {ways}" if ways else self.remedy
+
+    def rename(self, argument: str | None, *, place: object | None = None, spell: SpellSetting | None = None) -> Self:
+        """The same error under another name of its argument; at a place around its own, if one is given; its settings
+        spelled, if it is said how.
+        """
+        problem, where = self.problem, self.place
+        if place is not None:
+            problem, where = (problem if where is None else f"{where}: {problem}"), str(place)
+        if spell is not None:
+            return type(self)(problem, argument=argument, place=where, remedy=self.advise(spell))
+        return type(self)(problem, argument=argument, place=where, remedy=self.remedy, settings=self.settings)
 
 
 class InputError(FolkmootError, ValueError):

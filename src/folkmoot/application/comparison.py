@@ -1,30 +1,54 @@
 """Several methods on one problem, with the same seeds."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from statistics import mean
 
-from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.account import versions
-from folkmoot.application.job import Job, method_of
-from folkmoot.application.solve import solve
+from folkmoot.application.folder import make_folder, write
+from folkmoot.application.job import METHODS, Job, carry_out, make_method, prepare
+from folkmoot.application.problem import Problem
+from folkmoot.application.reporting import render_comparison
 from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.result import Result
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
 from folkmoot.report.facts import cost_of
 from folkmoot.report.story import Comparison, Entry
 
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 
 
-def compare_methods(job: Job, methods: Sequence[str], seeds: Sequence[int], command: str, watch: Steps) -> Comparison:
+def compare(problem: Problem, methods: Sequence[str] | None = None, seeds: int = 3) -> Comparison:
+    """Every method with as many seeds, from that of the problem on."""
+    return compare_methods(prepare(problem), *check_contest(methods, seeds))
+
+
+def check_contest(methods: Sequence[str] | None, seeds: int) -> tuple[Sequence[str], int]:
+    """Names of methods, and how many seeds."""
+    names = USUAL if methods is None else tuple(methods)
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"{name!r} is not one of {', '.join(METHODS)}", argument="methods")
+    if not names:
+        raise InputError("needs the name of at least one method", argument="methods")
+    return names, as_count(seeds, "seeds")
+
+
+def compare_methods(
+    job: Job, methods: Sequence[str], n_seeds: int, command: str = "", watch: Steps = lambda *_: None
+) -> Comparison:
     """Every method with every seed; values are over every client, as only a simulator can know."""
+    seeds = range(job.problem.seed, job.problem.seed + n_seeds)
     loaded, n = job.loaded, job.matroid.n_items
     entries, bound = [], float("inf")
     for place, name in enumerate(methods):
         results = []
         for at, seed in enumerate(seeds):
             watch(f"{name}, seed {seed}", place * len(seeds) + at, len(methods) * len(seeds))
-            results.append(_once(job, name, seed))
+            results.append(_solve_once(job, name, seed))
         bound = min([bound, *(one.upper_bound for one in results if one.estimate is None)])
         entries.append(_entry(job, name, results))
     count = f"{job.matroid.rank:,} of {n:,} {loaded.items_called}"
@@ -45,14 +69,20 @@ def compare_methods(job: Job, methods: Sequence[str], seeds: Sequence[int], comm
     )
 
 
-def _once(job: Job, name: str, seed: int) -> Result:
+def write_comparison(found: Comparison, problem: Problem) -> list[Path]:
+    """The page, and what else is wanted, in a folder of its own; the names of the files for people."""
+    content = render_comparison(found, png=problem.output.png, markdown=problem.output.markdown)
+    folder = make_folder(problem, "compare")
+    write(folder / "comparison.json", json.dumps(asdict(found), allow_nan=False))
+    for name, text in content.items():
+        write(folder / name, text)
+    return [folder / name for name in content]
+
+
+def _solve_once(job: Job, name: str, seed: int) -> Result:
     problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
-    method = method_of(problem, only_what_fits=True)
-    with problem.locate_errors("method", "privacy"):
-        if not isinstance(method, Federated):
-            return solve(job.loaded.objective, job.matroid, method, seed=seed)
-        engine = replace(job, problem=problem).engine()
-        return solve(job.loaded.objective, job.matroid, method, engine=engine, seed=seed, progress=False)
+    method = make_method(problem, only_what_fits=True)
+    return carry_out(replace(job, problem=problem, method=method), progress=False)
 
 
 def _entry(job: Job, name: str, results: list[Result]) -> Entry:

@@ -1,0 +1,157 @@
+"""A look at a problem's data: what is in it, and what to expect of each method, measured on a sample of the clients."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
+from folkmoot.algorithms.central.methods import Method
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.application.job import COHORT, constrain
+from folkmoot.application.problem import Problem
+from folkmoot.application.solve import solve
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.progress import Steps
+from folkmoot.data import FileLook, Loaded, look
+from folkmoot.foundation.errors import InputError
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.questions.gains import find_importance
+from folkmoot.report.facts import cost_of
+
+SAMPLE, SAMPLE_COHORT = 2_000, 100  # clients that the methods are tried on, and of them in a round
+CHOSEN = 20  # items, where nobody says how many
+
+
+@dataclass(frozen=True)
+class ClientSpread:
+    """How different clients are."""
+
+    largest: float  # γ: no item is worth more to a client
+    mean_best: float  # m_F: the item that is worth most to all of them, on average
+    importance: float  # Σ w_i: so many answers per round keep discrete greedy's promise, times a factor of theory
+    most_important: float  # the largest w_i
+    n_clients: int
+
+    @property
+    def disparity(self) -> float:
+        """γ / m_F: 1 where all are alike."""
+        return self.largest / self.mean_best if self.mean_best > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method, tried on the sample."""
+
+    method: str
+    ratio: float | None  # to greedy; None where it could not be run
+    rounds: int = 0
+    bytes_up: float = 0.0
+    theory: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What methods would do with the data."""
+
+    matroid: Matroid
+    spread: ClientSpread
+    trials: tuple[Trial, ...]
+    tried_on: int  # clients
+    plan: str  # what the default would do with everybody, and why
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What is in a file; and what to expect, where something can be chosen from it."""
+
+    seen: FileLook
+    expected: Expectation | None
+
+    def document(self) -> dict[str, Any]:
+        """What `folkmoot inspect --json` prints."""
+        seen, loaded, expected = self.seen, self.seen.loaded, self.expected
+        return {
+            **{name: getattr(seen, name) for name in ("file", "rows", "kind", "why", "notes")},
+            "problem": None if seen.problem is None else str(seen.problem),
+            "columns": [asdict(one) for one in seen.columns],
+            "items_columns": [asdict(one) for one in seen.items_columns],
+            "taken": dict(seen.taken),
+            "faults": [asdict(one) for one in seen.faults],
+            "per_client": asdict(seen.per_client) if seen.per_client else None,
+            "values": asdict(seen.values) if seen.values else None,
+            "clients": loaded.objective.n_clients if loaded else None,
+            "items": loaded.objective.n_items if loaded else None,
+            "chosen": expected.matroid.rank if expected else None,
+            "spread": asdict(expected.spread) if expected else None,
+            "tried_on": expected.tried_on if expected else 0,
+            "methods": [asdict(one) for one in expected.trials] if expected else [],
+            "plan": expected.plan if expected else None,
+        }
+
+
+def inspect(problem: Problem, watch: Steps = lambda *_: None) -> Inspection:
+    """Read the files, faults counted rather than refused, and try every kind of method on a sample."""
+    with problem.locate_errors():
+        seen = look(problem.data)
+    if seen.problem is not None:
+        seen = replace(seen, problem=problem.origin.locate(seen.problem))
+    return Inspection(seen, None if seen.loaded is None else _expect(problem, seen.loaded, watch))
+
+
+def _expect(problem: Problem, loaded: Loaded, watch: Steps) -> Expectation:
+    count = problem.choose.count
+    if count is None and not problem.limits:
+        count = max(min(CHOSEN, len(loaded.items.names) // 2), 1)
+    matroid = constrain(problem, loaded, count)
+    watch("what clients hold", 0, 1)
+    spread = measure_spread(loaded.objective)
+    trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)
+    return Expectation(matroid, spread, tuple(trials), tried_on, describe_plan(loaded.objective, matroid, COHORT))
+
+
+def measure_spread(objective: Objective) -> ClientSpread:
+    """γ, m_F and the importance factors of Algorithm 4, over every client."""
+    alone = objective.mean_gains(())
+    inverse = np.divide(1.0, alone, out=np.zeros_like(alone), where=alone > 0)
+    factors = find_importance(objective, objective.weights, inverse)
+    largest = float(objective.find_largest_shares(np.ones(objective.n_items)).max())
+    best = float(alone.max())
+    return ClientSpread(largest, best, float(factors.sum()), float(factors.max()), objective.n_clients)
+
+
+def describe_plan(objective: Objective, matroid: Matroid, cohort: int) -> str:
+    """What the default would do with everybody, and why."""
+    return Auto(cohort=cohort).plan(Population.of(objective), matroid).why
+
+
+def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Trial], int]:
+    """Every kind of method on a sample of the clients; and how many they were."""
+    count = min(SAMPLE, objective.n_clients)
+    ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))
+    some = objective if count == objective.n_clients else objective[ids]
+    methods: dict[str, Method | Federated] = {
+        "greedy": Greedy(),
+        "auto": Auto(cohort=SAMPLE_COHORT),
+        "fedcg": FedCG(cohort=SAMPLE_COHORT),
+        "fedcg+": FedCGPlus(cohort=SAMPLE_COHORT),
+        "discrete": DiscreteGreedy(expected_answers=SAMPLE_COHORT),
+        "popularity": Popularity(),
+        "random": RandomSet(),
+    }
+    best, out = 0.0, []
+    for place, (name, method) in enumerate(methods.items()):
+        watch(name, place, len(methods))
+        try:
+            result = solve(some, matroid, method, seed=seed, progress=False)
+        except InputError as error:
+            out.append(Trial(name, None, problem=str(error)))
+            continue
+        best = best or result.value
+        cost, theory = cost_of(result), result.guarantee
+        promise = "" if theory is None else "nothing" if theory.vacuous else f"{theory.promised / result.value:.2f}"
+        asked = (0, 0.0) if cost is None else (cost.rounds, cost.mean_up)
+        out.append(Trial(name, result.value / best if best > 0 else 1.0, *asked, promise))
+    return out, count
