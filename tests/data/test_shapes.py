@@ -2,6 +2,7 @@
 
 import lzma
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_tracts_and_stores_by_air_and_by_road(tmp_path: Path) -> None:
     by_air = load(Data(file=tracts, items=stores, reach=5), tmp_path)
     assert (by_air.kind, by_air.objective.n_clients, by_air.items.names) == ("places", 2, ("Store_1", "Store_2"))
     assert "weight is POP2000" in " ".join(by_air.notes)
-    roads = {"file": write(tmp_path, "roads.csv", ROADS), "client": "DestinationName", "item": "name"}
+    roads: dict[str, Any] = {"file": write(tmp_path, "roads.csv", ROADS), "client": "DestinationName", "item": "name"}
     by_road = load(Data(**roads, reach=5000), tmp_path)
     assert (by_road.kind, by_road.objective.n_clients, by_road.objective.n_items) == ("distances", 2, 2)
     assert "weight is demand" in " ".join(by_road.notes)
@@ -79,8 +80,8 @@ def test_hospitals(tmp_path: Path) -> None:
 
 
 def test_visits(tmp_path: Path) -> None:
-    pairs = {"user": np.array([10001, 10001, 10002], np.uint32), "vroot": np.array([1000, 1001, 1001], np.uint16)}
-    np.savez(tmp_path / "edges.npz", **pairs)
+    user, vroot = np.array([10001, 10001, 10002], np.uint32), np.array([1000, 1001, 1001], np.uint16)
+    np.savez(tmp_path / "edges.npz", user=user, vroot=vroot)
     read = load(Data(file="edges.npz"), tmp_path)
     assert read.kind == "memberships"
     assert dense(read.objective).tolist() == [[1, 1], [0, 1]]
