@@ -106,6 +106,7 @@ def test_init_writes_a_problem_that_runs(tmp_path: Path) -> None:
     assert folkmoot(tmp_path, "init", "films.toml", "--file", "ratings.csv").code == 2
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_main_job_end_to_end(tmp_path: Path) -> None:
     said = folkmoot(tmp_path, "demo", "--people", "1000", "--clinics", "4", "--seed", "1")
     assert said.code == 0, said.err
