@@ -2,17 +2,30 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+PYTEST := $(RUN) -m pytest -n auto --dist worksteal
+VERSIONS := 3.11 3.12 3.13
 
-.PHONY: demo test fuzz check bench clean
+.PHONY: demo quick test versions fuzz check bench clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/folkmoot demo
 
+# What is run after every change: all tests that are not marked as slow.
+quick: $(VENV)/installed
+	$(PYTEST) -m "not slow"
+
 # Secure aggregation is tested by itself: every branch of it must be reached.
-test: check .data/tried .data/browser
-	$(RUN) -m pytest --ignore tests/secagg
-	$(RUN) -m pytest tests/secagg --cov
+test: check .data/browser
+	$(PYTEST) --ignore tests/secagg
+	$(PYTEST) tests/secagg --cov
 	$(RUN) -m tests.secagg.fuzz --seconds 2 --forget
+
+# The quick tests under every Python that is found here, each in an environment of its own.
+versions: $(VERSIONS:%=version-%)
+
+version-%:
+	@if python$* -c "" 2> /dev/null; then $(MAKE) quick PYTHON=python$* VENV=.venv-$*; \
+	else echo "python$* was not found: not tested under it"; fi
 
 fuzz: $(VENV)/installed
 	$(RUN) -m tests.secagg.fuzz
@@ -23,6 +36,7 @@ check: $(VENV)/installed
 	$(RUN) -m mypy
 
 bench: $(VENV)/installed .data/tried .bench-venv/installed .secagg-venv/installed
+	$(RUN) -m pytest -rs benchmarks/known_answers
 	$(RUN) -m benchmarks
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -56,4 +70,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .bench-venv .secagg-venv .data
+	rm -rf $(VENV) $(VERSIONS:%=.venv-%) .bench-venv .secagg-venv .data

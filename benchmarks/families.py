@@ -7,24 +7,21 @@ made to break the default. Settings are tuned on instances and runs of the seeds
 
 import gzip
 import lzma
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 import folkmoot as fm
-from benchmarks.instances import HERE, Matrix, Missing, heavy
+from benchmarks.instances import Matrix, data_file, heavy
 from folkmoot.demo import homes, places
 from folkmoot.foundation.sets import Array
 
 K = 20
 CLIENTS = 20_000
 EARTH = 6371.0  # km
-DATA = "FOLKMOOT_DATA"  # a folder with msweb/ and movielens-latest-small/
 
 
 class Instance(NamedTuple):
@@ -159,14 +156,6 @@ def tight(seed: int) -> tuple[fm.Objective, fm.Matroid]:
     knows = rng.random((CLIENTS, 500)) < appeal
     objective, _ = best_of(knows * rng.integers(1, 6, (CLIENTS, 500)).astype(float))
     return objective, fm.Partition(np.repeat(np.arange(25), 20), 1)
-
-
-def data_file(*parts: str) -> Path:
-    """A file of the data folder: FOLKMOOT_DATA, or shared/data beside the repository."""
-    path = Path(os.environ.get(DATA, HERE.parent / "shared" / "data")).joinpath(*parts)
-    if not path.exists():
-        raise Missing(f"{path} is not here: set {DATA} to a folder that holds {'/'.join(parts)}")
-    return path
 
 
 def msweb(_: int) -> tuple[fm.Objective, fm.Matroid]:

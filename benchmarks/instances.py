@@ -93,14 +93,22 @@ def crowd(clients: int, n_items: int = 10_000, per_client: int = 100, seed: int 
 
 
 class Missing(Exception):
-    """MovieLens 1M is not here, and may not be shipped."""
+    """Data that is not here, and may not be shipped."""
+
+
+def data_file(*parts: str) -> Path:
+    """A file of the folder that FOLKMOOT_DATA names."""
+    name, folder = "/".join(parts), os.environ.get("FOLKMOOT_DATA")
+    if not folder or not Path(folder, name).exists():
+        raise Missing(f"{name} is not here: set FOLKMOOT_DATA to a folder that has it")
+    return Path(folder, name)
 
 
 def movielens_1m() -> tuple[Matrix, list[str]]:
     """Users × rated films (in the order of their MovieLens numbers) and the titles.
 
     From FOLKMOOT_MOVIELENS_1M (a folder with the ratings.dat and movies.dat of the user's own copy), else
-    from the wheel that `make test` and `make bench` fetch.
+    from the wheel that `make bench` fetches.
     """
     own = os.environ.get("FOLKMOOT_MOVIELENS_1M")
     if own:
@@ -125,7 +133,7 @@ def movielens_1m() -> tuple[Matrix, list[str]]:
     else:
         raise Missing(
             "MovieLens 1M is not here: set FOLKMOOT_MOVIELENS_1M to a folder with ratings.dat and movies.dat, "
-            "or run `make test` once with a package index in reach"
+            "or run `make bench` with a package index in reach"
         )
     matrix = sparse.coo_array((stars.astype(np.float64), (users - 1, films))).tocsr()
     return matrix, names

@@ -49,6 +49,7 @@ def interval(values: Array, top: float, seed: int, population: int | None, alpha
     return mean_interval(grid.points, counts, top, population=population, alpha=alpha, key=seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [1, 30, 300])
 @pytest.mark.parametrize("name", list(POPULATIONS))
 def test_intervals_cover(name: str, draws: int) -> None:
@@ -95,6 +96,7 @@ def test_nobody_drawn_proves_nothing() -> None:
     assert interval(np.zeros(0), 3.0, 0, None) == (0.0, 3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [1, 30, 300])
 @pytest.mark.parametrize("name", list(POPULATIONS))
 def test_upper_bounds_hold_whatever_is_known_of_the_tail(name: str, draws: int) -> None:

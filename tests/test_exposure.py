@@ -91,6 +91,7 @@ def test_where_everybody_answers_every_time_nothing_differs() -> None:
     assert "differ by" not in str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 30])
 def test_every_way_to_add_up_says_the_same(size: int | None) -> None:
     objective = Coverage(homes(), keep_empty=True)

@@ -13,6 +13,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert said.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

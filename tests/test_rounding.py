@@ -61,7 +61,7 @@ def assert_bases(matroid: Matroid, sets: Mask) -> None:
         assert matroid.independent(members)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 12])
+@pytest.mark.parametrize("parts", [1, 2, pytest.param(12, marks=pytest.mark.slow)])
 def test_expectation_is_kept(matroid: Matroid, way: Callable[..., Mask], parts: int) -> None:
     x = mixture(matroid, parts)
     sets = way(matroid, x, draws=DRAWS, seed=5)
@@ -69,6 +69,7 @@ def test_expectation_is_kept(matroid: Matroid, way: Callable[..., Mask], parts: 
     assert np.abs(sets.mean(axis=0) - x).max() <= (error(N) if parts > 1 else 1e-9)
 
 
+@pytest.mark.slow
 def test_short_points_are_filled_up(matroid: Matroid, way: Callable[..., Mask]) -> None:
     x = mixture(matroid, 4) * 0.6
     sets = way(matroid, x, draws=DRAWS, seed=6)
@@ -86,6 +87,7 @@ def test_filling_follows_the_weights() -> None:
         assert np.flatnonzero(rounding.top_of_base(matroid, np.zeros(8), fill=fill)).tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 def test_no_value_is_lost_in_expectation(matroid: Matroid, way: Callable[..., Mask]) -> None:
     rng = np.random.default_rng(8)
     objective = FacilityLocation(rng.random((20, N)) * (rng.random((20, N)) < 0.5), keep_empty=True)

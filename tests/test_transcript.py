@@ -61,6 +61,7 @@ def killed_after(rounds: int) -> Any:
     return watch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_killed_after_any_round_and_resumed(method: Federated, tmp_path: Path) -> None:
     objective, matroid = people(), Partition(GROUPS, 1)
@@ -92,6 +93,7 @@ solve(people(), Partition(GROUPS, 1), FedCG(3, cohort=12), seed=4, transcript={p
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_a_real_kill(rounds: int, tmp_path: Path) -> None:
     path = tmp_path / "run"

@@ -78,6 +78,7 @@ def instance(rng: np.random.Generator) -> tuple[Array, Array, Matroid]:
     return benefits, weights, matroid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_greedy_is_naive_greedy(block: int) -> None:
     """Three thousand instances, ties broken alike: the same items in the same order, the same gains."""

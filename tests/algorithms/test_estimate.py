@@ -87,6 +87,7 @@ def test_the_bound_holds_and_everyone_makes_it_exact(seed: int) -> None:
         assert result.ratio <= 1
 
 
+@pytest.mark.slow
 def test_intervals_hold_as_often_as_they_say() -> None:
     """200 runs, each interval at 95 %: fewer than 170 hits have a chance below 10^-6, and so have 200 false bounds."""
     objective = ratings(5, clients=400, items=10)
@@ -101,6 +102,7 @@ def test_intervals_hold_as_often_as_they_say() -> None:
     assert held >= 185
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", [0, 1])
 def test_what_several_juries_say_holds_as_often_as_they_say(polish: int) -> None:
     """As above; the same clients say what the set is worth and what bounds it."""
@@ -117,6 +119,7 @@ def test_what_several_juries_say_holds_as_often_as_they_say(polish: int) -> None
     assert held >= 185
 
 
+@pytest.mark.slow
 def test_several_juries_prove_more_than_one() -> None:
     """And more beside the set than at it: on average over ten seeds, by 0.02 at least."""
     objective = ratings(5, clients=4_000, items=40)
@@ -152,6 +155,7 @@ def tail_of(name: str, clients: int = 3_000, items: int = 30) -> FacilityLocatio
 HEAVY = ("lognormal", "Pareto", "1 % times 1,000", "0.1 % times 100,000", "0.1 % of other tastes", "rare items")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["light", *HEAVY])
 def test_no_tail_makes_a_claim_false(name: str) -> None:
     """30 runs with few jurors: of claims at 95 %, fewer than 24 hold with a chance below 10^-3; before, an
@@ -180,6 +184,7 @@ def test_a_jury_that_likes_nothing_proves_little() -> None:
         assert estimate.ratio < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropout", [0.0, 0.1, 0.3])
 def test_a_client_drawn_thirty_times_may_be_missing_thirty_times(dropout: float) -> None:
     """Of 40 intervals at 95 %, fewer than 32 hold with a chance below 10^-3; before, three in four held at 0.3."""
@@ -388,6 +393,7 @@ def test_weights_hardly_apart_hardly_matter() -> None:
             assert solve(objective, 4, method).value >= 0.96 * solve(objective, 4).value
 
 
+@pytest.mark.slow
 def test_bounds_hold_for_rare_treasures() -> None:
     """What few love dearly may be missing in a sample: of 200 bounds at 97.5 %, 16 fail with a chance below 10^-4."""
     benefits = np.zeros((4000, 2))
@@ -449,11 +455,20 @@ def test_hospitals_with_many_features() -> None:
     assert "A sum over 3 hides little" in str(result)
 
 
-def test_features_with_many_joint_states() -> None:
-    """Sampled sets are larger than what is chosen; none may be larger than what can be looked at."""
-    rng = np.random.default_rng(0)
-    tables = [np.column_stack((rng.integers(0, 16, (300, 8)), rng.integers(0, 2, 300))) for _ in range(3)]
-    objective = Information(tables, 8)
+def test_features_with_many_joint_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sampled sets are larger than what is chosen; none may be larger than what can be looked at: 5 features of 16
+    values, or 5 of 4 values where 2^11 states are the limit, which is faster.
+    """
+
+    def with_values(count: int) -> Information:
+        rng = np.random.default_rng(0)
+        tables = [np.column_stack((rng.integers(0, count, (300, 8)), rng.integers(0, 2, 300))) for _ in range(3)]
+        return Information(tables, 8)
+
+    assert with_values(16).largest_set == 5
+    assert with_values(4).largest_set is None
+    monkeypatch.setattr("folkmoot.objectives.information.MOST_STATES", 1 << 11)
+    objective = with_values(4)
     assert objective.largest_set == 5
     for method in (FedCG(6, polish=0), FedCGPlus(6, 2, polish=0), DiscreteGreedy(epsilon=0.5)):
         assert solve(objective, 4, method, seed=1).value >= 0.9 * solve(objective, 4).value

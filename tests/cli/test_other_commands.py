@@ -2,6 +2,7 @@
 
 import csv
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,13 @@ from folkmoot.foundation.settings import METHODS
 from folkmoot.report.kept import from_json
 from tests.cli.calling import films, folkmoot, ratings
 
-SOURCE = Path(__file__).parents[3] / "shared" / "data" / "geonames-cities" / "cities15000.csv.xz"
+TOWNS = """geonameid,name,country,admin1,lat,lon,population
+1,Small,IT,07,41.91,12.51,900
+2,Large,IT,07,41.90,12.50,5000
+3,Far,IT,20,45.44,12.33,700
+4,Abroad,FR,07,44.00,7.00,9000
+5,Deserted,IT,15,38.00,13.00,0
+"""
 
 
 def test_methods_are_compared_with_the_same_seeds(tmp_path: Path) -> None:
@@ -99,6 +106,7 @@ def test_init_writes_a_problem_that_runs(tmp_path: Path) -> None:
     assert folkmoot(tmp_path, "init", "films.toml", "--file", "ratings.csv").code == 2
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_main_job_end_to_end(tmp_path: Path) -> None:
     said = folkmoot(tmp_path, "demo", "--people", "1000", "--clinics", "4", "--seed", "1")
     assert said.code == 0, said.err
@@ -137,13 +145,15 @@ def test_homes_are_where_people_are() -> None:
     assert (drawn.max(axis=0) < [48, 19]).all()
 
 
-def test_the_extract_is_what_the_script_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if not SOURCE.exists():
-        pytest.skip("GeoNames' cities15000 is not at hand")
+def test_the_extract_keeps_the_largest_of_towns_that_are_close(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from scripts import places as script
 
-    kept = script.TARGET.read_text()
+    (tmp_path / "towns.csv.xz").write_bytes(lzma.compress(TOWNS.encode()))
     monkeypatch.setattr(script, "TARGET", tmp_path / "places.csv")
-    script.main(str(SOURCE))
-    assert (tmp_path / "places.csv").read_text() == kept
-    assert len(list(csv.DictReader(kept.splitlines()))) == len(places())
+    script.main(str(tmp_path / "towns.csv.xz"))
+    kept = list(csv.DictReader((tmp_path / "places.csv").read_text().splitlines()))
+    assert [(row["name"], row["region"], row["latitude"]) for row in kept] == [
+        ("Large", "Lazio", "41.9000"),
+        ("Far", "Veneto", "45.4400"),
+    ]
+    assert list(kept[0]) == places().columns

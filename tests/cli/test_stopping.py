@@ -30,6 +30,7 @@ def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., An
     return around
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "call"),
     [

@@ -40,6 +40,7 @@ def allowed(of: Items, count: int | None, limits: list[Limit]) -> Any:
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [None, 1, 3, 5, 8])
 @pytest.mark.parametrize(
     "limits",

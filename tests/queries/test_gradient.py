@@ -65,6 +65,7 @@ def populations() -> Iterator[tuple[Objective, dict[str, Callable[[Objective], Q
     yield ProbabilisticCoverage(matrix, keep_empty=True), {name: some[name] for name in ("gradient, 4 bits", "votes")}
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_threads_or_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for objective, kinds in populations():
         ids, times = 3 * np.arange(objective.n_clients), 1 + np.arange(objective.n_clients) % 4

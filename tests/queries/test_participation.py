@@ -49,6 +49,7 @@ def questions(objective: Objective, importance: Kind, seeds: range) -> list[tupl
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("importance", IMPORTANCE)
 def test_every_importance_is_unbiased_for_every_item(importance: Kind) -> None:
     """Chances are above 0 for everybody; and the mean over 40 runs is right to what Hoeffding allows, but for 10^-9."""

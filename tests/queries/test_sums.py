@@ -237,6 +237,7 @@ def test_values_are_values(family: str) -> None:
     assert reply.value == pytest.approx(exact.max(), abs=query.main.unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(EVERY))
 def test_histograms_keep_the_means(family: str) -> None:
     """Over 400 keys: a mean of coins is off by more than five of its deviations with a chance below 10^-6."""

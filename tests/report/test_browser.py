@@ -16,7 +16,10 @@ from tests.report.test_contract import at
 pytest.importorskip("vl_convert", reason="pages need vl-convert-python")
 playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: pip install playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="browser tests need chromium on the path")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="browser tests need chromium on the path"),
+    pytest.mark.slow,
+]
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 QUIET += ["--disable-background-networking", "--disable-component-update"]

@@ -22,6 +22,7 @@ def test_dropouts_at_every_stage(stage: str, gone: int, room: int) -> None:
     federation.check(result)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     clients=st.integers(5, 40),

@@ -17,6 +17,7 @@ from folkmoot.conversation.result import Result
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.sets import add_in_order
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.objectives.objective import Objective, as_objective
@@ -145,7 +146,7 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
     start = perf_counter()
     choice = chosen_method.choose(objective, matroid, seed)
     exact = choice.gains is not None and choice.walk is not None and choice.walk.current
-    value = sum(choice.gains or ()) if exact else float(objective.mean_values(choice.members))
+    value = add_in_order(choice.gains or ()) if exact else float(objective.mean_values(choice.members))
     bound = choice.bound
     if bound <= value * (1 + ROUNDING):
         bound = value  # the same sum in another order may end a last digit apart

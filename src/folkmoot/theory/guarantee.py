@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 from typing import Any, Protocol
 
+from folkmoot.foundation.sets import add_in_order
+
 DELTA = 0.05
 
 
@@ -141,7 +143,7 @@ class Continuous:
             if self.cohort is not None:
                 spread = sqrt(rounds) * (6 * eta * r * D + local) / sqrt(self.cohort * DELTA)
                 parts.append(Term("sampling", spread, "additive: client sampling"))
-        additive = sum(part.value for part in parts)
+        additive = add_in_order(part.value for part in parts)
         promised = factor * value - additive
         return Guarantee(name, (*terms, *parts), factor, additive, promised, promised <= 0)
 

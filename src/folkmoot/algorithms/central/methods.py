@@ -13,7 +13,7 @@ import numpy as np
 import folkmoot.theory.rounding as rounding
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, add_in_order, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective, Walk
 from folkmoot.theory.certificate import LOOKS, bound_at_point, bound_beyond, bound_from_gains
@@ -57,7 +57,7 @@ class Greedy:
             raise InputError(f'needs "lowest", "highest" or "both", got {self.ties!r}', argument="ties")
         rules = [False, True] if self.ties == "both" else [self.ties == "highest"]
         runs = [grow(objective.walk(), matroid, highest=highest) for highest in rules]
-        return max(runs, key=lambda run: sum(run.gains or ()))
+        return max(runs, key=lambda run: add_in_order(run.gains or ()))
 
 
 def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
@@ -70,9 +70,9 @@ def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
     bound, stride = inf, max(1, matroid.rank // LOOKS)
     while (addable := matroid.find_addable(members)).any():
         if walk.current and len(order) % stride == 0:
-            bound = min(bound, bound_from_gains(sum(gains), bounds, matroid))
+            bound = min(bound, bound_from_gains(add_in_order(gains), bounds, matroid))
         # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
-        noise = 0.0 if walk.current else sum(gains) * 2.0**-48
+        noise = 0.0 if walk.current else add_in_order(gains) * 2.0**-48
         item = _next(walk, bounds, fresh, addable, highest, noise)
         order.append(item)
         gains.append(float(bounds[item]))

@@ -1,8 +1,8 @@
-"""Real data, read in place: a folder named by FOLKMOOT_DATA, else shared/data beside the project."""
+"""Problems with real data, solved: the folder that FOLKMOOT_DATA names."""
 
 import csv
 import gzip
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,24 +11,17 @@ from scipy import sparse
 
 import folkmoot as fm
 
-DATA = Path(os.environ.get("FOLKMOOT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+Find = Callable[[str], Path]
 
 
-def found(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in the data folder; set FOLKMOOT_DATA to a folder that has it")
-    return path
-
-
-def read(name: str) -> list[dict[str, str]]:
-    with found(name).open(newline="") as file:
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_four_hospitals_agree_on_features() -> None:
+def test_four_hospitals_agree_on_features(found: Find) -> None:
     """A panel of four features that tells most about heart disease in all four hospitals."""
-    rows = read("heart-disease-4-hospitals/heart4.csv")
+    rows = read(found("heart-disease-4-hospitals/heart4.csv"))
     features = [name for name in rows[0] if name not in ("hospital", "num")]
     numbers = {"age", "trestbps", "chol", "thalach", "oldpeak"}
     hospitals = sorted({row["hospital"] for row in rows})
@@ -55,9 +48,9 @@ def binned(value: str, number: bool) -> str:
     return str(int(float(value) // scale))
 
 
-def test_stores_in_san_francisco() -> None:
+def test_stores_in_san_francisco(found: Find) -> None:
     """Four of 16 sites for 205 census tracts weighted by population; the optimum by listing all 1,820 choices."""
-    rows = read("sf-facility-spopt/SF_network_distance_candidateStore_16_censusTract_205_new.csv")
+    rows = read(found("sf-facility-spopt/SF_network_distance_candidateStore_16_censusTract_205_new.csv"))
     tracts = {row["DestinationName"]: float(row["demand"]) for row in rows}
     sites = sorted({row["name"] for row in rows})
     at, of = {tract: k for k, tract in enumerate(tracts)}, {site: k for k, site in enumerate(sites)}
@@ -75,7 +68,7 @@ def test_stores_in_san_francisco() -> None:
     assert fm.solve(objective, 4, fm.Popularity()).value < fm.solve(objective, 4).value
 
 
-def test_areas_of_a_web_site() -> None:
+def test_areas_of_a_web_site(found: Find) -> None:
     """Ten areas of a site that reach the most visitors: 32,711 people, 285 areas."""
     visits: list[tuple[int, int]] = []
     with gzip.open(found("msweb/anonymous-msweb.data.gz"), "rt", encoding="latin-1") as file:

@@ -1,6 +1,7 @@
-"""Real data as people have it, read in place: a folder named by FOLKMOOT_DATA, else shared/data beside the project."""
+"""Real files as people have them: the folder that FOLKMOOT_DATA names."""
 
-import os
+import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 
 import folkmoot as fm
 from folkmoot.data import Data, Limit, constraint, load, look
+from folkmoot.demo import places
+from scripts import places as script
 
-DATA = Path(os.environ.get("FOLKMOOT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+Find = Callable[[str], Path]
 FILMS = "movielens-latest-small/2018-09_ratings.csv.xz", "movielens-latest-small/2018-09_movies.csv"
 TRACTS = "sf-facility-spopt/SF_demand_205_centroid_uniform_weight.csv", "sf-facility-spopt/SF_store_site_16_longlat.csv"
 ROADS = "sf-facility-spopt/SF_network_distance_candidateStore_16_censusTract_205_new.csv"
@@ -18,15 +21,8 @@ VISITS = "msweb/edges.npz"
 CITIES = "geonames-cities/cities15000.csv.xz"
 
 
-def found(*names: str) -> None:
-    for name in names:
-        if not (DATA / name).exists():
-            pytest.skip(f"{name} is not in the data folder; set FOLKMOOT_DATA to a folder that has it")
-
-
-def test_films() -> None:
-    found(*FILMS)
-    read = load(Data(file=FILMS[0], items=FILMS[1]), DATA)
+def test_films(found: Find) -> None:
+    read = load(Data(file=str(found(FILMS[0])), items=str(found(FILMS[1]))))
     assert (read.kind, read.clients_called, read.items_called) == ("ratings", "users", "movies")
     assert (read.objective.n_clients, read.objective.n_items) == (610, 9742)
     assert read.items.names[0] == "Toy Story (1995)"
@@ -36,49 +32,45 @@ def test_films() -> None:
     groups = read.items.groups("genres")
     assert len({groups[item] for item in result.selected}) == 6
     assert "only the first counts" in read.items.remarks("genres")[0]
-    liked = load(Data(file=FILMS[0], least=5), DATA)
+    liked = load(Data(file=str(found(FILMS[0])), least=5))
     assert (liked.kind, liked.objective.gains([]).nnz) == ("memberships", 13_211)
 
 
-def test_census_tracts_and_stores() -> None:
-    found(*TRACTS, ROADS)
-    read = load(Data(file=TRACTS[0], items=TRACTS[1], reach=5), DATA)
+def test_census_tracts_and_stores(found: Find) -> None:
+    read = load(Data(file=str(found(TRACTS[0])), items=str(found(TRACTS[1])), reach=5))
     assert (read.kind, read.objective.n_clients, read.objective.n_items) == ("places", 205, 16)
     assert "weight is POP2000" in " ".join(read.notes)
     assert read.items.names[:2] == ("Store_1", "Store_2")
-    roads = load(Data(file=ROADS, client="DestinationName", item="name", reach=5000), DATA)
+    roads = load(Data(file=str(found(ROADS)), client="DestinationName", item="name", reach=5000))
     assert (roads.kind, roads.objective.n_clients, roads.objective.n_items) == ("distances", 205, 16)
     assert "weight is demand" in " ".join(roads.notes)
     # No road is shorter than the air line, whoever weighs how much.
     by_air, by_road = (fm.solve(of.objective, 4, fm.Greedy()).value for of in (read, roads))
     assert 0 < by_road < by_air < 1
     with pytest.raises(fm.InputError, match="--reach 3200"):
-        load(Data(file=ROADS, client="DestinationName", item="name"), DATA)
+        load(Data(file=str(found(ROADS)), client="DestinationName", item="name"))
 
 
-def test_four_hospitals() -> None:
-    found(HEARTS)
+def test_four_hospitals(found: Find) -> None:
     with pytest.raises(fm.InputError, match=r"621 rows have missing features .*--missing category"):
-        load(Data(file=HEARTS, target="num"), DATA)
-    read = load(Data(file=HEARTS, target="num", missing="category"), DATA)
+        load(Data(file=str(found(HEARTS)), target="num"))
+    read = load(Data(file=str(found(HEARTS)), target="num", missing="category"))
     assert (read.kind, read.clients_called, read.items_called) == ("tables", "hospitals", "features")
     assert read.objective.client_names == ("cleveland", "hungarian", "switzerland", "va")
     assert np.allclose(read.objective.weights * 920, [303, 294, 123, 200])
     assert "cp" in (fm.solve(read.objective, 3, fm.Greedy()).names or ())  # chest pain is known to tell much
-    dropped = load(Data(file=HEARTS, target="num", missing="drop"), DATA)
+    dropped = load(Data(file=str(found(HEARTS)), target="num", missing="drop"))
     assert dropped.objective.n_items == 13
 
 
-def test_visits() -> None:
-    found(VISITS)
-    read = load(Data(file=VISITS), DATA)
+def test_visits(found: Find) -> None:
+    read = load(Data(file=str(found(VISITS))))
     assert (read.kind, read.objective.n_clients, read.objective.n_items) == ("memberships", 32_711, 285)
     assert read.objective.gains([]).nnz == 98_654
 
 
-def test_cities() -> None:
-    found(CITIES)
-    read = load(Data(file=CITIES, items=CITIES, reach=50), DATA)
+def test_cities(found: Find) -> None:
+    read = load(Data(file=str(found(CITIES)), items=str(found(CITIES)), reach=50))
     assert (read.kind, read.objective.n_clients) == ("places", 34_006)
     assert read.items.positions is not None
     one_a_country = constraint(read.items, 5, [Limit(1, "country")])
@@ -87,10 +79,19 @@ def test_cities() -> None:
     assert "NA" in read.items.groups("country")  # Namibia, not a missing value
 
 
-def test_a_look_at_films() -> None:
-    found(*FILMS)
-    told = look(Data(file=FILMS[0], items=FILMS[1]), DATA)
+def test_a_look_at_films(found: Find) -> None:
+    told = look(Data(file=str(found(FILMS[0])), items=str(found(FILMS[1]))))
     assert (told.kind, told.rows, told.faults) == ("ratings", 100_836, ())
     assert told.per_client is not None
     assert told.values is not None
     assert (told.per_client.least, told.values.levels) == (20, 10)
+
+
+def test_the_extract_of_the_demo_is_what_the_script_makes(
+    found: Find, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = script.TARGET.read_text()
+    monkeypatch.setattr(script, "TARGET", tmp_path / "places.csv")
+    script.main(str(found(CITIES)))
+    assert (tmp_path / "places.csv").read_text() == kept
+    assert len(list(csv.DictReader(kept.splitlines()))) == len(places())
