@@ -351,7 +351,7 @@ def test_sites_choose_what_is_chosen_by_someone_who_sees_them_all() -> None:
     for selector in (federated, seeing, pooled, exhaustive):
         assert selector.get_support(True).tolist() == [0, 1, 2, 3]
     assert federated.result_.value == pytest.approx(exhaustive.result_.value)
-    assert "a sum over 3 hides little" in str(federated.result_)
+    assert "A sum over 3 hides little" in str(federated.result_)
 
 
 def test_pipeline_with_routing() -> None:
