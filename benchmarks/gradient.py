@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import folkmoot as fm
 from benchmarks.instances import Matrix, Missing, movielens_1m, ratings
 from benchmarks.table import Floor, show
-from folkmoot.foundation.kernels import kernel, on_threads
+from folkmoot.foundation.kernels import kernel, run_on_threads
 
 COPIES = 128
 
@@ -27,7 +27,7 @@ def total(words: NDArray[np.uint64]) -> int:
 def read(words: NDArray[np.uint64]) -> None:
     """Two halves, a thread each."""
     halves = np.array_split(words, 2)
-    on_threads(lambda lo, hi: [total(half) for half in halves[lo:hi]], [(0, 1), (1, 2)])
+    run_on_threads(lambda lo, hi: [total(half) for half in halves[lo:hi]], [(0, 1), (1, 2)])
 
 
 def fastest(work: Callable[[], object], repeats: int = 60) -> float:

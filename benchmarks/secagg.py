@@ -16,7 +16,7 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 
 from benchmarks.instances import HERE
 from benchmarks.table import Floor, show
-from folkmoot.foundation.kernels import on_threads, thread_count, threads
+from folkmoot.foundation.kernels import run_on_threads, thread_count, threads
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Aggregate, Announcement, Member, Parameters, Policy, aggregate, choose, serve, shamir
@@ -139,7 +139,7 @@ def keystream(size: int) -> float:
         for _ in range(tiles):
             cipher.update_into(zeros, buffer)
 
-    return 10 * time_fastest(lambda: on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
+    return 10 * time_fastest(lambda: run_on_threads(some, [(at, at + 1) for at in range(thread_count())]), 3)
 
 
 def whole_round(clients: int, length: int = 500) -> list[Floor]:

@@ -56,8 +56,8 @@ def test_an_error_in_a_thread_comes_out(monkeypatch: pytest.MonkeyPatch) -> None
         return hi
 
     with pytest.raises(fm.InputError, match="three"):
-        kernels.on_threads(work, [(k, k + 1) for k in range(6)])
-    assert kernels.on_threads(lambda lo, hi: lo + hi, [(k, k + 1) for k in range(3)]) == [1, 3, 5]
+        kernels.run_on_threads(work, [(k, k + 1) for k in range(6)])
+    assert kernels.run_on_threads(lambda lo, hi: lo + hi, [(k, k + 1) for k in range(3)]) == [1, 3, 5]
 
 
 def test_odd_settings_fall_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
     sizes = _count(clients)
     best: Difference | None = None
     for at in range(len(sums) - 1):
-        both = _in_common(clients[at], clients[at + 1 :])
-        alike = both if counted is clients else _in_common(counted[at], counted[at + 1 :])
+        both = _count_common(clients[at], clients[at + 1 :])
+        alike = both if counted is clients else _count_common(counted[at], counted[at + 1 :])
         apart = sizes[at] + sizes[at + 1 :] - both - alike
         apart[apart == 0] = NEVER
         nearest = int(apart.argmin())
@@ -94,7 +94,7 @@ def _bitmaps(sums: Sequence[Summed], places: dict[int, Ids]) -> Bits:
     return rows.view(np.uint64)
 
 
-def _in_common(one: Bits, others: Bits) -> Ids:
+def _count_common(one: Bits, others: Bits) -> Ids:
     some = np.flatnonzero(one)  # a cohort has bits in few of the words
     return _count(one[some] & others[:, some] if 2 * len(some) < len(one) else one & others)
 

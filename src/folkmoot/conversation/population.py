@@ -17,7 +17,7 @@ from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean,
 WEIGHT_BITS = 36  # of all weights together, when everybody answers and weights are not alike
 
 
-class Tally(Protocol):
+class Turnout(Protocol):
     """How many answered."""
 
     @property
@@ -142,7 +142,7 @@ class Population(Registered):
         ids, times = np.unique(some[np.minimum(drawn, len(some) - 1)], return_counts=True)
         return Cohort.of(ids, times)
 
-    def sample(self, cohort: Cohort, answer: Tally) -> "Sample":
+    def sample(self, cohort: Cohort, answer: Turnout) -> "Sample":
         """How those who answered stand for everyone."""
         everyone = self.everyone
         if self.weights is None:  # who answers is as good as drawn without repeats

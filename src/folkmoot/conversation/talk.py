@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from folkmoot.conversation.population import Cohort, Population, Sample, Tally, ids_of
+from folkmoot.conversation.population import Cohort, Population, Sample, Turnout, ids_of
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Run, Sum, join_cohorts, read_reply
 from folkmoot.conversation.streams import Branch, Stream
@@ -95,7 +95,7 @@ class Talk:
             joined = joined + reply
         return joined
 
-    def sample(self, tally: Tally) -> Sample:
+    def sample(self, tally: Turnout) -> Sample:
         """How those who answered last stand for everyone."""
         return self.population.sample(self.cohort, tally)
 

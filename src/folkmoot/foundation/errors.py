@@ -17,7 +17,7 @@ class FolkmootError(Exception):
     """The root of everything Folkmoot raises on purpose.
 
     `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file, a line or a
-    row; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "place: argument:
+    row; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "argument: place:
     problem; remedy: settings". Whoever calls things by other names (a command line has flags, a problem file has
     lines) says so from the parts, by `rename`, and never from the text.
     """
@@ -36,7 +36,7 @@ class FolkmootError(Exception):
         self.place = None if place is None else str(place)
 
     def __str__(self) -> str:
-        sentence = ": ".join(part for part in (self.place, self.argument, self.problem) if part)
+        sentence = ": ".join(part for part in (self.argument, self.place, self.problem) if part)
         advice = self.advise(spell_keyword)
         return sentence if advice is None else f"{sentence}; {advice}"
 

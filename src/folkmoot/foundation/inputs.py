@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Array, Ids, Rows, as_array
 
 Names = tuple[str, ...] | None
@@ -208,7 +208,7 @@ def _find_first_fault(rows: Rows, least: float, most: float) -> tuple[int, int]:
         fault, at = _find_fault(here, ids, values, rows.shape[1], least, most)
         return fault, first + at
 
-    faults = on_threads(one, blocks(starts, most=len(starts)))
+    faults = run_on_threads(one, blocks(starts, most=len(starts)))
     serious = [fault for fault in faults if fault[0] not in (FINE, HAS_ZEROS)]
     return serious[0] if serious else max(faults)
 

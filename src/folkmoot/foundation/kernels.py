@@ -99,7 +99,7 @@ def blocks(row_start: Ids, *, most: int = MOST_BLOCKS) -> list[tuple[int, int]]:
     return [(lo, hi) for lo, hi in pairwise(cuts) if lo < hi]
 
 
-def on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> list[T]:
+def run_on_threads(work: Callable[[int, int], T], cuts: list[tuple[int, int]]) -> list[T]:
     """work(lo, hi) for every block, in threads; the results in the order of the blocks."""
     count = min(thread_count(), len(cuts))
     if count == 1 or _thread.busy:  # blocks within a block are worked through by the thread of the outer block
@@ -151,7 +151,7 @@ def sum_blocks(
         work(lo, hi, into)
         return into
 
-    parts = on_threads(one, blocks(row_start))
+    parts = run_on_threads(one, blocks(row_start))
     total = parts[0]
     for part in parts[1:]:
         total += part

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Ids
 
 SHARE = 1 / 3  # the largest part of all entries that one pass gathers
@@ -35,7 +35,7 @@ class ItemEntries:
     def count(self, reach: Ids | None) -> Ids:
         """How often each item occurs in each block."""
         counts = np.zeros((len(self.cuts), self.n_items), dtype=np.int64)
-        on_threads(
+        run_on_threads(
             lambda lo, hi: count_items(self.items, *self._pieces(lo, hi, reach), counts[self.block[lo]]), self.cuts
         )
         return counts
@@ -52,7 +52,7 @@ class ItemEntries:
             pieces, found = self._pieces(lo, hi, reach), np.empty(STRETCH, dtype=np.int64)
             fill_columns(self.items, *pieces, self.row_start, lo, wanted, next_place[self.block[lo]], found, entries)
 
-        on_threads(one, self.cuts)
+        run_on_threads(one, self.cuts)
         return entries
 
     def _pieces(self, lo: int, hi: int, reach: Ids | None) -> tuple[Ids, Ids]:

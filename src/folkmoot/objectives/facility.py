@@ -35,6 +35,7 @@ class FacilityLocation(SparseRows):
     closed_form = True
     layout: Runs
     _argument = "benefits"
+    layout_kind = Runs
 
     def __init__(self, benefits: Any, **options: Unpack[RowOptions]) -> None:
         super().__init__(benefits, **options)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_list, as_number
-from folkmoot.foundation.kernels import ENTRIES_PER_BLOCK, blocks, kernel, on_threads
+from folkmoot.foundation.kernels import ENTRIES_PER_BLOCK, blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array
 from folkmoot.objectives.objective import Objective
 
@@ -133,7 +133,7 @@ class Information(Objective):
             for client in range(lo, hi):
                 work(*args, inside, client, states, *rest)
 
-        on_threads(some, blocks(ENTRIES_PER_BLOCK * np.arange(self.n_clients + 1)))
+        run_on_threads(some, blocks(ENTRIES_PER_BLOCK * np.arange(self.n_clients + 1)))
 
 
 def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

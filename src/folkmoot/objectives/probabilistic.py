@@ -20,6 +20,7 @@ class ProbabilisticCoverage(AccumulatedRows):
     closed_form = True
     _argument = "probabilities"
     _most = _row_most = 1.0
+    layout_kind = ScoredRows
     _kind = MISSES
 
     def __init__(self, probabilities: Any, **options: Unpack[RowOptions]) -> None:

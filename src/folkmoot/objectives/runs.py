@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.objectives.sparse import ranges
 
@@ -96,7 +96,7 @@ def sort_runs(rows: Rows) -> Runs:
         row_runs[lo + 1 : hi + 1] = np.bincount(owner[ends] - lo, minlength=hi - lo)
 
     cuts = blocks(starts, most=len(starts))
-    on_threads(one, cuts)
+    run_on_threads(one, cuts)
     np.cumsum(row_runs, out=row_runs)
     for lo, hi in cuts:  # close the gaps between the blocks
         used, at, first = int(row_runs[hi] - row_runs[lo]), int(row_runs[lo]), int(starts[lo])

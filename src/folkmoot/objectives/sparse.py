@@ -10,9 +10,9 @@ is exactly 0.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,8 @@ from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_matrix, as_number, as_owners, as_weights
-from folkmoot.foundation.kernels import blocks, kernel, on_threads
+from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
+from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.columns import ItemColumns, ItemEntries
 from folkmoot.objectives.objective import Objective
@@ -64,8 +65,13 @@ class RowOptions(TypedDict, total=False):
     client_names: Any
 
 
-class SparseRows(Objective):
-    """A client's function is the weighted sum of the functions of its rows."""
+class SparseRows(Registered, Objective):
+    """A client's function is the weighted sum of the functions of its rows.
+
+    A family that can be kept in a file has a `layout_kind`, and says what else it needs by `store_settings`.
+    """
+
+    layout_kind: ClassVar[type[Any] | None] = None  # of its layout; None: it cannot be stored
 
     layout: Layout
     row_weight: Array  # how much each row counts within its client
@@ -111,6 +117,13 @@ class SparseRows(Objective):
                 argument="most",
             )
         return most
+
+    def store_settings(self) -> dict[str, Any]:
+        """What a file must hold besides arrays and names."""
+        return {}
+
+    def restore_settings(self, about: Mapping[str, Any]) -> None:
+        """Set what `store_settings` wrote down."""
 
     # What a family defines: its argument, the range of an entry, its layout and its kernels.
 
@@ -235,7 +248,7 @@ class SparseRows(Objective):
             weight = self._mean_weight[lo:hi]
             return np.concatenate([weight @ self._row_values(word, count, lo, hi) for word, count in words])
 
-        parts = on_threads(one, blocks(self.layout.row_start, most=len(self.row_weight)))
+        parts = run_on_threads(one, blocks(self.layout.row_start, most=len(self.row_weight)))
         return np.asarray(np.sum(parts, axis=0) / self.client_weights.sum())
 
     def client_blocks(self) -> list[tuple[int, int]]:
@@ -254,7 +267,7 @@ class SparseRows(Objective):
             part = self[lo:hi]
             largest_shares(part.layout.items, part.layout.row_start, part._row_gains(nothing), of, out[lo:hi])
 
-        on_threads(one, self.client_blocks())
+        run_on_threads(one, self.client_blocks())
         return out * self.row_weight
 
     def gains_at(self, members: Mask) -> Rows:

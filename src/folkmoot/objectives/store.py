@@ -22,20 +22,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_names, as_number, as_path, as_weights
-from folkmoot.objectives.accumulated import CAP, LOG1P, SQRT
-from folkmoot.objectives.concave import ConcaveOverModular
-from folkmoot.objectives.coverage import Coverage
-from folkmoot.objectives.facility import FacilityLocation
+from folkmoot.foundation.registry import find_kinds, name_kind
 from folkmoot.objectives.objective import Objective, as_objective, balance
-from folkmoot.objectives.probabilistic import ProbabilisticCoverage
 from folkmoot.objectives.runs import Runs, item_type
 from folkmoot.objectives.sparse import ScoredRows, SparseRows
 
 FORMAT = "folkmoot objective 1"
-FAMILIES: dict[str, type[SparseRows]] = {
-    family.__name__: family for family in (FacilityLocation, Coverage, ProbabilisticCoverage, ConcaveOverModular)
-}
-CONCAVE = {"sqrt": SQRT, "log1p": LOG1P}
 FLOATS = ("scores", "run_value", "row_weight", "client_weights")
 POINTERS = {"row_start": ("items", "scores"), "row_runs": ("run_end", "run_value"), "client_rows": ("row_weight",)}
 ALIGNMENT, HEADER, COPIED_AT_ONCE = 64, 128, 1 << 22  # bytes
@@ -153,19 +145,23 @@ def load(path: PathLike) -> Objective:
         raise InputError("is not a stored objective, or is cut short or damaged", place=name) from None
 
 
+def find_families() -> dict[str, type[SparseRows]]:
+    """Every family that can be stored, by the name that files know it by."""
+    kinds = sorted(find_kinds(SparseRows).items())
+    return {name: kind for name, kind in kinds if kind.layout_kind is not None}
+
+
 def _refuse_family(family: Any, name: str) -> None:
-    if family not in FAMILIES.values():
+    if family not in find_families().values():
         what = getattr(family, "__name__", repr(family))
-        raise InputError(f"{what} cannot be stored; these can: {', '.join(FAMILIES)}", argument=name)
+        raise InputError(f"{what} cannot be stored; these can: {', '.join(find_families())}", argument=name)
 
 
 def _describe(objective: SparseRows) -> dict[str, Any]:
     """Everything that is not an array."""
-    about = {"format": FORMAT, "family": type(objective).__name__, "owned": objective.client_rows is not None}
+    about = {"format": FORMAT, "family": name_kind(type(objective)), "owned": objective.client_rows is not None}
     about |= {name: getattr(objective, name) for name in ("n_items", "item_names", "client_names", "most")}
-    if isinstance(objective, ConcaveOverModular):
-        about["concave"] = {kind: name for name, kind in CONCAVE.items()}.get(objective._kind, objective._cap)
-    return about
+    return about | objective.store_settings()
 
 
 def _arrays(objective: SparseRows) -> Arrays:
@@ -231,10 +227,11 @@ def _map(archive: ZipFile, mapped: mmap) -> Objective:
     about = json.loads(archive.read("about.npy")[HEADER:])  # reading it checks its checksum
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f'is not in the format "{FORMAT}"', remedy="save it again with this version of Folkmoot")
-    family = FAMILIES.get(str(about.get("family")))
+    families = find_families()
+    family = families.get(str(about.get("family")))
     if family is None:
-        raise InputError(f"holds a {about.get('family')}; known are {', '.join(FAMILIES)}")
-    layout: type[Runs] | type[ScoredRows] = Runs if issubclass(family, FacilityLocation) else ScoredRows
+        raise InputError(f"holds a {about.get('family')}; known are {', '.join(families)}")
+    layout: type[Any] = cast(type[Any], family.layout_kind)
     n_items = as_count(about.get("n_items"), "n_items", most=2**31 - 1)
     arrays: Arrays = {}
     for name in (*layout._fields, "row_weight", "client_weights", *(("client_rows",) if about.get("owned") else ())):
@@ -253,11 +250,7 @@ def _map(archive: ZipFile, mapped: mmap) -> Objective:
     objective.client_names = as_names(about.get("client_names"), objective.n_clients, "client_names")
     if about.get("most") is not None:  # trusted, as the entries are
         objective.most = as_number(about["most"], "most")
-    if isinstance(objective, ConcaveOverModular):
-        concave = about.get("concave")
-        objective._kind = CONCAVE.get(str(concave), CAP)
-        if objective._kind == CAP:
-            objective._cap = as_number(concave, "concave", above=True)
+    objective.restore_settings(about)
     return objective
 
 

@@ -76,11 +76,11 @@ class AtPoint(Query[PointReply]):
         return slots_of(len(self.x), self.items)
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        gradients, values = self._at_x(clients, ids)
+        gradients, values = self._look_at_x(clients, ids)
         numbers = self._numbers(clients, keep_slots(gradients, self.slots, self.width), ids)
         return append_columns(numbers, self._digits(values, ids))
 
-    def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+    def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x); where they are sampled, everybody looks at the same sets."""
         if clients.is_exact(self.samples):
             return clients.gradients_and_values_at(self.x)

@@ -81,10 +81,10 @@ class LocalWalk(LocalBase):
         most = self.matroid.rank * self.steps
         return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
-    def _at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+    def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
         """Everybody samples sets of its own."""
         if clients.is_exact(self.samples):
-            return super()._at_x(clients, ids)
+            return super()._look_at_x(clients, ids)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
         return clients.sample_gradients_each(
             restrict_to_own(self.x, clients), self._samples, self.coins.branch(0).branch(1).key, ids

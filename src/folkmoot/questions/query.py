@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 import numpy as np
 from scipy import sparse
 
-from folkmoot.foundation.kernels import kernel, on_threads
+from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
@@ -120,7 +120,7 @@ class Query(Registered, ABC, Generic[ReplyT]):
             return total
 
         stretches = [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(np.arange(len(cuts)), 8) if len(part)]
-        total: Ids = np.sum(on_threads(some, stretches), axis=0)
+        total: Ids = np.sum(run_on_threads(some, stretches), axis=0)
         return total
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:

@@ -11,7 +11,7 @@ DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """A federated run, added up."""
 
     rounds: int
@@ -62,11 +62,11 @@ class Bar:
     field: str = ""
 
 
-def cost_of(result: Result) -> Cost | None:
+def cost_of(result: Result) -> RunCost | None:
     if not result.rounds:
         return None
     due = [one for one in result.rounds if not one.voluntary]
-    return Cost(
+    return RunCost(
         rounds=len(result.rounds),
         answers=sum(one.answered for one in result.rounds),
         lost=1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1) if due else 0.0,

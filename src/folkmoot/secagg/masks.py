@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.kernels import on_threads, thread_count
+from folkmoot.foundation.kernels import run_on_threads, thread_count
 from folkmoot.secagg.primitives import keystream, stream
 
 Words = NDArray[np.uint32] | NDArray[np.uint64]
@@ -54,7 +54,7 @@ def add_masks(words: Words, added: Sequence[bytes], taken: Sequence[bytes] = ())
             add_streams(total, keys[first:last], max(len(added) - first, 0))
         return total
 
-    for part in on_threads(some, [(at, min(at + share, len(keys))) for at in range(0, len(keys), share)])[1:]:
+    for part in run_on_threads(some, [(at, min(at + share, len(keys))) for at in range(0, len(keys), share)])[1:]:
         np.add(words, part, out=words)
 
 

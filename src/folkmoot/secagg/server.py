@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.kernels import on_threads, thread_count
+from folkmoot.foundation.kernels import run_on_threads, thread_count
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.dealing import SHARE, are_on_lines, challenge_of, mark, values_of
 from folkmoot.secagg.faults import AggregationFailed, Fault
@@ -192,7 +192,7 @@ class Desk:
             client, (signature, *under) = checks[at]
             return is_signed(self.roster.keys[client], signature, *under)
 
-        good = on_threads(one, [(at, at + 1) for at in range(len(checks))])
+        good = run_on_threads(one, [(at, at + 1) for at in range(len(checks))])
         self.excluded |= {client: Fault.UNSIGNED for (client, _), fine in zip(checks, good, strict=True) if not fine}
         return good
 
@@ -203,7 +203,9 @@ class Desk:
         signed = self.are_signed(
             [(one, (entry.signature, "advertisement", announced, *entry.content())) for one, entry in entries]
         )
-        tried = on_threads(lambda at, _: canonical_keys(entries[at][1]), [(at, at + 1) for at in range(len(entries))])
+        tried = run_on_threads(
+            lambda at, _: canonical_keys(entries[at][1]), [(at, at + 1) for at in range(len(entries))]
+        )
         good = dict[int, tuple[Advertisement, set[bytes | None]]]()
         for (sender, entry), fine, keys in zip(entries, signed, tried, strict=True):
             if fine and entry.id == sender and None not in keys and len(keys) == 2:
@@ -325,7 +327,7 @@ def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -
             add_packed(vector, announcement.ring_bits, total)
         return total
 
-    parts = on_threads(some, [(at, min(at + share, len(vectors))) for at in range(0, len(vectors), share)])
+    parts = run_on_threads(some, [(at, min(at + share, len(vectors))) for at in range(0, len(vectors), share)])
     for part in parts[1:]:
         parts[0] += part
     return parts[0]
@@ -345,7 +347,9 @@ def find_remaining_masks(recovery: Recovery, alive: set[int], state: bytes) -> t
     def keys(lo: int, hi: int) -> list[bytes]:
         return [pair_key(recovery.adverts, state, *pair) for pair in pairs[lo:hi]]
 
-    found = on_threads(keys, [(at, min(at + PAIRS_AT_ONCE, len(pairs))) for at in range(0, len(pairs), PAIRS_AT_ONCE)])
+    found = run_on_threads(
+        keys, [(at, min(at + PAIRS_AT_ONCE, len(pairs))) for at in range(0, len(pairs), PAIRS_AT_ONCE)]
+    )
     added = list[bytes]()
     for (owner, other, _), key in zip(pairs, chain.from_iterable(found), strict=True):
         (taken if other < owner else added).append(key)  # `other` added it if its number is lower

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.foundation.kernels import on_threads
+from folkmoot.foundation.kernels import run_on_threads
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.secagg.client import Answer, Random, Refused, Turn, take
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
@@ -106,5 +106,5 @@ def exchange_in_process(
     if in_turn:
         some(0, len(clients))
     else:
-        on_threads(some, [(at, at + 1) for at in range(len(clients))])
+        run_on_threads(some, [(at, at + 1) for at in range(len(clients))])
     return replies

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from folkmoot.foundation.kernels import on_threads
+from folkmoot.foundation.kernels import run_on_threads
 from folkmoot.secagg.dealing import MARKS, mark
 from folkmoot.secagg.keys import fingerprint, keys_in
 from folkmoot.secagg.primitives import KEY, SIGNATURE, agree, is_signed, keyed_hash, seal, unseal
@@ -60,7 +60,7 @@ class SharedWork(Work):
             for pair, private, theirs in missing[lo:hi]:
                 self._secrets[pair] = agree(private, theirs)
 
-        on_threads(some, [(at, min(at + AT_ONCE, len(missing))) for at in range(0, len(missing), AT_ONCE)])
+        run_on_threads(some, [(at, min(at + AT_ONCE, len(missing))) for at in range(0, len(missing), AT_ONCE)])
 
     def fingerprint(self, announced: bytes, identity: bytes, client: int, body: bytes) -> bytes | None:
         name = announced, client, body

@@ -86,7 +86,7 @@ class AdaptiveSequencing(Federated):
             scores = yield from score_sets(problem, sets, "scoring drafts")
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
-        merit = looks[-1].at_wide(matroid.n_items)
+        merit = looks[-1].gains_at_wide(matroid.n_items)
         return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
 
     def _last(
@@ -145,7 +145,7 @@ class SequencePlan:
             chosen = np.intersect1d(layer_bases(self.problem.matroid, self.by_worth, most), self.allowed)
         else:
             first = np.union1d(looks[-1].order, self.by_worth[: int(POPULAR * most)])
-            beside = np.mean([look.at_wide(len(self.by_worth)) for look in looks], axis=0)
+            beside = np.mean([look.gains_at_wide(len(self.by_worth)) for look in looks], axis=0)
             rest = np.setdiff1d(self.allowed, first)
             rest = rest[np.argsort(-beside[rest], kind="stable")]
             chosen = np.concatenate((first, rest[: max(most - len(first), 0)]))

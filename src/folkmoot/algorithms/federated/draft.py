@@ -27,7 +27,7 @@ class DraftLook:
     wide: int
     aside: Array  # gains of the others at the prefix of length `wide`
 
-    def at_wide(self, n_items: int) -> Array:
+    def gains_at_wide(self, n_items: int) -> Array:
         """Gains at that prefix, over all items (0 where none was asked about)."""
         out = np.zeros(n_items)
         out[self.items] = self.gains[int(np.searchsorted(self.marks, self.wide))]
