@@ -5,12 +5,11 @@ by module and class, and must have been imported before they can be read back: r
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from folkmoot.foundation.errors import InputError
 
 OWN = "folkmoot"
-KindT = TypeVar("KindT")
 
 
 class Registered:
@@ -34,7 +33,7 @@ def name_kind(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def find_kinds(*bases: type[KindT]) -> dict[str, type[KindT]]:
+def find_kinds(*bases: type) -> dict[str, type[Any]]:
     """All kinds below these bases that are known by now."""
     return {name: kind for name, kind in Registered.kinds.items() if issubclass(kind, bases)}
 
