@@ -1,6 +1,7 @@
 """Questions as text: everything comes back as it was, and nothing else gets in."""
 
 import json
+import sys
 import zlib
 from contextlib import suppress
 from itertools import product
@@ -38,7 +39,8 @@ from tests.matroids.kinds import N
 from tests.queries.kinds import KINDS, SHARDS, WIRE
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
-REFUSAL = "^data: is not a packed question, or holds a kind that is not expected here$"
+REFUSAL = "^data: is not a packed question$"
+UNEXPECTED = r"^data: holds a kind that is not expected here \((LocalBase|Uniform|PublicCoins)\)$"
 BUILT_IN = {name: kind.matroid for name, kind in MATROIDS.items() if not isinstance(kind.matroid, Oracle)}
 QUESTIONS = [make(FacilityLocation(np.random.default_rng(1).random((3, 6)))) for make in (KINDS | SHARDS).values()]
 
@@ -252,7 +254,7 @@ def test_only_expected_kinds_are_made() -> None:
     question = LocalBase(x=np.zeros(3), whole=1.0, coins=NO_COINS, matroid=Uniform(3, 1), single=1.0)
     without_coins = {"LocalBase": LocalBase, "Uniform": Uniform}
     for kinds in ({}, {"LocalBase": LocalBase}, {"Uniform": Uniform}, {"Magnitude": Magnitude}, without_coins):
-        with pytest.raises(InputError, match=REFUSAL):
+        with pytest.raises(InputError, match=UNEXPECTED):
             unpack(pack(question), kinds)
     assert isinstance(unpack(pack(question), {**without_coins, "PublicCoins": PublicCoins}), LocalBase)
 
@@ -268,7 +270,6 @@ def array(dtype: Any = "int64", shape: Any = (2,), data: Any = "AAAAAAAAAAAAAAAA
 HUGE = 2**70
 COINS = kind("PublicCoins", key=0)
 FOREIGN: dict[str, Any] = {
-    "unknown kind": kind("os.system", command="true"),
     "kind of a list": kind(["Uniform"], n_items=3, k=1),
     "abstract kind": kind("AtPoint", x=array(), whole=1.0, coins=COINS),
     "kind alone": {"kind": "Magnitude"},
@@ -314,6 +315,18 @@ FOREIGN: dict[str, Any] = {
 def test_foreign_documents_are_refused(name: str) -> None:
     is_refused(wrapped(FOREIGN[name]))
     is_refused(wrapped([1, {"map": {"inside": FOREIGN[name]}}]))
+
+
+def test_an_unknown_kind_is_named_and_not_looked_for() -> None:
+    document = kind("os.system", command="true")
+    for whole in (document, [1, {"map": {"inside": document}}]):
+        with pytest.raises(InputError, match=r"^data: holds a kind that is not expected here \(os\.system\)$"):
+            unpack(wrapped(whole), WIRE)
+    with pytest.raises(
+        InputError, match=r"^data: holds a Thing, which is not known here; import elsewhere\.kinds first"
+    ):
+        unpack(wrapped(kind("elsewhere.kinds:Thing")), WIRE)
+    assert "elsewhere" not in sys.modules
 
 
 def test_what_nests_without_end_is_refused() -> None:

@@ -321,11 +321,11 @@ def test_a_run_that_was_stopped_goes_on(after: int, tmp_path: Path) -> None:
     class Failing(Simulation):
         calls = 0
 
-        def __call__(self, ask: Ask) -> Sum:
+        def add_up(self, ask: Ask, control: Control) -> Sum:
             self.calls += 1
             if self.calls > after:
                 raise Stopped
-            return super().__call__(ask)
+            return super().add_up(ask, control)
 
     with pytest.raises(Stopped):
         solve(None, Uniform(14, 4), method, engine=Failing(objective), seed=6, transcript=path)

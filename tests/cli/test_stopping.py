@@ -36,7 +36,7 @@ def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., An
     [
         ("folkmoot.application.job.load", 1),  # while the file is read
         ("folkmoot.application.job.bind_groups", 1),
-        *(("folkmoot.engines.simulate.Simulation.__call__", call) for call in (1, 2, 3, 5, 6)),  # in a round
+        *(("folkmoot.engines.simulate.Simulation.add_up", call) for call in (1, 2, 3, 5, 6)),  # in a round
         ("folkmoot.conversation.transcript.Transcript.finish", 1),
         ("folkmoot.application.folder.Folder.write", 2),  # before the hashes of the data are (the first is the problem)
         ("folkmoot.application.folder.Folder.write", 3),  # before what the run is about is written
@@ -75,7 +75,7 @@ def part_named(name: str) -> Any:
 def test_a_run_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ratings(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(Simulation, "__call__", interrupted_at(3)(Simulation.__call__))
+        patch.setattr(Simulation, "add_up", interrupted_at(3)(Simulation.add_up))
         assert folkmoot(tmp_path, *WORDS).code == 130
     for command in ("report", "verify"):
         said = folkmoot(tmp_path, command, "ratings-run")
