@@ -10,9 +10,9 @@ VERSIONS := 3.11 3.12 3.13
 demo: $(VENV)/installed
 	$(VENV)/bin/folkmoot demo
 
-# What is run after every change: all tests that are not marked as slow.
+# What is run after every change: all tests that are not marked as slow, without the attacks on secure aggregation.
 quick: $(VENV)/installed
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" --ignore tests/secagg/attacks
 
 # Secure aggregation is tested by itself: every branch of it must be reached.
 test: check .data/browser

@@ -57,6 +57,7 @@ METHODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropout", [{}, {"dropout": 0.1, "late": 0.05}], ids=["all there", "some gone"])
 @pytest.mark.parametrize("name", METHODS)
 def test_sums_and_result_are_those_of_the_ideal(name: str, dropout: dict[str, Any]) -> None:

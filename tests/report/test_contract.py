@@ -107,6 +107,7 @@ def test_markdown_tells_the_same(story: Story) -> None:
         assert len({row.count("|") for row in rows}) <= 1
 
 
+@pytest.mark.slow
 def test_pictures_are_pictures(story: Story) -> None:
     drawn = pictures(story)
     assert set(drawn) <= {"answer", "map", "rounds", "baselines"}

@@ -36,7 +36,6 @@ def complain(federation: Federation, moment: Moment) -> bytes:
     return Complaints(delivery.session, delivery.round, made).encode()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("room", [0, 60])
 @pytest.mark.parametrize("gone", [set(), GONE], ids=["all there", "some gone"])

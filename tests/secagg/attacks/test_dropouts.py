@@ -42,7 +42,6 @@ def test_one_client_gone(way: Dropout, room: int) -> None:
     check_round_without(federation, {federation.ids[5]: way})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), list(combinations_with_replacement(WAYS, 2)), ids=str)
 def test_two_clients_gone(first: Dropout, second: Dropout) -> None:
     check_round_without(COHORT, {COHORT.ids[2]: first, COHORT.ids[6]: second})

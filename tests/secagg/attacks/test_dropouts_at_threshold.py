@@ -20,7 +20,6 @@ def drop_shares(owner: int, message: bytes) -> bytes:
     return Unmasking(told.session, told.round, left).encode()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0, 1], ids=["threshold left", "one fewer"])
 @pytest.mark.parametrize("dead", [False, True], ids=["own seed", "mask key"])
 @pytest.mark.parametrize("way", ["gone", "one share withheld"])

@@ -257,7 +257,6 @@ def check_round(federation: Federation, kinds: dict[int, str], seed: int) -> Non
     federation.check(result)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_kind(kind: str) -> None:
     """As many of it as may be."""
@@ -265,7 +264,6 @@ def test_one_kind(kind: str) -> None:
     check_round(federation, dict.fromkeys(federation.ids[4:6], kind), 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_one_in_ten_of_any_kind(seed: int) -> None:
     rng = np.random.default_rng(seed)

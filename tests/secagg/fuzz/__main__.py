@@ -1,13 +1,15 @@
 """Fuzzing by coverage: `python -m tests.secagg.fuzz [--seconds N] [target ...]`, with atheris installed.
 
-Each target runs in a process of its own, from the inputs in corpus/<target>/. Inputs that reach something new are
-kept there; one that breaks a target is kept in corpus/<target>/ too, so that test_corpus.py fails until it is mended.
+Each target runs in a process of its own, one per core at a time, from the inputs in corpus/<target>/. Inputs that reach
+something new are kept there; one that breaks a target is kept there too, and test_corpus.py fails until it is mended.
 `--honest` writes the inputs of an honest round anew, after a change of the protocol.
 """
 
 import argparse
+import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -42,12 +44,12 @@ def main() -> int:
     if find_spec("atheris") is None:
         print("atheris is not installed: nothing was fuzzed")
         return 0
-    return max([run(name, asked.seconds, asked.forget) for name in asked.targets or TARGETS])
+    with ThreadPoolExecutor(os.cpu_count()) as several:
+        return max(several.map(lambda name: run(name, asked.seconds, asked.forget), asked.targets or TARGETS))
 
 
 def run(name: str, seconds: int, forget: bool) -> int:
     """Fuzz one target; 1 if something was found."""
-    print(f"{name}: {seconds} s", flush=True)
     corpus = CORPUS / name
     corpus.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -59,7 +61,7 @@ def run(name: str, seconds: int, forget: bool) -> int:
         if not broken and ended.returncode == 0:
             if not forget:
                 run_inside(name, "-merge=1", "-use_counters=0", str(corpus), str(found))
-            print(summary(ended.stdout), flush=True)
+            print(f"{name}: {summary(ended.stdout)}", flush=True)
             return 0
         kept = [keep(corpus, one.read_bytes(), "broken") for one in broken]
     told = ended.stdout.find("=== Uncaught")  # if Python raised; else libFuzzer says at the end why it stopped
@@ -75,7 +77,7 @@ def run_inside(name: str, *arguments: str) -> CompletedProcess[str]:
 
 def summary(log: str) -> str:
     """libFuzzer's last word: how often, and how much was reached."""
-    return "  " + next((line for line in reversed(log.splitlines()) if "DONE" in line), "no report")
+    return next((line for line in reversed(log.splitlines()) if "DONE" in line), "no report")
 
 
 def fuzz(name: str, *arguments: str) -> None:
