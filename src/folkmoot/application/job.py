@@ -108,7 +108,7 @@ def prepare(problem: Problem, say: Say = lambda _: None) -> Job:
             job.method.check(matroid)
             asked = job.method.asked or loaded.objective.n_clients
             if problem.privacy.secure == "real":
-                job.engine().rounds.check(min(asked, loaded.objective.n_clients))
+                job.engine().check_protection(min(asked, loaded.objective.n_clients))
         job.engine()
     return job
 

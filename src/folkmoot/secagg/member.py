@@ -1,7 +1,9 @@
 """Who takes part, and on what terms."""
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NoReturn, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -11,37 +13,90 @@ from folkmoot.foundation.inputs import as_count, as_share
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg.parameters import FEWEST, SECURITY, Parameters, choose, part_of
 from folkmoot.secagg.primitives import KEY, digest
-from folkmoot.secagg.wire import U32
+from folkmoot.secagg.wire import U32, U64
 
 MOST_NUMBER = 2**32
 
 
+class DerivedKeys(Mapping[int, bytes]):
+    """Public keys of clients 0 … count − 1, each derived when it is first asked for, and checked then."""
+
+    def __init__(self, name: str, count: int, derive: Callable[[int], bytes]) -> None:
+        self.count = as_count(count, "count", most=MOST_NUMBER)
+        self.name, self._derive = name, derive
+        self._keys: dict[int, bytes] = {}
+        self._owners: dict[bytes, int] = {}  # by key: two clients with one key are refused
+
+    def __contains__(self, client: object) -> bool:
+        return isinstance(client, int) and 0 <= client < self.count
+
+    def __getitem__(self, client: int) -> bytes:
+        if client not in self:
+            raise KeyError(client)
+        if client not in self._keys:
+            key = self._derive(client)
+            check_key(client, key)
+            if self._owners.setdefault(key, client) != client:
+                refuse_same_key()
+            self._keys[client] = key
+        return self._keys[client]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.count))
+
+    def __len__(self) -> int:
+        return self.count
+
+
 @dataclass(frozen=True)
 class Roster:
-    """Who may take part, and the public key that each signs with; from a source that all of them trust."""
+    """Who may take part, and the public key that each signs with; from a source that all of them trust.
 
-    keys: dict[int, bytes] = field(repr=False)
+    One roster serves a whole population, whoever is asked in a round.
+    """
+
+    keys: Mapping[int, bytes] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.keys, DerivedKeys):  # which checks each key when it is used
+            return
         for client, key in self.keys.items():
-            if not isinstance(client, int) or not 0 <= client < MOST_NUMBER or len(key) != KEY:
-                raise InputError(
-                    f"client {client!r} needs a number below 2^32 and a key of {KEY} bytes", argument="roster"
-                )
+            check_key(client, key)
         if len(set(self.keys.values())) < len(self.keys):
-            raise InputError("two clients have the same key", argument="roster")
+            refuse_same_key()
+
+    @classmethod
+    def derive(cls, name: str, count: int, derive: Callable[[int], bytes]) -> Self:
+        """Clients 0 … count − 1, whose keys are derived on demand: nobody derives a million key pairs to ask a hundred.
+
+        The digest commits to `name` and `count` and not to the keys: whoever names two derivations alike cannot tell
+        their rosters apart.
+        """
+        return cls(DerivedKeys(name, count, derive))
 
     @cached_property
     def digest(self) -> bytes:
+        if isinstance(self.keys, DerivedKeys):
+            return digest(b"derived roster", self.keys.name.encode(), U64.pack(self.keys.count))
         return digest(b"roster", *(U32.pack(one) + key for one, key in sorted(self.keys.items())))
 
     @cached_property
     def ids(self) -> Ids:
-        return np.array(sorted(self.keys), dtype=np.int64)
+        return np.sort(np.fromiter(self.keys, dtype=np.int64, count=len(self.keys)))
 
     def knows(self, ids: Ids) -> bool:
+        """Whether all of these are on the roster."""
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return bool((self.ids[places] == ids).all())
+
+
+def check_key(client: object, key: bytes) -> None:
+    if not isinstance(client, int) or not 0 <= client < MOST_NUMBER or len(key) != KEY:
+        raise InputError(f"client {client!r} needs a number below 2^32 and a key of {KEY} bytes", argument="roster")
+
+
+def refuse_same_key() -> NoReturn:
+    raise InputError("two clients have the same key", argument="roster")
 
 
 @dataclass(frozen=True)
