@@ -57,9 +57,9 @@ class Bundle:
                 at += SIZE.size + size
             pairs = list(LETTER.iter_unpack(data[at:]))
             bundle = cls({client: letters[place] for client, place in pairs}, question)
-        except (error, IndexError):
+        except (error, IndexError, OverflowError):
             raise InputError("is not a bundle of messages", argument="data") from None
-        if len(pairs) != count or len(bundle.letters) != count:
+        if at > len(data) or len(pairs) != count or len(bundle.letters) != count:
             raise InputError("is not a bundle of messages", argument="data")
         return bundle
 

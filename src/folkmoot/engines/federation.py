@@ -92,6 +92,12 @@ class Federation(Engine):
         times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
         groups = query.group_clients()
         ask.ring_bits  # noqa: B018 - refuses before anyone is asked
+        if not query.suits(self.population.n_items, self.population.n_clients):
+            raise InputError(
+                f"{type(query).__name__} does not fit {self.population.n_items:,} items, and clients would refuse it",
+                remedy="a question of your own says what fits in suits()",
+                argument="query",
+            )
         if not query.voluntary:
             check_protection(self.terms, cohort.size if groups is None else len(np.unique(groups[ids])))
         self._begin_session(ask.number)

@@ -71,9 +71,7 @@ class Inquiry:
         except SHAPELESS:
             good = False
         if not good:
-            raise Refused(
-                f"this is not a question about {clients.n_items:,} items, or says not how often clients count"
-            )
+            raise Refused(f"not a question about {clients.n_items:,} items that says how often each client counts")
         asked_ids = np.array(list(sent.letters), dtype=np.int64)
         order = np.argsort(asked_ids)
         asked_ids, times = asked_ids[order], times[order]

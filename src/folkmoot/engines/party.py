@@ -6,6 +6,7 @@ from the party's own data; what it does not want to answer it leaves out, and ke
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import time
 
@@ -24,9 +25,10 @@ from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
 from folkmoot.secagg.client import Answer, Random
 from folkmoot.secagg.messages import kind_of
 from folkmoot.secagg.state import State
-from folkmoot.secagg.together import FORGETTING, LONG, NAMES, RANDOM, ends_of, exchange_in_process
+from folkmoot.secagg.together import FORGETTING, LONG, NAMES, RANDOM, STAGES, ends_of, exchange_in_process
 from folkmoot.secagg.work import SharedWork
 
+VECTOR = "vector"  # the exchange in which clients answer
 DAY = 24 * 60 * 60.0
 REMEMBERED = 1_000  # refusals: a server that asks nonsense without end must not fill the memory
 
@@ -73,6 +75,9 @@ class Party:
         self.random, self.clock = random, clock
         self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._members: dict[int, Member] = {}
+        if isinstance(identities, dict):  # a key that is not the roster's is found now; derived ones are right
+            for client in self.ids.tolist():
+                self._find_member(client)
         self._inquiry: Inquiry | None = None
         self._work = SharedWork()  # a party's clients have no secrets from it
 
@@ -96,14 +101,13 @@ class Party:
             return Bundle({})
         strange = inquiry.find_strangers(self.ids)
         for client in inquiry.ids[strange].tolist():
-            self._refuse(
-                QUESTION, client, Refused("this party does not hold the whole group that speaks with one voice")
-            )
+            self._refuse(QUESTION, client, Refused("this party does not hold all clients of the group this one is in"))
         if strange.all():
             return Bundle({})
         inquiry = inquiry.keep(~strange)
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
-        if willing is not None:
+        if willing is not None:  # who takes part tells something of them, and counts as an answer
+            self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
             if not willing.any():
                 return Bundle({})
             inquiry = inquiry.keep(willing)
@@ -139,20 +143,20 @@ class Party:
                 self._refuse(stage, client, why)
             else:
                 letters[client], states[client] = letter, state
-        return (
-            Bundle({}) if inquiry is None or not letters else Bundle(self._reply_each(inquiry, stage, letters, states))
-        )
+        if inquiry is None or not letters:
+            return Bundle({})
+        return Bundle(self._reply_each(inquiry, stage, letters, states))
 
     def _reply_each(
         self, inquiry: Inquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
     ) -> dict[int, bytes]:
         members = {client: self._find_member(client) for client in letters}
         first = next(iter(letters))
-        words = (states[first].announcement if states[first].announced else Announcement.decode(letters[first])).words
-        try:
+        announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
+        if stage == VECTOR:
+            inquiry.rows  # noqa: B018 - made once, before threads ask for them
+        with suppress(Malformed):  # whoever was sent such a message refuses it below
             self._work.agree(ends_of(stage, states, letters))
-        except Malformed:  # then whoever was sent that says so
-            pass
 
         def answer(client: int) -> Answer:
             return lambda _: inquiry.write_vector(client)
@@ -164,18 +168,18 @@ class Party:
             answer,
             self.random,
             self._work,
-            in_turn=words < LONG,
+            in_turn=announced.words < LONG,
             refused=lambda client, why: self._refuse(stage, client, why),
         )
         if stage in FORGETTING:
             self._work.forget()
-        entry = None
-        if stage == "vector" and replies:
-            entry = LedgerEntry(
-                inquiry.digest.hex(), inquiry.kind, inquiry.session.hex(), inquiry.round, self.clock(), len(replies)
-            )
+        entry = self._make_entry(inquiry, stage, len(replies)) if stage == VECTOR and replies else None
         self.store.save({client: states[client] for client in replies}, entry)
         return replies
+
+    def _make_entry(self, inquiry: Inquiry, stage: str, clients: int) -> LedgerEntry:
+        session, digest = inquiry.session.hex(), inquiry.digest.hex()
+        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients)
 
     def _find_member(self, client: int) -> Member:
         if client not in self._members:

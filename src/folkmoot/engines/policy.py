@@ -1,6 +1,7 @@
 """What a party agrees to before it answers anything."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
@@ -18,8 +19,8 @@ class PartyPolicy:
     hours; None: as many as are asked.
     """
 
-    terms: Policy = Policy()
-    questions: tuple[type[Query], ...] | None = None  # type: ignore[type-arg]
+    terms: Policy = field(default_factory=Policy)
+    questions: tuple[type[Query[Any]], ...] | None = None
     per_day: int | None = None
 
     def __post_init__(self) -> None:

@@ -41,8 +41,8 @@ class Simulation(Engine):
     dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
     gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
-    policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness: under
-    "real", remembers what the server saw of one client.
+    policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
+    under "real", remembers what the server saw of one client.
     """
 
     def __init__(

@@ -15,8 +15,8 @@ FILE = "party.sqlite"
 TABLES = """
 create table if not exists states (client integer primary key, state blob not null);
 create table if not exists ledger (
-    question text not null, kind text not null, session text not null, round integer not null, time real not null,
-    clients integer not null
+    stage text not null, kind text not null, question text not null, session text not null, round integer not null,
+    time real not null, clients integer not null
 );
 """
 
@@ -25,8 +25,9 @@ create table if not exists ledger (
 class LedgerEntry:
     """A question that clients of a party answered."""
 
-    question: str  # its digest
+    stage: str  # "vector": they sent masked answers; "question": they said which of them take part
     kind: str
+    question: str  # its digest
     session: str
     round: int
     time: float  # by the party's clock
@@ -98,7 +99,7 @@ class FolderStore:
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
             if entry is not None:
-                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?)", astuple(entry))
+                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?)", astuple(entry))
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))

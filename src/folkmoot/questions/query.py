@@ -177,8 +177,8 @@ def _suits(value: Any, n_items: int, n_clients: int, items: Ids | None) -> bool:
     if value.dtype.kind in "iu":
         return value.ndim == 1 and are_below(value, n_items)
     if value.ndim == 2 and items is not None:
-        return value.shape[1] == len(items)
-    return value.shape == (n_items,)
+        return int(value.shape[1]) == len(items)
+    return tuple(value.shape) == (n_items,)
 
 
 def are_below(numbers: Ids, limit: int) -> bool:
