@@ -197,9 +197,17 @@ def test_its_policy_says_how_often_it_answers_a_day() -> None:
 def test_who_volunteers_counts_as_an_answer() -> None:
     """Else a server could ask who would take part without end, and learn how large their values are."""
     party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=3))
-    replies = [party.reply(put(voluntary(12, key=key), number=key)) for key in range(5)]
+    replies = [party.reply(put(voluntary(12))) for _ in range(5)]
     assert [bool(reply.letters) for reply in replies] == [True, True, True, False, False]
     assert {entry.stage for entry in party.ledger} == {QUESTION}
+
+
+def test_volunteers_who_answer_have_answered_once() -> None:
+    party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=2))
+    federation = make_federation(crowd(CLIENTS), [party])
+    said = [federation(ask_everyone(CLIENTS, voluntary(12, key=key), key)) for key in range(3)]
+    assert [one.clients > 0 for one in said] == [True, True, False]
+    assert [entry.stage for entry in party.ledger] == [QUESTION, "vector"] * 2
 
 
 def test_its_terms_are_those_of_secure_aggregation() -> None:

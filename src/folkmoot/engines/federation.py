@@ -11,7 +11,7 @@ from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population, ids_of
 from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
-from folkmoot.engines.inquiry import digest_question, read_voices, write_question, write_times
+from folkmoot.engines.inquiry import digest_question, read_speakers, write_question, write_times
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Policy, Roster, SketchFailed, serve
@@ -40,7 +40,7 @@ class Federation(Engine):
 
     roster: the public keys of the whole population, the same that all parties go by. parties: the numbers of the
     clients that each party holds, by the name of the party in the exchange. terms: on which clients take part. least:
-    a round in which fewer than this share of the clients asked can be reached has no sum. alone: whether each client
+    a round in which fewer than this share of the clients asked can be reached has no sum. devices: whether each
     stands for a device of its own, to which the question would go by itself (in simulations); else it goes to each
     party once.
     """
@@ -54,11 +54,11 @@ class Federation(Engine):
         terms: Policy | None = None,
         *,
         least: float = 0.5,
-        alone: bool = False,
+        devices: bool = False,
     ) -> None:
         self._population, self.roster, self.exchange = population, roster, exchange
         self._terms = Policy() if terms is None else terms
-        self.least, self.alone = as_number(least, "least"), alone
+        self.least, self.devices = as_number(least, "least"), devices
         self._holder = np.full(population.n_clients, -1, dtype=np.int64)
         self._names = list(parties)
         for place, ids in enumerate(parties.values()):
@@ -107,19 +107,19 @@ class Federation(Engine):
             return Sum.lose(ask, 0)
         outbox = self._deal(write_times(ids, times), write_question(ask, self._session))
         inbox = self._exchange(outbox, control)
-        voices = {
-            client: voice
+        speaker_of = {
+            client: speaker
             for name, reply in inbox.items()
-            for client, voice in read_voices(reply, groups is not None).items()
+            for client, speaker in read_speakers(reply, groups is not None).items()
         }
         cost = self._measure_question(outbox, inbox, cohort.size)
-        reached = sum(len(outbox[name].letters) for name in inbox) if query.voluntary else len(voices)
+        reached = sum(len(outbox[name].letters) for name in inbox) if query.voluntary else len(speaker_of)
         if reached < max(self.least * cohort.size, 1):
             return Sum.lose(ask, reached, cost=cost)
-        if not voices:
+        if not speaker_of:
             nothing, nobody = np.zeros(query.length, dtype=np.int64), cohort.mark_present(ids[:0])
             return Sum(nothing, 0, 0, cohort.weight, present=nobody, cost=cost)
-        speakers = sorted(client for client, voice in voices.items() if client == voice)
+        speakers = sorted(client for client, speaker in speaker_of.items() if client == speaker)
         meter = Meter()
         try:
             result = self._lead(ask, speakers, control, watch, meter)
@@ -132,7 +132,7 @@ class Federation(Engine):
         survivors = np.array(result.survivors, dtype=np.int64)
         if groups is not None and len(survivors) < len(speakers):  # those spoken for cannot be counted then
             return Sum.lose(ask, len(survivors), spent=True, cost=cost)
-        counted = survivors if groups is None else np.array(sorted(voices), dtype=np.int64)
+        counted = survivors if groups is None else np.array(sorted(speaker_of), dtype=np.int64)
         count = int(times[np.searchsorted(ids, counted)].sum())
         total = result.total + ask.find_lowest(count, len(survivors))
         present = cohort.mark_present(survivors)
@@ -195,7 +195,7 @@ class Federation(Engine):
 
     def _measure_question(self, outbox: dict[int, Bundle], inbox: dict[int, Bundle], clients: int) -> Cost:
         """Bytes of the first exchange, per client asked."""
-        down = sum(len(sent.question) * (len(sent.letters) if self.alone else 1) for sent in outbox.values())
+        down = sum(len(sent.question) * (len(sent.letters) if self.devices else 1) for sent in outbox.values())
         down += sum(len(letter) for sent in outbox.values() for letter in sent.letters.values())
         up = sum(len(letter) for reply in inbox.values() for letter in reply.letters.values())
         return Cost(down / clients, up / clients)

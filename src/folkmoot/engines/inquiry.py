@@ -94,8 +94,8 @@ class Inquiry:
         some = _select(self.clients, places)
         return Inquiry(self.query, self.session, self.round, some, self.ids[places], self.times[places])
 
-    def find_strangers(self, held: Ids) -> Any:
-        """Which of these clients belong to a group that speaks with one voice and is not held as a whole."""
+    def mark_incomplete(self, held: Ids) -> Any:
+        """Which of these clients belong to a group with one speaker that is not held as a whole."""
         groups = self.query.group_clients()
         if groups is None:
             return np.zeros(len(self.ids), dtype=bool)
@@ -104,18 +104,18 @@ class Inquiry:
         return unknown | np.isin(groups[np.where(unknown, 0, self.ids)], groups[elsewhere])
 
     @cached_property
-    def voices(self) -> Ids:
+    def speakers(self) -> Ids:
         """Who speaks for each client."""
         speaking = self.query.speakers(self.ids)
         groups = self.query.group_clients()
         if speaking is None or groups is None:
             return self.ids
-        spokesman = dict(zip(groups[self.ids[speaking]].tolist(), self.ids[speaking].tolist(), strict=True))
-        return np.array([spokesman[group] for group in groups[self.ids].tolist()], dtype=np.int64)
+        speaker = dict(zip(groups[self.ids[speaking]].tolist(), self.ids[speaking].tolist(), strict=True))
+        return np.array([speaker[group] for group in groups[self.ids].tolist()], dtype=np.int64)
 
-    def write_voices(self) -> Bundle:
+    def write_speakers(self) -> Bundle:
         """What a party replies to a question: who takes part, and who speaks for whom."""
-        return Bundle(dict(zip(self.ids.tolist(), map(SPEAKER.pack, self.voices.tolist()), strict=True)))
+        return Bundle(dict(zip(self.ids.tolist(), map(SPEAKER.pack, self.speakers.tolist()), strict=True)))
 
     @cached_property
     def rows(self) -> Rows:
@@ -130,7 +130,7 @@ class Inquiry:
     def weights(self) -> Ids:
         """How often each client counts, together with those it speaks for; 0 where another speaks for it."""
         spoken = np.zeros(len(self.ids), dtype=np.int64)
-        np.add.at(spoken, np.searchsorted(self.ids, self.voices), self.times)
+        np.add.at(spoken, np.searchsorted(self.ids, self.speakers), self.times)
         return spoken
 
     def write_vector(self, client: int) -> Ids:
@@ -148,7 +148,7 @@ class Inquiry:
             raise Refused("the question that is announced is not the one that was shown")
         if (announced.session, announced.round) != (self.session, self.round):
             raise Refused("the question was asked for another session or round")
-        if client not in self.places or self.voices[self.places[client]] != client:
+        if client not in self.places or self.speakers[self.places[client]] != client:
             raise Refused("this client was not asked, does not take part, or another speaks for it")
         encoding, times = self.query.encoding, int(self.times[self.places[client]])
         most = (encoding.limit - encoding.lowest) * times + 2 * encoding.headroom
@@ -169,8 +169,8 @@ def _select(clients: Objective, places: Ids) -> Objective:
     return clients if everyone else clients[places]
 
 
-def read_voices(reply: Bundle, groups: bool) -> dict[int, int]:
+def read_speakers(reply: Bundle, groups: bool) -> dict[int, int]:
     """Who speaks for each client, by what its party says; without groups everyone speaks for itself or not at all."""
     sizes = SPEAKER.size
     said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == sizes}
-    return {one: voice for one, voice in said.items() if (said.get(voice) == voice if groups else one == voice)}
+    return {one: other for one, other in said.items() if (said.get(other) == other if groups else one == other)}

@@ -5,10 +5,11 @@ from the party's own data; what it does not want to answer it leaves out, and ke
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -41,6 +42,18 @@ class Refusal:
     stage: str  # the exchange
     why: str
     client: int | None  # None: all of the party's
+
+
+def count_answers(entries: Iterable[LedgerEntry]) -> int:
+    """Each time that it was said who takes part counts, and each round that was answered without."""
+    polls, answers = list[Any](), set[Any]()
+    for entry in entries:
+        round_of = entry.session, entry.round, entry.question
+        if entry.stage == QUESTION:
+            polls.append(round_of)
+        else:
+            answers.add(round_of)
+    return len(polls) + len(answers.difference(polls))
 
 
 class Party:
@@ -99,12 +112,12 @@ class Party:
         except Refused as why:
             self._refuse(QUESTION, None, why)
             return Bundle({})
-        strange = inquiry.find_strangers(self.ids)
-        for client in inquiry.ids[strange].tolist():
+        incomplete = inquiry.mark_incomplete(self.ids)
+        for client in inquiry.ids[incomplete].tolist():
             self._refuse(QUESTION, client, Refused("this party does not hold all clients of the group this one is in"))
-        if strange.all():
+        if incomplete.all():
             return Bundle({})
-        inquiry = inquiry.keep(~strange)
+        inquiry = inquiry.keep(~incomplete)
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
         if willing is not None:  # who takes part tells something of them, and counts as an answer
             self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
@@ -112,16 +125,16 @@ class Party:
                 return Bundle({})
             inquiry = inquiry.keep(willing)
         self._inquiry = inquiry
-        return inquiry.write_voices()
+        return inquiry.write_speakers()
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
         if not policy.allows(inquiry.kind):
             raise Refused(f"questions of the kind {inquiry.kind} are not answered here")
         if policy.per_day is not None:
-            recent = {(entry.session, entry.round) for entry in self.store.read_ledger(self.clock() - DAY)}
-            if len(recent) >= policy.per_day:
-                raise Refused(f"{len(recent)} rounds were answered in the last 24 hours, and no more are")
+            answered = count_answers(self.store.read_ledger(self.clock() - DAY))
+            if answered >= policy.per_day:
+                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are")
 
     def _take_turns(self, sent: Bundle) -> Bundle:
         """A message of secure aggregation to each of some clients."""

@@ -60,7 +60,7 @@ class SimulatedFederation:
         )
         party = Party(objective, everyone, identities, roster, PartyPolicy(policy))
         self.exchange = LossyExchange(InProcess({0: party}))
-        self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, alone=True)
+        self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, devices=True)
 
     def add_up(self, ask: Ask, control: Control, leaving: Mapping[int, str], watch: Watch | None = None) -> Sum:
         """A round in which some leave in an exchange."""
