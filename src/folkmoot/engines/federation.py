@@ -2,18 +2,21 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from folkmoot.conversation.engine import Control, Engine
-from folkmoot.conversation.population import Population, ids_of
+from folkmoot.conversation.population import Cohort, Population, ids_of
 from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
 from folkmoot.engines.inquiry import digest_question, read_speakers, write_question, write_times
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
+from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Policy, Roster, SketchFailed, serve
 from folkmoot.secagg.messages import SESSION
 from folkmoot.secagg.together import STAGES, Meter, Watch, lead
@@ -35,12 +38,36 @@ def check_protection(terms: Policy, clients: int) -> None:
     terms.protection(clients)
 
 
+@dataclass(frozen=True)
+class Poll:
+    """What parties said to a question."""
+
+    speaker_of: dict[int, int]  # who speaks for each client that takes part
+    by_group: bool  # whether some speak for others
+    reached: int  # clients that the question came to
+    cost: Cost  # per client asked
+
+    @cached_property
+    def speakers(self) -> list[int]:
+        return sorted(client for client, speaker in self.speaker_of.items() if client == speaker)
+
+    def add_cost(self, meter: Meter) -> Cost:
+        """Bytes of a client that is in all exchanges, on average."""
+        count = len(self.speakers)
+        return Cost(self.cost.down + meter.down / count, self.cost.up + meter.up / count)
+
+
+def count_times(cohort: Cohort, clients: Ids) -> int:
+    """How often these of a cohort count together."""
+    return len(clients) if cohort.times is None else int(cohort.times[np.searchsorted(ids_of(cohort), clients)].sum())
+
+
 class Federation(Engine):
     """Sums by secure aggregation over clients that live elsewhere.
 
     roster: the public keys of the whole population, the same that all parties go by. parties: the numbers of the
     clients that each party holds, by the name of the party in the exchange. terms: on which clients take part. least:
-    a round in which fewer than this share of the clients asked can be reached has no sum. devices: whether each
+    a round in which fewer than this share of the clients asked can be reached has no sum. devices: whether each client
     stands for a device of its own, to which the question would go by itself (in simulations); else it goes to each
     party once.
     """
@@ -87,56 +114,64 @@ class Federation(Engine):
 
     def lead_round(self, ask: Ask, control: Control, watch: Watch | None = None) -> Sum:
         """A round; `watch` sees every message of the secure sum."""
-        query, cohort = ask.query, ask.cohort
-        ids = ids_of(cohort)
-        times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
-        groups = query.group_clients()
-        ask.ring_bits  # noqa: B018 - refuses before anyone is asked
-        if not query.suits(self.population.n_items, self.population.n_clients):
-            raise InputError(
-                f"{type(query).__name__} does not fit {self.population.n_items:,} items, and clients would refuse it",
-                remedy="a question of your own says what fits in suits()",
-                argument="query",
-            )
-        if not query.voluntary:
-            check_protection(self.terms, cohort.size if groups is None else len(np.unique(groups[ids])))
+        self._check(ask)
         self._begin_session(ask.number)
         control.check()
         control.progress(QUESTION, 0, EXCHANGES)
         if control.is_over():
             return Sum.lose(ask, 0)
-        outbox = self._deal(write_times(ids, times), write_question(ask, self._session))
-        inbox = self._exchange(outbox, control)
-        speaker_of = {
-            client: speaker
-            for name, reply in inbox.items()
-            for client, speaker in read_speakers(reply, groups is not None).items()
-        }
-        cost = self._measure_question(outbox, inbox, cohort.size)
-        reached = sum(len(outbox[name].letters) for name in inbox) if query.voluntary else len(speaker_of)
-        if reached < max(self.least * cohort.size, 1):
-            return Sum.lose(ask, reached, cost=cost)
-        if not speaker_of:
-            nothing, nobody = np.zeros(query.length, dtype=np.int64), cohort.mark_present(ids[:0])
-            return Sum(nothing, 0, 0, cohort.weight, present=nobody, cost=cost)
-        speakers = sorted(client for client, speaker in speaker_of.items() if client == speaker)
+        query, cohort = ask.query, ask.cohort
+        poll = self._poll(ask, control)
+        if poll.reached < max(self.least * cohort.size, 1):
+            return Sum.lose(ask, poll.reached, cost=poll.cost)
+        if not poll.speaker_of:
+            nothing, nobody = np.zeros(query.length, dtype=np.int64), cohort.mark_present(np.zeros(0, dtype=np.int64))
+            return Sum(nothing, 0, 0, cohort.weight, present=nobody, cost=poll.cost)
         meter = Meter()
         try:
-            result = self._lead(ask, speakers, control, watch, meter)
+            result = self._lead(ask, poll.speakers, control, watch, meter)
         except AggregationFailed as failed:
-            return Sum.lose(ask, meter.present, spent=failed.answered, cost=_add_up(cost, meter, len(speakers)))
+            return Sum.lose(ask, meter.present, spent=failed.answered, cost=poll.add_cost(meter))
         except SketchFailed:
             self._written_out = True
-            return Sum.lose(ask, meter.present, spent=True, cost=_add_up(cost, meter, len(speakers)))
-        cost = _add_up(cost, meter, len(speakers))
+            return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
         survivors = np.array(result.survivors, dtype=np.int64)
-        if groups is not None and len(survivors) < len(speakers):  # those spoken for cannot be counted then
-            return Sum.lose(ask, len(survivors), spent=True, cost=cost)
-        counted = survivors if groups is None else np.array(sorted(speaker_of), dtype=np.int64)
-        count = int(times[np.searchsorted(ids, counted)].sum())
+        if poll.by_group and len(survivors) < len(poll.speakers):  # those spoken for cannot be counted then
+            return Sum.lose(ask, len(survivors), spent=True, cost=poll.add_cost(meter))
+        counted = survivors if len(survivors) < len(poll.speakers) else np.array(sorted(poll.speaker_of))
+        count = (
+            len(counted) if cohort.times is None else int(cohort.times[np.searchsorted(ids_of(cohort), counted)].sum())
+        )
         total = result.total + ask.find_lowest(count, len(survivors))
         present = cohort.mark_present(survivors)
-        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=cost)
+        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=poll.add_cost(meter))
+
+    def _check(self, ask: Ask) -> None:
+        """Refuse what could never work, before anyone is asked."""
+        query, population = ask.query, self.population
+        ask.ring_bits  # noqa: B018 - it refuses
+        if not query.suits(population.n_items, population.n_clients):
+            raise InputError(
+                f"{type(query).__name__} does not fit {population.n_items:,} items, and clients would refuse it",
+                remedy="a question of your own says what fits in suits()",
+                argument="query",
+            )
+        groups = query.group_clients()
+        if not query.voluntary:
+            speakers = ask.cohort.size if groups is None else len(np.unique(groups[ids_of(ask.cohort)]))
+            check_protection(self.terms, speakers)
+
+    def _poll(self, ask: Ask, control: Control) -> "Poll":
+        """The first exchange: the question, and what parties say to it."""
+        query, cohort = ask.query, ask.cohort
+        times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
+        outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session))
+        inbox = self._exchange(outbox, control)
+        groups, speaker_of = query.group_clients() is not None, dict[int, int]()
+        for reply in inbox.values():
+            speaker_of |= read_speakers(reply, groups)
+        reached = sum(len(outbox[name].letters) for name in inbox) if query.voluntary else len(speaker_of)
+        return Poll(speaker_of, groups, reached, self._measure_question(outbox, inbox, cohort.size))
 
     def _begin_session(self, number: int) -> None:
         """Round numbers that go back are those of another run."""
@@ -199,8 +234,3 @@ class Federation(Engine):
         down += sum(len(letter) for sent in outbox.values() for letter in sent.letters.values())
         up = sum(len(letter) for reply in inbox.values() for letter in reply.letters.values())
         return Cost(down / clients, up / clients)
-
-
-def _add_up(question: Cost, meter: Meter, speakers: int) -> Cost:
-    """Bytes of a client that is in all exchanges, on average."""
-    return Cost(question.down + meter.down / speakers, question.up + meter.up / speakers)

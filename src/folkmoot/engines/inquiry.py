@@ -65,7 +65,7 @@ class Inquiry:
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
             good = isinstance(query, Query) and len(session) == SESSION and isinstance(number, int) and number >= 0
             good = good and query.suits(clients.n_items, n_clients) and query.length > 0 and query.encoding.limit > 0
-            times = np.array([_read_times(letter) for letter in sent.letters.values()], dtype=np.int64)
+            times = _read_times(list(sent.letters.values()))
         except InputError as why:
             raise Refused(f"the question cannot be read: {why}") from None
         except SHAPELESS:
@@ -156,11 +156,13 @@ class Inquiry:
             raise Refused("vectors of another size are announced than the question has")
 
 
-def _read_times(letter: bytes) -> int:
-    (times,) = TIMES.unpack(letter) if len(letter) == TIMES.size else (0,)
-    if not 1 <= times <= MOST_TIMES:
+def _read_times(letters: list[bytes]) -> Ids:
+    if not set(map(len, letters)) <= {TIMES.size}:
         raise ValueError
-    return int(times)
+    times = np.frombuffer(b"".join(letters), dtype="<u8")
+    if times.size and not 1 <= times.min() <= times.max() <= MOST_TIMES:
+        raise ValueError
+    return times.astype(np.int64)
 
 
 def _select(clients: Objective, places: Ids) -> Objective:
