@@ -9,7 +9,7 @@ import pytest
 
 import folkmoot as fm
 from folkmoot.application import account, job
-from folkmoot.engines.secured import SecureRounds
+from folkmoot.engines.federation import Federation
 from folkmoot.engines.simulate import Simulation
 from tests.cli.calling import Said, folkmoot, ratings
 
@@ -34,8 +34,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(job, "load", "reads")
     count(job, "solve", "solves")
     count(account, "solve", "solves")
-    count(Simulation, "__call__", "questions")
-    count(SecureRounds, "__call__", "secure rounds")
+    count(Simulation, "add_up", "questions")
+    count(Federation, "lead_round", "secure rounds")
     return found
 
 

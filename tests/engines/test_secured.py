@@ -6,12 +6,10 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from folkmoot import (
     Auto,
     DiscreteGreedy,
-    FacilityLocation,
     FedCG,
     FedCGPlus,
     InputError,
@@ -21,30 +19,15 @@ from folkmoot import (
     Uniform,
     solve,
 )
-from folkmoot.conversation.rounds import Ask, Cohort, Sum, Talk, drive
-from folkmoot.engines.secured import SecureRounds
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask, Sum, drive
+from folkmoot.conversation.talk import Talk
+from folkmoot.engines import Federation
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
-from folkmoot.questions import Gradient, Votes
 from folkmoot.secagg import Announcement, Policy
 from folkmoot.secagg.sketch import Sketch, SketchFailed
-
-
-def crowd(clients: int, items: int = 12, weights: Ids | None = None) -> FacilityLocation:
-    rng = np.random.default_rng(clients)
-    worth = sparse.csr_array(rng.integers(1, 6, (clients, items)) * (rng.random((clients, items)) < 0.4))
-    return FacilityLocation(worth, weights=weights, keep_empty=True)
-
-
-class Heard:
-    """An engine that remembers its sums."""
-
-    def __init__(self, engine: Simulation) -> None:
-        self.engine, self.population, self.sums = engine, engine.population, list[Sum]()
-
-    def __call__(self, ask: Ask) -> Sum:
-        self.sums.append(self.engine(ask))
-        return self.sums[-1]
-
+from tests.engines.crowds import Listener, ask_everyone, crowd, gradient, votes
 
 METHODS = {
     "gradient": FedCG(2, cohort=12, answer="gradient"),
@@ -63,27 +46,27 @@ METHODS = {
 def test_sums_and_result_are_those_of_the_ideal(name: str, dropout: dict[str, Any]) -> None:
     objective = crowd(16)
     terms = Policy(fewest=3, dropout=0.3)
-    real = Heard(Simulation(objective, "real", policy=terms, **dropout))
-    ideal = Heard(Simulation(objective, "ideal", **dropout))
+    real = Listener(Simulation(objective, "real", policy=terms, **dropout))
+    ideal = Listener(Simulation(objective, "ideal", **dropout))
     found, expected = (solve(objective, 2, METHODS[name], engine=engine, seed=5) for engine in (real, ideal))
     assert replace(found, seconds=0) == replace(expected, seconds=0)
     assert len(real.sums) == len(ideal.sums)
     for one, other in zip(real.sums, ideal.sums, strict=True):
         np.testing.assert_array_equal(one.total, other.total)
         assert (one.count, one.clients, one.asked, one.lost) == (other.count, other.clients, other.asked, other.lost)
-        assert one.same(other)
+        assert one.equals(other)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_juries_add_up_to_the_ideal(dropout: float) -> None:
     objective, terms = crowd(60), Policy(fewest=3, dropout=0.3)
     method = Auto(20, 2, jury=20, juries=2, polish=0)
-    engines = [Heard(Simulation(objective, secure, dropout=dropout, policy=terms)) for secure in ("real", "ideal")]
+    engines = [Listener(Simulation(objective, secure, dropout=dropout, policy=terms)) for secure in ("real", "ideal")]
     found, expected = (solve(objective, 2, method, engine=engine, seed=5) for engine in engines)
     assert replace(found, seconds=0) == replace(expected, seconds=0)
     assert found.estimate is not None
     assert found.estimate.clients == sum(one.clients for one in engines[0].sums[-2:]) <= 40
-    assert all(one.same(other) for one, other in zip(engines[0].sums, engines[1].sums, strict=True))
+    assert all(one.equals(other) for one, other in zip(engines[0].sums, engines[1].sums, strict=True))
 
 
 def test_an_engine_serves_one_run_after_another() -> None:
@@ -97,15 +80,15 @@ def test_an_engine_serves_one_run_after_another() -> None:
 def test_within_a_run_nobody_answers_the_same_question_twice() -> None:
     objective = crowd(16)
     engine = Simulation(objective, "real", policy=Policy(fewest=3))
-    assert not engine(everyone(objective, gradient(12), 0)).lost
-    again = engine(everyone(objective, gradient(12), 1))
+    assert not engine(ask_everyone(16, gradient(12), 0)).lost
+    again = engine(ask_everyone(16, gradient(12), 1))
     assert (again.lost, again.spent) == (True, False)
 
 
 def test_clients_that_count_several_times() -> None:
     weights = np.random.default_rng(1).integers(1, 5, 30)
     objective = crowd(30, weights=weights)
-    asked = Ask(gradient(12), Simulation(objective).population.draw(25, 3), "test", 0)
+    asked = Ask(gradient(12), Simulation(objective).population.draw(25, PublicCoins(3)), Purpose.SEARCH, "test", 0)
     assert asked.cohort.times is not None
     assert asked.cohort.times.max() > 1
     real, ideal = (Simulation(objective, secure, policy=Policy(fewest=3))(asked) for secure in ("real", "ideal"))
@@ -113,56 +96,44 @@ def test_clients_that_count_several_times() -> None:
     assert real.count == ideal.count
 
 
-def gradient(items: int) -> Gradient:
-    return Gradient(x=np.full(items, 0.1), whole=5.0, key=1, single=5.0, bits=4, stochastic=True)
-
-
-def votes(items: int, key: int = 1) -> Votes:
-    return Votes(x=np.zeros(items), whole=5.0, key=key, votes=2, sum=5.0 * items, bits=8)
-
-
-def everyone(objective: FacilityLocation, query: Any, number: int = 0) -> Ask:
-    return Ask(query, Cohort.of(np.arange(objective.n_clients), None), "test", number)
-
-
-def announced(monkeypatch: pytest.MonkeyPatch) -> list[Announcement]:
+def note_announcements(monkeypatch: pytest.MonkeyPatch) -> list[Announcement]:
     """What is announced from now on."""
     seen: list[Announcement] = []
-    make = SecureRounds._announcement
+    make = Federation._announce
 
-    def noted(self: SecureRounds, *about: Any) -> Announcement:
+    def note(self: Federation, *about: Any) -> Announcement:
         seen.append(make(self, *about))
         return seen[-1]
 
-    monkeypatch.setattr(SecureRounds, "_announcement", noted)
+    monkeypatch.setattr(Federation, "_announce", note)
     return seen
 
 
 def test_the_smaller_form_is_taken_and_both_give_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = announced(monkeypatch)
+    seen = note_announcements(monkeypatch)
     objective = crowd(20, items=5_000)
     for query, sketched in ((votes(5_000), True), (gradient(5_000), False)):
-        total = Simulation(objective, "real")(everyone(objective, query)).total
-        np.testing.assert_array_equal(total, Simulation(objective)(everyone(objective, query)).total)
+        total = Simulation(objective, "real")(ask_everyone(20, query)).total
+        np.testing.assert_array_equal(total, Simulation(objective)(ask_everyone(20, query)).total)
         assert bool(seen[-1].room) == sketched
 
 
 def test_after_a_sketch_that_does_not_decode_the_next_vectors_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = announced(monkeypatch)
+    seen = note_announcements(monkeypatch)
     objective = crowd(20, items=5_000)
     engine = Simulation(objective, "real")
 
     with monkeypatch.context() as patch:
         patch.setattr(Sketch, "decode", Mock(side_effect=SketchFailed("no room")))
-        assert engine(everyone(objective, votes(5_000))).lost
+        assert engine(ask_everyone(20, votes(5_000))).lost
     for number in (1, 2):
-        assert not engine(everyone(objective, votes(5_000, key=1 + number), number)).lost
+        assert not engine(ask_everyone(20, votes(5_000, 1 + number), number)).lost
     assert [bool(one.room) for one in seen] == [True, False, True]
 
 
 def test_rounds_that_lose_too_many_are_lost_and_not_asked_of_the_same_again() -> None:
     objective = crowd(20)
-    engine = Heard(Simulation(objective, "real", dropout=0.5, least=0.1, policy=Policy(fewest=3)))
+    engine = Listener(Simulation(objective, "real", dropout=0.5, least=0.1, policy=Policy(fewest=3)))
     with pytest.raises(RoundFailed, match="lost after clients had sent their answers, and everyone was asked"):
         solve(objective, 3, FedCG(2), engine=engine)
     assert [(one.lost, one.spent) for one in engine.sums] == [(True, True)]
@@ -170,7 +141,7 @@ def test_rounds_that_lose_too_many_are_lost_and_not_asked_of_the_same_again() ->
 
 def test_after_a_sketch_that_does_not_decode_others_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = crowd(60, items=5_000)
-    engine = Heard(Simulation(objective, "real"))
+    engine = Listener(Simulation(objective, "real"))
     talk, asked, decode = Talk(engine.population, Uniform(5_000, 1), 3), list[Ids](), Sketch.decode
 
     def fails_once(sketch: Sketch, *about: Any) -> Any:
@@ -184,7 +155,7 @@ def test_after_a_sketch_that_does_not_decode_others_are_asked(monkeypatch: pytes
         return engine(ask)
 
     monkeypatch.setattr(Sketch, "decode", fails_once)
-    answer = drive(talk.ask(votes(5_000), 20, "votes"), noted)
+    answer = drive(talk.ask(votes(5_000), 20, Purpose.SEARCH, "votes"), noted)
     assert [(one.lost, one.spent) for one in engine.sums] == [(True, True), (False, False)]
     assert answer.clients == 20
     assert not np.isin(asked[0], asked[1]).any()

@@ -151,7 +151,7 @@ def _check_cohort(job: Job, method: Federated) -> None:
     present = job.loaded.objective.n_clients
     asked = min(method.asked or present, present)
     try:
-        job.engine().rounds.check(asked)
+        job.engine().check_protection(asked)
     except InputError as error:
         if error.argument != "clients":
             raise

@@ -1,24 +1,24 @@
-"""All clients in this process: a researcher's federation, with a million of them if need be.
+"""All clients in this process: a federation for research, of up to millions of clients.
 
-Answers are worked out for a whole cohort at once by fused kernels. (Only two things go client by client: functions
-that are Python's own, and clients' own bases under matroids that are not groups with capacities.) The sums are
-those that secure aggregation gives, in the same ring; with secure="real" it is run, every byte of it.
+Answers are computed for a whole cohort at once by fused kernels. (Only two things go client by client: functions
+written in Python, and clients' own bases under matroids that are not groups with capacities.) The sums are those that
+secure aggregation gives, in the same ring; with secure="real" the whole protocol is run.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.streams import Chance
-from folkmoot.engines.secured import Attendance, Lost, SecureRounds
+from folkmoot.engines.attendance import Attendance
+from folkmoot.engines.federation import check_protection
+from folkmoot.engines.simulated import SimulatedFederation
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
@@ -28,7 +28,7 @@ from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.secagg import Policy
 
-MARGIN, MOST_GONE = 1.5, 0.9  # terms bear so many times the dropouts that are expected, up to so many
+MARGIN, MOST_GONE = 1.5, 0.9  # terms allow for margin × expected dropout, capped
 PROBED = 256  # clients looked at, to tell one population from another
 DEVIATIONS = 4  # of the number of dropouts from what is expected
 
@@ -41,8 +41,8 @@ class Simulation(Engine):
     dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
     gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
-    policy: None for terms that bear one and a half times these dropouts. threads: None for all cores. witness: under
-    "real", remembers what the server saw of one client.
+    policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
+    under "real", remembers what the server saw of one client.
     """
 
     def __init__(
@@ -80,7 +80,9 @@ class Simulation(Engine):
             policy = Policy(dropout=bound_dropout(self.dropout + self.late, self.objective.n_clients))
         if not isinstance(policy, Policy):
             raise InputError(f"needs a Policy, got {policy!r}", argument="policy")
-        self.rounds = SecureRounds(self.seed, policy, witness)
+        self.policy, self.witness = policy, witness
+        self._secure: SimulatedFederation | None = None
+        self._last = -1  # the round asked last
 
     @property
     def population(self) -> Population:
@@ -89,7 +91,7 @@ class Simulation(Engine):
     @property
     def terms(self) -> Policy | None:
         """None where sums are plain."""
-        return None if self.secure == "plain" else self.rounds.policy
+        return None if self.secure == "plain" else self.policy
 
     @property
     def can_recompute(self) -> bool:
@@ -98,6 +100,10 @@ class Simulation(Engine):
     @property
     def everything(self) -> Objective:
         return self.objective
+
+    def check_protection(self, clients: int) -> None:
+        """Refuse rounds with so many clients where the whole protocol could never protect them."""
+        check_protection(self.policy, clients)
 
     def __repr__(self) -> str:
         return f"Simulation({self.objective!r}, secure={self.secure!r}, dropout={self.dropout:g})"
@@ -122,6 +128,8 @@ class Simulation(Engine):
         control.check()
         if control.is_over() or len(ids) < max(self.least * cohort.size, 1):
             return Sum.lose(ask, len(ids))
+        if self.secure == "real":
+            return self._by_protocol(ask, control, Attendance(ids, gone), times)
         clients = self._clients(ids)
         willing = query.takes_part(clients, ids, times)
         if willing is not None:
@@ -130,8 +138,6 @@ class Simulation(Engine):
                 nothing = np.zeros(query.length, dtype=np.int64)
                 return Sum(nothing, 0, 0, cohort.weight, present=cohort.mark_present(ids))
             clients = self._clients(ids)
-        if self.secure == "real":
-            return self._by_protocol(ask, clients, ids, times, gone)
         total = query.total(clients, ids, times)
         if self.secure == "ideal":  # in the ring, and back
             least = ask.find_lowest(int(times.sum()), len(ids))
@@ -140,34 +146,18 @@ class Simulation(Engine):
         heard = ids if speaking is None else ids[speaking]
         return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.mark_present(heard))
 
-    def _by_protocol(self, ask: Ask, clients: Objective, ids: Ids, times: Ids, gone: Ids) -> Sum:
-        """The sum of everybody's row, by secure aggregation. Volunteers, and those who speak for others, are only known
-        once they are there: of them nobody is gone before the round begins.
-        """
-        query, rows, speakers = ask.query, ask.query.answers(clients, ids, times), ids
-        speaking = query.speakers(ids)
-        if speaking is not None:
-            speakers, rows = ids[speaking], rows[speaking]
-        if speaking is not None or query.voluntary:
-            gone = gone[:0]
-        lowest, headroom = query.encoding.lowest, query.encoding.headroom
-        if lowest or headroom:  # only numbers from 0 on are masked
-            rows = sparse.csr_array(rows.toarray() - lowest * times[:, None] + headroom)
-        asked = np.union1d(speakers, gone)
-        if not query.voluntary:
-            self.rounds.check(len(asked))
-        silent = speakers[PublicCoins.of(self.seed, ask.number, Chance.SILENCE).toss(speakers) < self.late]
-        result = self.rounds(ask, Attendance(asked, gone, silent), speakers, rows)
-        lost = Sum.lose(ask, len(speakers))
-        if isinstance(result, Lost):
-            return replace(lost, spent=result.answered)
-        summed = np.isin(speakers, result.survivors)
-        if speaking is not None and not summed.all():  # those spoken for cannot be counted then
-            return replace(lost, spent=True)
-        counted = times[summed] if speaking is None else times
-        least = ask.find_lowest(int(counted.sum()), int(summed.sum()))
-        present = ask.cohort.mark_present(speakers[summed])
-        return Sum(result.total + least, int(counted.sum()), int(summed.sum()), ask.cohort.weight, present=present)
+    def _by_protocol(self, ask: Ask, control: Control, there: Attendance, times: Ids) -> Sum:
+        """The same sum by secure aggregation."""
+        if self._secure is None or ask.number <= self._last:  # another run has clients who have answered nothing yet
+            self._secure = SimulatedFederation(self.objective, self._population, self.seed, self.policy)
+        self._last = ask.number
+        witness, watch = self.witness, None
+        if witness is not None and witness.wants(ask):
+            watch = witness.watch_round(there.ids, ask.query.answers(self._clients(there.ids), there.ids, times))
+        said = self._secure.add_up(ask, control, there.decide_leaving(ask, self.seed, self.late), watch)
+        if watch is not None and witness is not None and not said.lost:
+            witness.learn(ask, said.total, said.clients)
+        return said
 
     def _clients(self, ids: Ids) -> Objective:
         """Nothing is copied when everyone is asked."""
@@ -176,8 +166,10 @@ class Simulation(Engine):
 
 
 def bound_dropout(dropout: float, clients: int) -> float:
-    """The dropouts that terms should bear, where so many are expected: where all are asked there are no others to ask
-    if a round is lost, so a few clients allow for chance as far as any terms do.
+    """The share of dropouts that terms should allow for, where this share is expected.
+
+    Where everyone is asked, nobody else can be asked if a round is lost: so with few clients, terms allow for chance as
+    far as any terms can.
     """
     dropout = min(dropout, MOST_GONE)
     least = min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)

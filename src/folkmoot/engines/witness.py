@@ -35,27 +35,34 @@ class Witness:
 
     def __init__(self) -> None:
         self.found: Seen | None = None
-        self._half: tuple[int, Ids, Ids] | None = None
+        self._half: tuple[int, Ids, Ids, int] | None = None
 
-    def watch_round(self, ask: Ask, announcement: Announcement, speakers: Ids, rows: Rows) -> Watch | None:
-        """What to call with every message of a round; None where there is nothing to see in it."""
+    def wants(self, ask: Ask) -> bool:
+        """Whether there may be something to see in a round."""
+        return self.found is None and ask.purpose is Purpose.SINGLETONS
+
+    def watch_round(self, speakers: Ids, rows: Rows) -> Watch:
+        """What to call with every message of a round; rows are the answers of those who speak."""
         self._half = None  # a round that was lost left nothing to be learned
-        if self.found is not None or ask.purpose is not Purpose.SINGLETONS or announcement.room:
-            return None
-        client = int(speakers[int(np.diff(rows.indptr).argmax())])  # who has most to say
-        said = rows[[int(np.flatnonzero(speakers == client)[0])]].toarray()[0].astype(np.int64)
+        place = int(np.diff(rows.indptr).argmax())  # who has most to say
+        client, said = int(speakers[place]), rows[[place]].toarray()[0].astype(np.int64)
+        announced: list[Announcement] = []
 
-        def watch(stage: str, one: int, _received: bytes, sent: bytes) -> None:
-            if stage == "vector" and one == client:
-                bits = announcement.ring_bits
-                words = as_words(np.zeros(announcement.length), bits)
-                add_packed(masked_vector(sent, announcement), bits, words)
-                self._half = client, said, words.astype(np.int64)
+        def watch(stage: str, one: int, received: bytes, sent: bytes) -> None:
+            if one != client:
+                return
+            if stage == "keys":
+                announced.append(Announcement.decode(received))
+            elif stage == "vector" and announced and not announced[0].room:
+                bits = announced[0].ring_bits
+                words = as_words(np.zeros(announced[0].length), bits)
+                add_packed(masked_vector(sent, announced[0]), bits, words)
+                self._half = client, said, words.astype(np.int64), bits
 
         return watch
 
-    def learned(self, ask: Ask, announcement: Announcement, total: Ids, survivors: int) -> None:
+    def learn(self, ask: Ask, total: Ids, survivors: int) -> None:
         """The end of the round."""
         if self._half is not None and self.found is None:
-            client, said, seen = self._half
-            self.found = Seen(client, survivors, ask.label, said, seen, total, announcement.ring_bits)
+            client, said, seen, bits = self._half
+            self.found = Seen(client, survivors, ask.label, said, seen, total, bits)

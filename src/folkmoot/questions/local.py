@@ -144,6 +144,12 @@ class ShardBase(Query[Reply]):
         first[np.unique(self.shard_of_client()[ids], return_index=True)[1]] = True
         return first
 
+    def group_clients(self) -> Ids:
+        return self.shard_of_client()
+
+    def suits(self, n_items: int, n_clients: int) -> bool:
+        return super().suits(n_items, n_clients) and self.clients == n_clients and 1 <= self.shards <= n_clients
+
     def shard_of_client(self) -> Ids:
         """As many to each shard, so that none has nobody."""
         places = self.coins.branch(1).generator().permutation(self.clients)

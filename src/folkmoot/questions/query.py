@@ -14,6 +14,7 @@ from scipy import sparse
 from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding
 
@@ -141,6 +142,19 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """Whose answers are hidden in the sum, where some clients speak for others; None: everyone's."""
         return None
 
+    def group_clients(self) -> Ids | None:
+        """The group of every client, where one of each group speaks for it; None: everyone speaks for itself."""
+        return None
+
+    def suits(self, n_items: int, n_clients: int) -> bool:
+        """Whether this is a question about so many items to some of so many clients. Clients check it first.
+
+        Whole numbers in arrays are items; other arrays have a number per item or, for several sets, per item asked
+        about. Questions with other fields say so themselves.
+        """
+        items = getattr(self, "items", None)
+        return all(_suits(value, n_items, n_clients, items) for value in self.parameters().values())
+
     @property
     def all_speak(self) -> bool:
         """Whether everyone who is asked gives an answer of its own."""
@@ -151,6 +165,27 @@ class Query(Registered, ABC, Generic[ReplyT]):
         if self.encoding.fills_up:
             return self.length
         return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
+
+
+def _suits(value: Any, n_items: int, n_clients: int, items: Ids | None) -> bool:
+    if isinstance(value, Query):
+        return value.suits(n_items, n_clients)
+    if isinstance(value, Matroid):
+        return value.n_items == n_items
+    if isinstance(value, Registered):
+        return all(_suits(part, n_items, n_clients, items) for part in value.parameters().values())
+    if not isinstance(value, np.ndarray):
+        return True
+    if value.dtype.kind in "iu":
+        return value.ndim == 1 and are_below(value, n_items)
+    if value.ndim == 2 and items is not None:
+        return int(value.shape[1]) == len(items)
+    return tuple(value.shape) == (n_items,)
+
+
+def are_below(numbers: Ids, limit: int) -> bool:
+    """Whether all lie in 0 … limit − 1."""
+    return not numbers.size or (int(numbers.min()) >= 0 and int(numbers.max()) < limit)
 
 
 def repeat_rows(rows: Rows, times: Ids) -> Rows:

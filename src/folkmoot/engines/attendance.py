@@ -1,0 +1,56 @@
+"""Who is there in a round of a simulation, and who drops out in which exchange."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from folkmoot.conversation.rounds import Ask
+from folkmoot.conversation.streams import Chance
+from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.sets import Ids
+from folkmoot.secagg.together import STAGES
+
+BEFORE, AFTER = STAGES[: STAGES.index("vector") + 1], STAGES[STAGES.index("vector") + 1 :]
+
+
+@dataclass(frozen=True, eq=False)
+class Attendance:
+    """Who of a cohort answers, and who is gone before its vector is in."""
+
+    ids: Ids
+    gone: Ids
+
+    def decide_leaving(self, ask: Ask, seed: int, late: float) -> dict[int, str]:
+        """The exchange in which each leaves, by a coin of its own; some of those who answer fall silent later.
+
+        Volunteers, and those who speak for others, are only known once they are there: whoever is gone is gone
+        before.
+        """
+        silent = self.ids[PublicCoins.of(seed, ask.number, Chance.SILENCE).toss(self.ids) < late]
+        polled = ask.query.voluntary or not ask.query.all_speak
+        coins = PublicCoins.of(seed, ask.number, Chance.STAGE)
+        leaving: dict[int, str] = {}
+        for clients, stages in ((self.gone, (QUESTION,) if polled else BEFORE), (silent, AFTER)):
+            places = (coins.toss(clients) * len(stages)).astype(np.int64)
+            leaving |= {client: stages[place] for client, place in zip(clients.tolist(), places.tolist(), strict=True)}
+        return leaving
+
+
+@dataclass
+class LossyExchange:
+    """An exchange that does not reach clients from the moment on at which they leave."""
+
+    exchange: Exchange
+    leaving: Mapping[int, str] = field(default_factory=dict)  # the exchange in which a client leaves
+
+    def __call__(self, outbox: Mapping[int, Bundle], deadline: float | None) -> Mapping[int, Bundle]:
+        if not self.leaving:
+            return self.exchange(outbox, deadline)
+        there = {name: self._keep_present(sent) for name, sent in outbox.items()}
+        return self.exchange(there, deadline)
+
+    def _keep_present(self, sent: Bundle) -> Bundle:
+        stage = sent.stage
+        return sent.select(lambda client: self.leaving.get(client) != stage)

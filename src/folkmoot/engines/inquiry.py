@@ -1,0 +1,178 @@
+"""A question as a party sees it: read from bytes, checked, and answered from the data of its own clients."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from folkmoot.conversation.codec import digest_of, pack, unpack
+from folkmoot.conversation.rounds import Ask
+from folkmoot.engines.exchange import Bundle
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.registry import find_kinds, name_kind
+from folkmoot.foundation.sets import Ids, Rows
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.questions.participation import Participation
+from folkmoot.questions.query import Query
+from folkmoot.secagg import Announcement, Refused
+from folkmoot.secagg.messages import SESSION
+
+TIMES, SPEAKER = Struct("<Q"), Struct("<I")
+MOST_TIMES = 2**63 - 1
+SHAPELESS = (AttributeError, TypeError, ValueError, KeyError, IndexError, ArithmeticError)
+
+
+def write_question(ask: Ask, session: bytes) -> bytes:
+    """What all parties are sent of an ask: the question, its session and its round."""
+    return pack({"query": ask.query, "session": session.hex(), "round": ask.number})
+
+
+def digest_question(query: Query[Any]) -> bytes:
+    """What clients sign, and answer once.
+
+    The round and how often clients count are not in it: else the same question could be put to them again in another
+    round, or with other weights, and the difference of the two sums would show them. The round is signed besides.
+    """
+    return bytes.fromhex(digest_of(query))
+
+
+def write_times(ids: Ids, times: Ids) -> dict[int, bytes]:
+    """How often each client counts, as it is told."""
+    return dict(zip(ids.tolist(), map(TIMES.pack, times.tolist()), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Inquiry:
+    """A question to some clients of a party."""
+
+    query: Query[Any]
+    session: bytes
+    round: int
+    clients: Objective  # those who answer
+    ids: Ids  # their numbers
+    times: Ids  # how often each counts
+
+    @classmethod
+    def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int) -> "Inquiry":
+        """What a party with these clients, of so many in all, was sent; refused where it does not fit them."""
+        kinds = find_kinds(Query, Matroid, Participation, PublicCoins)
+        try:
+            asked = unpack(sent.question, kinds)
+            query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
+            good = isinstance(query, Query) and len(session) == SESSION and isinstance(number, int) and number >= 0
+            good = good and query.suits(clients.n_items, n_clients) and query.length > 0 and query.encoding.limit > 0
+            times = _read_times(list(sent.letters.values()))
+        except InputError as why:
+            raise Refused(f"the question cannot be read: {why}") from None
+        except SHAPELESS:
+            good = False
+        if not good:
+            raise Refused(f"not a question about {clients.n_items:,} items that says how often each client counts")
+        asked_ids = np.array(list(sent.letters), dtype=np.int64)
+        order = np.argsort(asked_ids)
+        asked_ids, times = asked_ids[order], times[order]
+        places = np.minimum(np.searchsorted(ids, asked_ids), len(ids) - 1)
+        if not len(asked_ids) or not (ids[places] == asked_ids).all():
+            raise Refused("the question is for clients that this party does not hold")
+        return cls(query, session, number, _select(clients, places), asked_ids, times)
+
+    @property
+    def kind(self) -> str:
+        return name_kind(type(self.query))
+
+    @cached_property
+    def digest(self) -> bytes:
+        return digest_question(self.query)
+
+    def keep(self, mask: Any) -> "Inquiry":
+        """The same question to some of these clients."""
+        places = np.flatnonzero(mask)
+        some = _select(self.clients, places)
+        return Inquiry(self.query, self.session, self.round, some, self.ids[places], self.times[places])
+
+    def mark_incomplete(self, held: Ids) -> Any:
+        """Which of these clients belong to a group with one speaker that is not held as a whole."""
+        groups = self.query.group_clients()
+        if groups is None:
+            return np.zeros(len(self.ids), dtype=bool)
+        elsewhere = np.delete(np.arange(len(groups)), held[held < len(groups)])
+        unknown = self.ids >= len(groups)
+        return unknown | np.isin(groups[np.where(unknown, 0, self.ids)], groups[elsewhere])
+
+    @cached_property
+    def speakers(self) -> Ids:
+        """Who speaks for each client."""
+        speaking = self.query.speakers(self.ids)
+        groups = self.query.group_clients()
+        if speaking is None or groups is None:
+            return self.ids
+        speaker = dict(zip(groups[self.ids[speaking]].tolist(), self.ids[speaking].tolist(), strict=True))
+        return np.array([speaker[group] for group in groups[self.ids].tolist()], dtype=np.int64)
+
+    def write_speakers(self) -> Bundle:
+        """What a party replies to a question: who takes part, and who speaks for whom."""
+        return Bundle(dict(zip(self.ids.tolist(), map(SPEAKER.pack, self.speakers.tolist()), strict=True)))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The answers, one row per client; made when the first of them is needed."""
+        return self.query.answers(self.clients, self.ids, self.times)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        return {client: place for place, client in enumerate(self.ids.tolist())}
+
+    @cached_property
+    def weights(self) -> Ids:
+        """How often each client counts, together with those it speaks for; 0 where another speaks for it."""
+        spoken = np.zeros(len(self.ids), dtype=np.int64)
+        np.add.at(spoken, np.searchsorted(self.ids, self.speakers), self.times)
+        return spoken
+
+    def write_vector(self, client: int) -> Ids:
+        """A client's answer as it is masked: how far each number lies above the lowest that it can be."""
+        encoding, place = self.query.encoding, self.places[client]
+        lowest = encoding.lowest * int(self.weights[place]) - encoding.headroom
+        vector = np.full(encoding.length, -lowest, dtype=np.int64)
+        span = slice(self.rows.indptr[place], self.rows.indptr[place + 1])
+        vector[self.rows.indices[span]] += self.rows.data[span]
+        return vector
+
+    def check_announcement(self, client: int, announced: Announcement) -> None:
+        """Refuse a round that is not about this question, or has no room for this client's numbers."""
+        if announced.question != self.digest:
+            raise Refused("the question that is announced is not the one that was shown")
+        if (announced.session, announced.round) != (self.session, self.round):
+            raise Refused("the question was asked for another session or round")
+        if client not in self.places or self.speakers[self.places[client]] != client:
+            raise Refused("this client was not asked, does not take part, or another speaks for it")
+        encoding, times = self.query.encoding, int(self.times[self.places[client]])
+        most = (encoding.limit - encoding.lowest) * times + 2 * encoding.headroom
+        if announced.length != encoding.length or (announced.largest or announced.most) < most:
+            raise Refused("vectors of another size are announced than the question has")
+
+
+def _read_times(letters: list[bytes]) -> Ids:
+    if not set(map(len, letters)) <= {TIMES.size}:
+        raise ValueError
+    times = np.frombuffer(b"".join(letters), dtype="<u8")
+    if times.size and not 1 <= times.min() <= times.max() <= MOST_TIMES:
+        raise ValueError
+    return times.astype(np.int64)
+
+
+def _select(clients: Objective, places: Ids) -> Objective:
+    """Nothing is copied when it is everyone."""
+    everyone = len(places) == clients.n_clients and bool((np.diff(places) == 1).all())
+    return clients if everyone else clients[places]
+
+
+def read_speakers(reply: Bundle, groups: bool) -> dict[int, int]:
+    """Who speaks for each client, by what its party says; without groups everyone speaks for itself or not at all."""
+    sizes = SPEAKER.size
+    said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == sizes}
+    return {one: other for one, other in said.items() if (said.get(other) == other if groups else one == other)}

@@ -1,0 +1,204 @@
+"""A party: some clients with their data, their identities, their stored states, a policy and a ledger.
+
+All that a server learns of it are its replies. Whether a client takes part, and who speaks for whom, is decided here,
+from the party's own data; what it does not want to answer it leaves out, and keeps the reason to itself.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import ArrayLike
+
+from folkmoot.engines.exchange import QUESTION, Bundle
+from folkmoot.engines.inquiry import Inquiry
+from folkmoot.engines.policy import PartyPolicy
+from folkmoot.engines.store import LedgerEntry, MemoryStore, StateStore
+from folkmoot.foundation.errors import FolkmootError, InputError
+from folkmoot.foundation.randomness import SYSTEM
+from folkmoot.foundation.sets import Ids
+from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
+from folkmoot.secagg.client import Answer, Random
+from folkmoot.secagg.messages import kind_of
+from folkmoot.secagg.state import State
+from folkmoot.secagg.together import FORGETTING, LONG, NAMES, STAGES, ends_of, exchange_in_process
+from folkmoot.secagg.work import SharedWork
+
+VECTOR = "vector"  # the exchange in which clients answer
+DAY = 24 * 60 * 60.0
+REMEMBERED = 1_000  # refusals: a server that asks nonsense without end must not fill the memory
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Something that was not answered, and why. The server is not told."""
+
+    time: float
+    stage: str  # the exchange
+    why: str
+    client: int | None  # None: all of the party's
+
+
+def count_answers(entries: Iterable[LedgerEntry]) -> int:
+    """Each time that it was said who takes part counts, and each round that was answered without."""
+    polls, answers = list[Any](), set[Any]()
+    for entry in entries:
+        round_of = entry.session, entry.round, entry.question
+        if entry.stage == QUESTION:
+            polls.append(round_of)
+        else:
+            answers.add(round_of)
+    return len(polls) + len(answers.difference(polls))
+
+
+class Party:
+    """Answers a server's bundles for its clients; `reply` is all that a transport calls.
+
+    clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
+    roster: everybody in the population, not only this party's. store: what must survive the process; None: nothing
+    does. clock: seconds, for the ledger and for answers per day. A party is in one round at a time.
+    """
+
+    def __init__(
+        self,
+        clients: Objective,
+        ids: ArrayLike,
+        identities: Mapping[int, Ed25519PrivateKey],
+        roster: Roster,
+        policy: PartyPolicy | None = None,
+        store: StateStore | None = None,
+        *,
+        random: Random = SYSTEM,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self.clients = as_objective(clients)
+        self.ids: Ids = np.asarray(ids, dtype=np.int64)
+        if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
+            raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
+        if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
+            raise InputError("needs clients on the roster, with an identity each", argument="ids")
+        self.identities, self.roster = identities, roster
+        self.policy = PartyPolicy() if policy is None else policy
+        self.store = MemoryStore() if store is None else store
+        self.random, self.clock = random, clock
+        self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
+        self._members: dict[int, Member] = {}
+        if isinstance(identities, dict):  # a key that is not the roster's is found now; derived ones are right
+            for client in self.ids.tolist():
+                self._find_member(client)
+        self._inquiry: Inquiry | None = None
+        self._work = SharedWork()  # a party's clients have no secrets from it
+
+    @property
+    def ledger(self) -> list[LedgerEntry]:
+        """What was answered, in its order."""
+        return self.store.read_ledger()
+
+    def reply(self, sent: Bundle) -> Bundle:
+        """One exchange. Whoever refuses is missing from the reply; states are stored before it is returned."""
+        return self._consider(sent) if sent.question else self._take_turns(sent)
+
+    def _consider(self, sent: Bundle) -> Bundle:
+        """A question: who takes part, and who speaks for whom."""
+        self._inquiry, self._work = None, SharedWork()
+        try:
+            inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
+            self._check_policy(inquiry)
+        except Refused as why:
+            self._refuse(QUESTION, None, why)
+            return Bundle({})
+        incomplete = inquiry.mark_incomplete(self.ids)
+        for client in inquiry.ids[incomplete].tolist():
+            self._refuse(QUESTION, client, Refused("this party does not hold all clients of the group this one is in"))
+        if incomplete.all():
+            return Bundle({})
+        inquiry = inquiry.keep(~incomplete)
+        willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
+        if willing is not None:  # who takes part tells something of them, and counts as an answer
+            self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
+            if not willing.any():
+                return Bundle({})
+            inquiry = inquiry.keep(willing)
+        self._inquiry = inquiry
+        return inquiry.write_speakers()
+
+    def _check_policy(self, inquiry: Inquiry) -> None:
+        policy = self.policy
+        if not policy.allows(inquiry.kind):
+            raise Refused(f"questions of the kind {inquiry.kind} are not answered here")
+        if policy.per_day is not None:
+            answered = count_answers(self.store.read_ledger(self.clock() - DAY))
+            if answered >= policy.per_day:
+                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are")
+
+    def _take_turns(self, sent: Bundle) -> Bundle:
+        """A message of secure aggregation to each of some clients."""
+        inquiry, letters = self._inquiry, dict[int, bytes]()
+        states: dict[int, State] = {}
+        stage = NAMES.get(kind_of(next(iter(sent.letters.values()), b"")), "")
+        for client, letter in sent.letters.items():
+            try:
+                if inquiry is None or client not in inquiry.places:
+                    raise Refused("this client is in no round")
+                state = self.store.load(client)
+                if NAMES.get(kind_of(letter)) != stage:
+                    raise Malformed("messages of several exchanges came at once")
+                if kind_of(letter) == Announcement.kind:
+                    inquiry.check_announcement(client, Announcement.decode(letter))
+                elif not state.announced or state.announcement.question != inquiry.digest:
+                    raise Refused("this client is in a round about another question")
+            except (Refused, Malformed) as why:
+                self._refuse(stage, client, why)
+            else:
+                letters[client], states[client] = letter, state
+        if inquiry is None or not letters:
+            return Bundle({})
+        return Bundle(self._reply_each(inquiry, stage, letters, states))
+
+    def _reply_each(
+        self, inquiry: Inquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
+    ) -> dict[int, bytes]:
+        members = {client: self._find_member(client) for client in letters}
+        first = next(iter(letters))
+        announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
+        if stage == VECTOR:
+            inquiry.rows  # noqa: B018 - made once, before threads ask for them
+        with suppress(Malformed):  # whoever was sent such a message refuses it below
+            self._work.agree(ends_of(stage, states, letters))
+
+        def answer(client: int) -> Answer:
+            return lambda _: inquiry.write_vector(client)
+
+        replies = exchange_in_process(
+            members,
+            states,
+            letters,
+            answer,
+            self.random,
+            self._work,
+            in_turn=announced.words < LONG,
+            refused=lambda client, why: self._refuse(stage, client, why),
+        )
+        if stage in FORGETTING:
+            self._work.forget()
+        entry = self._make_entry(inquiry, stage, len(replies)) if stage == VECTOR and replies else None
+        self.store.save({client: states[client] for client in replies}, entry)
+        return replies
+
+    def _make_entry(self, inquiry: Inquiry, stage: str, clients: int) -> LedgerEntry:
+        session, digest = inquiry.session.hex(), inquiry.digest.hex()
+        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients)
+
+    def _find_member(self, client: int) -> Member:
+        if client not in self._members:
+            self._members[client] = Member(client, self.identities[client], self.roster, self.policy.terms)
+        return self._members[client]
+
+    def _refuse(self, stage: str, client: int | None, why: FolkmootError) -> None:
+        self.refusals.append(Refusal(self.clock(), stage, str(why), client))

@@ -1,0 +1,37 @@
+"""What a party agrees to before it answers anything."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.registry import name_kind
+from folkmoot.questions.query import Query
+from folkmoot.secagg import Policy
+
+
+@dataclass(frozen=True)
+class PartyPolicy:
+    """The conditions on which a party's clients take part.
+
+    terms: what each of them demands of a round (the smallest cohort, shares of corrupt clients and of dropouts).
+    questions: the kinds of questions they answer; None: all that are known. per_day: rounds that they answer in 24
+    hours; None: as many as are asked.
+    """
+
+    terms: Policy = field(default_factory=Policy)
+    questions: tuple[type[Query[Any]], ...] | None = None
+    per_day: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.terms, Policy):
+            raise InputError(f"needs a Policy, got {self.terms!r}", argument="terms")
+        if self.per_day is not None:
+            as_count(self.per_day, "per_day", least=0)
+        for kind in self.questions or ():
+            if not (isinstance(kind, type) and issubclass(kind, Query)):
+                raise InputError(f"needs kinds of questions, got {kind!r}", argument="questions")
+
+    def allows(self, kind: str) -> bool:
+        """Whether a kind of question, by name, is answered."""
+        return self.questions is None or kind in {name_kind(one) for one in self.questions}

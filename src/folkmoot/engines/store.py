@@ -1,0 +1,109 @@
+"""Where a party keeps what it must not lose: its clients' states, and the ledger of what they answered."""
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_path
+from folkmoot.secagg.state import State
+
+FILE = "party.sqlite"
+TABLES = """
+create table if not exists states (client integer primary key, state blob not null);
+create table if not exists ledger (
+    stage text not null, kind text not null, question text not null, session text not null, round integer not null,
+    time real not null, clients integer not null
+);
+"""
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """A question that clients of a party answered."""
+
+    stage: str  # "vector": they sent masked answers; "question": they said which of them take part
+    kind: str
+    question: str  # its digest
+    session: str
+    round: int
+    time: float  # by the party's clock
+    clients: int
+
+
+class StateStore(Protocol):
+    """States of clients, and the ledger. What `save` was given is safe when it returns: a reply leaves after that."""
+
+    def load(self, client: int) -> State: ...
+
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None: ...
+
+    def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
+        """What was answered at that time or later, in its order."""
+        ...
+
+
+class MemoryStore:
+    """Keeps everything for as long as the process lives: for simulations and tests."""
+
+    def __init__(self) -> None:
+        self._states: dict[int, State] = {}
+        self._ledger: list[LedgerEntry] = []
+
+    def load(self, client: int) -> State:
+        return self._states.get(client, State())
+
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None:
+        self._states.update(states)
+        if entry is not None:
+            self._ledger.append(entry)
+
+    def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
+        return [entry for entry in self._ledger if entry.time >= since]
+
+
+class FolderStore:
+    """Keeps everything in a folder, in one file that only its owner can read: it holds secrets.
+
+    A state is in the file entirely or not at all, so a process that was killed finds what it last replied from. One
+    process uses a folder at a time.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        path = as_path(folder, "folder") / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._file = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            self._file.executescript(
+                "pragma locking_mode = exclusive; pragma synchronous = full; pragma secure_delete = on;"
+            )
+            self._file.executescript(f"begin exclusive; {TABLES} commit;")
+        except sqlite3.OperationalError:
+            self._file.close()
+            raise InputError(f"{path.parent} is in use by another process", argument="folder") from None
+        except sqlite3.DatabaseError:
+            self._file.close()
+            raise InputError(f"{path} is not a party's file", argument="folder") from None
+
+    def load(self, client: int) -> State:
+        row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
+        return State() if row is None else State.decode(row[0])
+
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None:
+        rows = [(client, state.encode()) for client, state in states.items()]
+        with self._file:
+            self._file.execute("begin")
+            self._file.executemany("insert or replace into states values (?, ?)", rows)
+            if entry is not None:
+                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?)", astuple(entry))
+
+    def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
+        rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))
+        return [LedgerEntry(*row) for row in rows]
+
+    def close(self) -> None:
+        self._file.close()
