@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.foundation.errors import FolkmootError
 from folkmoot.foundation.kernels import run_on_threads
+from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.secagg.client import Answer, Random, Refused, Turn, take
 from folkmoot.secagg.keys import channel_private, mask_private, mask_seed
 from folkmoot.secagg.member import Member, Policy, Roster
