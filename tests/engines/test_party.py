@@ -115,19 +115,26 @@ def test_without_a_question_no_round_begins() -> None:
     assert reasons(party) == {"this client is in no round"}
 
 
-def test_a_question_that_is_replaced_in_the_middle_ends_the_round() -> None:
-    """A server cannot show another question once clients have begun."""
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (put(gradient(12, 2)), "the question that is announced is not the one that was shown"),
+        (put(gradient(12), number=1), "the question was asked for another session or round"),
+    ],
+)
+def test_a_question_that_is_replaced_in_the_middle_ends_the_round(other: Bundle, why: str) -> None:
+    """A server cannot show another question, or the same for another round, once clients have begun."""
 
     class Swapping(InProcess):
         def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
             if next(iter(outbox.values())).stage == "vector":
-                super().__call__(dict.fromkeys(outbox, put(gradient(12, 2))), deadline)
+                super().__call__(dict.fromkeys(outbox, other), deadline)
             return super().__call__(outbox, deadline)
 
     party = make_party(crowd(CLIENTS), EVERYONE)
     said = make_federation(crowd(CLIENTS), [party], Swapping({0: party}))(ask_everyone(CLIENTS, gradient(12)))
     assert (said.lost, said.spent) == (True, False)
-    assert reasons(party) == {"this client is in a round about another question"}
+    assert reasons(party) == {why}
     assert not party.ledger
 
 

@@ -21,6 +21,9 @@ MOST_ITEMS = 10**8  # a few bytes must not make something enormous
 DTYPES = ("bool", "int64", "float64", "uint64")
 
 
+LONGEST_KIND = 200  # characters of a name that are repeated in an error
+
+
 class UnknownKind(Exception):
     """A kind that is not expected, or was not imported."""
 
@@ -51,11 +54,11 @@ def unpack(data: bytes, kinds: Mapping[str, type], place: object | None = None) 
         module, colon, name = str(unknown).partition(":")
         if not colon:
             raise InputError(
-                f"holds a kind that is not expected here ({unknown})", argument="data", place=place
+                f"holds a kind that is not expected here ({str(unknown)!r})", argument="data", place=place
             ) from None
         raise InputError(
-            f"holds a {name}, which is not known here",
-            remedy=f"import {module} first, which defines it",
+            f"holds a {name!r}, which is not known here",
+            remedy=f"import {module!r} first, which defines it",
             argument="data",
             place=place,
         ) from None
@@ -94,7 +97,7 @@ def _build(document: Any, kinds: Mapping[str, type]) -> Any:
         raise ValueError
     kind = document["kind"]
     if isinstance(kind, str) and kind not in kinds:
-        raise UnknownKind(kind)
+        raise UnknownKind(kind[:LONGEST_KIND])
     return kinds[kind](**parameters)
 
 

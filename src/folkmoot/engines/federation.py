@@ -32,7 +32,7 @@ def check_protection(terms: Policy, clients: int) -> None:
         raise InputError(
             f"{clients} clients are asked in a round, but under real secure aggregation a client hides "
             f"among {needed} or more",
-            remedy="ask more",
+            remedy="ask more clients per round",
             argument="clients",
         )
     terms.protection(clients)
@@ -138,10 +138,8 @@ class Federation(Engine):
         survivors = np.array(result.survivors, dtype=np.int64)
         if poll.by_group and len(survivors) < len(poll.speakers):  # those spoken for cannot be counted then
             return Sum.lose(ask, len(survivors), spent=True, cost=poll.add_cost(meter))
-        counted = survivors if len(survivors) < len(poll.speakers) else np.array(sorted(poll.speaker_of))
-        count = (
-            len(counted) if cohort.times is None else int(cohort.times[np.searchsorted(ids_of(cohort), counted)].sum())
-        )
+        count = count_times(cohort, np.array(sorted(poll.speaker_of)) if poll.by_group else survivors)
+        control.progress("sum", EXCHANGES, EXCHANGES)
         total = result.total + ask.find_lowest(count, len(survivors))
         present = cohort.mark_present(survivors)
         return Sum(total, count, len(survivors), cohort.weight, present=present, cost=poll.add_cost(meter))

@@ -13,7 +13,7 @@ from folkmoot.engines.exchange import Bundle
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import find_kinds, name_kind
-from folkmoot.foundation.sets import Ids, Rows
+from folkmoot.foundation.sets import Ids, Mask, Rows
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.participation import Participation
@@ -88,20 +88,20 @@ class Inquiry:
     def digest(self) -> bytes:
         return digest_question(self.query)
 
-    def keep(self, mask: Any) -> "Inquiry":
+    def keep(self, mask: Mask) -> "Inquiry":
         """The same question to some of these clients."""
         places = np.flatnonzero(mask)
         some = _select(self.clients, places)
         return Inquiry(self.query, self.session, self.round, some, self.ids[places], self.times[places])
 
-    def mark_incomplete(self, held: Ids) -> Any:
+    def mark_incomplete(self, held: Ids) -> Mask:
         """Which of these clients belong to a group with one speaker that is not held as a whole."""
         groups = self.query.group_clients()
         if groups is None:
             return np.zeros(len(self.ids), dtype=bool)
         elsewhere = np.delete(np.arange(len(groups)), held[held < len(groups)])
         unknown = self.ids >= len(groups)
-        return unknown | np.isin(groups[np.where(unknown, 0, self.ids)], groups[elsewhere])
+        return np.asarray(unknown | np.isin(groups[np.where(unknown, 0, self.ids)], groups[elsewhere]))
 
     @cached_property
     def speakers(self) -> Ids:
@@ -142,12 +142,16 @@ class Inquiry:
         vector[self.rows.indices[span]] += self.rows.data[span]
         return vector
 
-    def check_announcement(self, client: int, announced: Announcement) -> None:
-        """Refuse a round that is not about this question, or has no room for this client's numbers."""
+    def check_round(self, announced: Announcement) -> None:
+        """Refuse a round that is not the one this question was shown for."""
         if announced.question != self.digest:
             raise Refused("the question that is announced is not the one that was shown")
         if (announced.session, announced.round) != (self.session, self.round):
             raise Refused("the question was asked for another session or round")
+
+    def check_announcement(self, client: int, announced: Announcement) -> None:
+        """Refuse a round that is not about this question, or has no room for this client's numbers."""
+        self.check_round(announced)
         if client not in self.places or self.speakers[self.places[client]] != client:
             raise Refused("this client was not asked, does not take part, or another speaks for it")
         encoding, times = self.query.encoding, int(self.times[self.places[client]])
@@ -173,6 +177,6 @@ def _select(clients: Objective, places: Ids) -> Objective:
 
 def read_speakers(reply: Bundle, groups: bool) -> dict[int, int]:
     """Who speaks for each client, by what its party says; without groups everyone speaks for itself or not at all."""
-    sizes = SPEAKER.size
-    said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == sizes}
+    size = SPEAKER.size
+    said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == size}
     return {one: other for one, other in said.items() if (said.get(other) == other if groups else one == other)}

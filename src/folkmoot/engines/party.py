@@ -151,8 +151,10 @@ class Party:
                     raise Malformed("messages of several exchanges came at once")
                 if kind_of(letter) == Announcement.kind:
                     inquiry.check_announcement(client, Announcement.decode(letter))
-                elif not state.announced or state.announcement.question != inquiry.digest:
-                    raise Refused("this client is in a round about another question")
+                elif state.announced:
+                    inquiry.check_round(state.announcement)
+                else:
+                    raise Refused("this client is in no round")
             except (Refused, Malformed) as why:
                 self._refuse(stage, client, why)
             else:
