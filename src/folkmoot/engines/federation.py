@@ -135,6 +135,7 @@ class Federation(Engine):
         except SketchFailed:
             self._written_out = True
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
+        control.progress("sum", EXCHANGES, EXCHANGES)
         survivors = np.array(result.survivors, dtype=np.int64)
         if poll.by_group and len(survivors) < len(poll.speakers):  # those spoken for cannot be counted then
             return Sum.lose(ask, len(survivors), spent=True, cost=poll.add_cost(meter))

@@ -138,7 +138,9 @@ class Simulation(Engine):
                 nothing = np.zeros(query.length, dtype=np.int64)
                 return Sum(nothing, 0, 0, cohort.weight, present=cohort.mark_present(ids))
             clients = self._clients(ids)
+        control.progress("answers", 0, len(ids))
         total = query.total(clients, ids, times)
+        control.progress("answers", len(ids), len(ids))
         if self.secure == "ideal":  # in the ring, and back
             least = ask.find_lowest(int(times.sum()), len(ids))
             total = ((total - least) & (2**ring - 1)) + least
