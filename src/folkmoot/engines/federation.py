@@ -135,11 +135,11 @@ class Federation(Engine):
         except SketchFailed:
             self._written_out = True
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
-        control.progress("sum", EXCHANGES, EXCHANGES)
         survivors = np.array(result.survivors, dtype=np.int64)
         if poll.by_group and len(survivors) < len(poll.speakers):  # those spoken for cannot be counted then
             return Sum.lose(ask, len(survivors), spent=True, cost=poll.add_cost(meter))
         count = count_times(cohort, np.array(sorted(poll.speaker_of)) if poll.by_group else survivors)
+        control.progress("sum", EXCHANGES, EXCHANGES)
         total = result.total + ask.find_lowest(count, len(survivors))
         present = cohort.mark_present(survivors)
         return Sum(total, count, len(survivors), cohort.weight, present=present, cost=poll.add_cost(meter))

@@ -131,16 +131,19 @@ class Simulation(Engine):
         if self.secure == "real":
             return self._by_protocol(ask, control, Attendance(ids, gone), times)
         clients = self._clients(ids)
+        control.progress("finding out who answers", 0, 2)
         willing = query.takes_part(clients, ids, times)
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
                 nothing = np.zeros(query.length, dtype=np.int64)
+                control.progress("adding up", 2, 2)
                 return Sum(nothing, 0, 0, cohort.weight, present=cohort.mark_present(ids))
             clients = self._clients(ids)
-        control.progress("answers", 0, len(ids))
+        control.check()
+        control.progress("adding up", 1, 2)
         total = query.total(clients, ids, times)
-        control.progress("answers", len(ids), len(ids))
+        control.progress("adding up", 2, 2)
         if self.secure == "ideal":  # in the ring, and back
             least = ask.find_lowest(int(times.sum()), len(ids))
             total = ((total - least) & (2**ring - 1)) + least
