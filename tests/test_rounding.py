@@ -61,7 +61,8 @@ def assert_bases(matroid: Matroid, sets: Mask) -> None:
         assert matroid.independent(members)
 
 
-@pytest.mark.parametrize("parts", [1, 2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [1, 2, 12])
 def test_expectation_is_kept(matroid: Matroid, way: Callable[..., Mask], parts: int) -> None:
     x = mixture(matroid, parts)
     sets = way(matroid, x, draws=DRAWS, seed=5)

@@ -39,6 +39,7 @@ def test_parameters_say_what_they_protect_against() -> None:
         assert words in said.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

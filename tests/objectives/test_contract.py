@@ -83,6 +83,7 @@ def test_extension_and_gradient_are_expectations(family: str) -> None:
         assert multilinear.value(objective, x) == pytest.approx(objective.weights @ objective.extension(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["facility", "logdet, few dimensions"])
 def test_pairs_have_the_gradients_of_their_clients(family: str) -> None:
     """Over (item, client) pairs a client's derivatives are its own, whatever the others hold."""

@@ -96,12 +96,14 @@ def test_a_question_survives_the_wire(asked: Asked) -> None:
     np.testing.assert_array_equal(dense(again, asked.objective, asked.ids, asked.times), asked.rows)
 
 
+@pytest.mark.slow
 def test_a_batch_can_be_cut_in_two(asked: Asked) -> None:
     backwards = np.arange(asked.objective.n_clients)[::-1]
     halves = asked.total(backwards[::2]) + asked.total(backwards[1::2])
     np.testing.assert_array_equal(halves, asked.rows.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_shards_answer_in_ones_and_survive_the_wire(dealt: Asked) -> None:
     assert set(np.unique(dealt.rows)) <= {0, 1}
     total = dealt.query.total(dealt.objective, dealt.ids, dealt.times)
@@ -111,6 +113,7 @@ def test_shards_answer_in_ones_and_survive_the_wire(dealt: Asked) -> None:
     np.testing.assert_array_equal(dense(again, dealt.objective, dealt.ids, dealt.times), dealt.rows)
 
 
+@pytest.mark.slow
 def test_a_shard_answers_the_same_whoever_else_is_there(dealt: Asked) -> None:
     """Whose shard is whose follows from the client's number alone, not from the largest number asked."""
     hand = np.random.default_rng(key_of(KEY, 1)).permutation(1_000_000)[dealt.ids] % 2
