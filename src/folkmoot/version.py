@@ -1,3 +1,3 @@
 """The version, where every room can read it."""
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
