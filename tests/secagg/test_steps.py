@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.secagg import primitives
@@ -70,7 +71,11 @@ def test_a_device_verifies_one_signature_a_neighbour(monkeypatch: pytest.MonkeyP
     assert max(counted[client] for client in federation.ids) <= degree + 2
 
 
-@pytest.mark.parametrize("public", [os.urandom, np.random.default_rng(0).bytes, 7, b"seed", None], ids=str)
+@pytest.mark.parametrize(
+    "public",
+    [os.urandom, np.random.default_rng(0).bytes, 7, b"seed", None, PublicCoins(7)],
+    ids=["function", "generator", "number", "bytes", "nothing", "coins"],
+)
 def test_nothing_but_private_randomness_is_taken(public: Any) -> None:
     """What everyone can recompute must not become a key: not in a step, and not in a whole round."""
     message = COHORT.announcement.encode()
