@@ -102,9 +102,7 @@ def test_what_only_a_function_knows_is_not_written_down() -> None:
         at,
         Ask(at, Cohort.of(np.arange(3), None), Purpose.SEARCH, "a step", 0),
     ):
-        with pytest.raises(
-            InputError, match=r"^matroid: Oracle\(8 items\) cannot be stored; use one of"
-        ) as refusal:
+        with pytest.raises(InputError, match=r"^matroid: Oracle\(8 items\) cannot be stored; use one of") as refusal:
             pack(thing)
         assert "\n" not in str(refusal.value)
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import SECURITY
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.member import Member, Policy, Roster
-from folkmoot.secagg.parameters import CORRECTNESS, MOST, SECURITY, choose, count_share, is_safe
+from folkmoot.secagg.parameters import CORRECTNESS, MOST, choose, count_share, is_safe
 from folkmoot.secagg.server import serve
 from tests.secagg.cohorts import Federation
 

@@ -64,7 +64,7 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         print("folkmoot: stopped", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(runs.STOPPED)
 
 
 def _plain(said: str) -> str:

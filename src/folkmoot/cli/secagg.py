@@ -7,6 +7,7 @@ import typer
 
 from folkmoot.cli.flags import name_flags
 from folkmoot.cli.show import Json, print_json
+from folkmoot.foundation.settings import SECURITY
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,7 +51,7 @@ def parameters(
     clients: Annotated[int, typer.Argument(help="How many clients are in a round.")],
     corrupt: Corrupt = 0.1,
     dropout: Dropout = 0.1,
-    security: Security = 64,
+    security: Security = SECURITY,
     as_json: Json = False,
 ) -> None:
     """How many neighbours a client needs, how many of them must answer, and what that protects against."""

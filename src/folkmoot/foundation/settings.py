@@ -13,6 +13,7 @@ METHODS = (
     *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
 )
 SECURE = ("ideal", "real", "plain")
+SECURITY = 64  # bits: a round of secure aggregation breaks its promises with probability 2^-SECURITY at most
 
 
 def setting(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), example: str = "") -> Any:
@@ -98,7 +99,7 @@ class Privacy:
     )
     dropout: float = setting("Share of the clients that does not answer.", 0.0)
     corrupt: float = setting("Share of the clients that may work for the server.", 0.1)
-    security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", 64)
+    security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", SECURITY)
 
 
 @dataclass(frozen=True, kw_only=True)

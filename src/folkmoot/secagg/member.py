@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_share
 from folkmoot.foundation.sets import Ids
-from folkmoot.secagg.parameters import FEWEST, SECURITY, Parameters, choose, count_share
+from folkmoot.foundation.settings import SECURITY
+from folkmoot.secagg.parameters import FEWEST, Parameters, choose, count_share
 from folkmoot.secagg.primitives import KEY, digest
 from folkmoot.secagg.wire import U32, U64
 

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_share
+from folkmoot.foundation.settings import SECURITY
 
-SECURITY, CORRECTNESS = 64, 20
+CORRECTNESS = 20
 FEWEST, MOST = 3, 1 << 22  # clients in a round; of two, each could compute the other's vector from the sum
 EXACTLY = 1_000  # clients up to which probabilities are computed exactly; beyond, they are bounded
 
