@@ -32,15 +32,17 @@ class DerivedKeys(Mapping[int, bytes]):
         return isinstance(client, int) and 0 <= client < self.count
 
     def __getitem__(self, client: int) -> bytes:
+        known = self._keys.get(client)
+        if known is not None:
+            return known
         if client not in self:
             raise KeyError(client)
-        if client not in self._keys:
-            key = self._derive(client)
-            check_key(client, key)
-            if self._owners.setdefault(key, client) != client:
-                refuse_same_key()
-            self._keys[client] = key
-        return self._keys[client]
+        key = self._derive(client)
+        check_key(client, key)
+        if self._owners.setdefault(key, client) != client:
+            refuse_same_key()
+        self._keys[client] = key
+        return key
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.count))
