@@ -102,6 +102,6 @@ def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() ->
             marks[64::129] = 1  # everybody's numbers are around one
             return Sum(marks, 1, ask.cohort.size, ask.cohort.weight)
 
-    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, the ring has 63"):
+    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, but the ring has 63"):
         solve(None, Uniform(3, 1), FedCG(1, answer="gradient"), engine=Nobody())
     assert len(asked) == 1  # the range, which fits
