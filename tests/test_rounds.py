@@ -224,7 +224,9 @@ def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
     assert len({digest_of(ask.query) for ask in engine.heard}) == lost + 1  # and fresh coins
 
 
-@pytest.mark.parametrize(("spent", "more"), [((), "resumed once more clients are available"), ((0, 1, 2), r"\(.* of 10\)$")])
+@pytest.mark.parametrize(
+    ("spent", "more"), [((), "resumed once more clients are available"), ((0, 1, 2), r"\(.* of 10\)$")]
+)
 def test_three_times_in_a_row_is_enough(spent: tuple[int, ...], more: str) -> None:
     engine, server = Deaf(99, spent), talk()
     with pytest.raises(RoundFailed, match=rf"^a step: too few clients answered, 3 times in a row.*{more}"):

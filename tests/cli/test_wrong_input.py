@@ -97,7 +97,7 @@ MISTAKES = {
     "--method exhaustive --set most=3": "--set most: there are 45 sets",
     "--method greedy --cohort 3": "--cohort: the method greedy has ties, not 'cohort'",
     "--method random --jury 3": "--jury: the method random has no settings, not 'jury'",
-    "--set shortlist=1": "--set shortlist: 1 items cannot hold a base of 2",
+    "--set shortlist=1": "--set shortlist: 1 items cannot contain a base of 2",
     "--set confidence=2": "--set confidence: needs",
     "--secure real --cohort 5": "--cohort: 5 clients are asked in a round",
     "--secure real --method discrete --set expected_answers=5": "--set expected_answers: 5 clients are asked",

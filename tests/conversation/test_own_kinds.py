@@ -107,7 +107,8 @@ def test_a_kind_that_is_not_imported_is_named(tmp_path: Path) -> None:
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert said.returncode == 1
     last = said.stderr.strip().splitlines()[-1]
-    assert "contains a 'NoNeighbours', which is not known here; first import 'tests.conversation.test_own_kinds'" in last
+    expected = "contains a 'NoNeighbours', which is not known here; first import 'tests.conversation.test_own_kinds'"
+    assert expected in last
 
 
 def local_kinds() -> tuple[Matroid, Federated]:
