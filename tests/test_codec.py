@@ -269,7 +269,7 @@ HUGE = 2**70
 COINS = kind("PublicCoins", key=0)
 FOREIGN: dict[str, Any] = {
     "kind of a list": kind(["Uniform"], n_items=3, k=1),
-    "abstract kind": kind("AtPoint", x=array(), whole=1.0, coins=COINS),
+    "abstract kind": kind("PointQuery", x=array(), whole=1.0, coins=COINS),
     "kind alone": {"kind": "Magnitude"},
     "nothing known": {"a": 1},
     "with a list": {"kind": "Magnitude", "with": [1]},

@@ -88,11 +88,11 @@ def test_worthless_swaps_are_not_believed() -> None:
         for _ in range(3):
             one = one.pool(Evidence(rng.normal(0, 1, 2_000), np.ones(2_000)))
         assert one.variance == pytest.approx(np.full(2_000, 0.25))
-        believed += int((one.least(z) > 0).sum())
+        believed += int((one.lower_limits(z) > 0).sum())
     assert naive == 200
     assert believed <= 300
     sure = Evidence(np.array([0.001]), np.zeros(1))
-    assert sure.least(np.array([deviations_for(1)]))[0] > 0  # everyone was asked
+    assert sure.lower_limits(np.array([deviations_for(1)]))[0] > 0  # everyone was asked
 
 
 def test_no_answer_is_worse_than_popularity_by_its_own_sums() -> None:

@@ -92,8 +92,8 @@ ATTACKS: dict[str, tuple[dict[str, Any], str]] = {
     "another question": ({"question": digest_question(gradient(12, 2))}, "is not the one that was sent"),
     "another round": ({"round": 1}, "for another session or round"),
     "another session": ({"session": bytes([1] * 16)}, "for another session or round"),
-    "longer vectors": ({"length": 1_000}, "vectors of another size"),
-    "numbers cut off": ({"largest": 1}, "vectors of another size"),
+    "longer vectors": ({"length": 1_000}, "the announced size of vectors does not fit"),
+    "numbers cut off": ({"largest": 1}, "the announced size of vectors does not fit"),
     "another roster": ({"roster": bytes(32)}, "roster"),
 }
 

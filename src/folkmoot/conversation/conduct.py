@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.conversation.codec import pack, unpack
 from folkmoot.conversation.engine import Control, Engine, never
-from folkmoot.conversation.exposure import Summed, smallest_difference
+from folkmoot.conversation.exposure import SumMembers, smallest_difference
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher, show_progress
@@ -129,12 +129,12 @@ class Log:
     """What is kept of every round: its cost, and who is in its sum."""
 
     def __init__(self, terms: Policy | None) -> None:
-        self.terms, self.rounds, self.sums = terms, list[Round](), list[Summed]()
+        self.terms, self.rounds, self.sums = terms, list[Round](), list[SumMembers]()
 
     def add(self, ask: Ask, said: Sum) -> Round:
         self.rounds.append(_describe_round(ask, said, self.terms))
         if said.clients and not said.lost:
-            self.sums.append(Summed.of(ask, said))
+            self.sums.append(SumMembers.of(ask, said))
         return self.rounds[-1]
 
 
@@ -218,7 +218,7 @@ def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid 
     sums are replayed. Raises `TranscriptError` that says what does not match. Nothing is written.
     """
     with Transcript.reopen(path, reading=True) as store:
-        written = store.about("result")
+        written = store.read_entry("result")
         if written is None:
             raise TranscriptError(
                 f"the run is not finished ({len(store)} rounds)", remedy="call resume() to continue it", place=path
@@ -227,7 +227,7 @@ def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid 
         if engine is not None:
             _check_same_population(store, engine)
         recorded = Result.from_json(written.decode())
-        population = unpack(store.about("population") or b"", find_kinds(Population))["population"]
+        population = unpack(store.read_entry("population") or b"", find_kinds(Population))["population"]
         log = Log(_read_terms(store))
 
         def answer(ask: Ask) -> Sum:
@@ -260,7 +260,7 @@ def drop_outside(result: Result) -> Result:
 def is_run_of(path: str | Path, method: Conversation, matroid: Matroid, seed: int) -> bool:
     """Whether a transcript was started with this method, constraint and seed."""
     with Transcript.reopen(path, reading=True) as store:
-        return store.about("run") == _describe_run(method, matroid, seed)
+        return store.read_entry("run") == _describe_run(method, matroid, seed)
 
 
 def _describe_run(method: Conversation, matroid: Matroid, seed: int) -> bytes:
@@ -288,10 +288,10 @@ def _make_storable(matroid: Matroid) -> Matroid | str:
 
 
 def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Conversation, Matroid, int]:
-    version = (store.about("version") or b"").decode()
+    version = (store.read_entry("version") or b"").decode()
     if version != __version__:
         raise TranscriptError(f"was written by folkmoot {version}, but this is {__version__}", place=store.path)
-    run = unpack(store.about("run") or b"", find_kinds(Conversation, Matroid), place=store.path)
+    run = unpack(store.read_entry("run") or b"", find_kinds(Conversation, Matroid), place=store.path)
     written = run["matroid"]
     if isinstance(written, str):
         if matroid is None:
@@ -308,7 +308,7 @@ def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Conversation,
 
 
 def _read_terms(store: Transcript) -> Policy | None:
-    written = unpack(store.about("terms") or b"", {})
+    written = unpack(store.read_entry("terms") or b"", {})
     return None if written is None else Policy(**written)
 
 
@@ -318,7 +318,7 @@ def _describe_engine(engine: Engine) -> Mapping[str, Any]:
 
 
 def _check_same_population(store: Transcript, engine: Engine) -> None:
-    written = store.about("population") or b""
+    written = store.read_entry("population") or b""
     now = pack(_describe_engine(engine))
     if written == now:
         return

@@ -24,7 +24,7 @@ NEVER = np.iinfo(np.int64).max  # for two sums over the same clients: subtractin
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class SumMembers:
     """Who is in one sum: one bit per client asked."""
 
     question: str  # sums with the same text here are comparable
@@ -33,7 +33,7 @@ class Summed:
     packed: NDArray[np.uint8] | None  # None: the whole cohort
 
     @classmethod
-    def of(cls, ask: Ask, answer: Sum) -> "Summed":
+    def of(cls, ask: Ask, answer: Sum) -> "SumMembers":
         question = "worth" if ask.query.of_worth else type(ask.query).__name__
         packed = None if answer.present is None else np.packbits(answer.present)
         return cls(question, ask.number, ask.cohort, packed)
@@ -43,18 +43,18 @@ class Summed:
         return True if self.packed is None else np.unpackbits(self.packed, count=self.cohort.size).astype(bool)
 
 
-def smallest_difference(sums: Iterable[Summed], n_clients: int) -> Difference | None:
+def smallest_difference(sums: Iterable[SumMembers], n_clients: int) -> Difference | None:
     """The smallest number of clients by which two comparable sums differ, and the first two rounds that do; None if no
     two sums differ. A client makes a difference if it is in only one of the sums, or counts more often in one.
     """
-    groups: dict[str, list[Summed]] = {}
+    groups: dict[str, list[SumMembers]] = {}
     for one in sums:
         groups.setdefault(one.question, []).append(one)
     found = (_closest(group, n_clients) for group in groups.values() if len(group) > 1)
     return min((one for one in found if one is not None), key=lambda one: (one.clients, one.rounds), default=None)
 
 
-def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
+def _closest(sums: Sequence[SumMembers], n_clients: int) -> Difference | None:
     """|A| + |B|, minus the clients in both, minus those in both who also count equally often in both."""
     cohorts = {id(one.cohort): one.cohort for one in sums}
     ids = [np.arange(n_clients) if one.ids is None else one.ids for one in cohorts.values()]
@@ -85,7 +85,7 @@ def _renumber(parts: list[Ids]) -> list[Ids]:
     return np.split(places, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _bitmaps(sums: Sequence[Summed], places: dict[int, Ids]) -> Bits:
+def _bitmaps(sums: Sequence[SumMembers], places: dict[int, Ids]) -> Bits:
     words = 1 + max(int(part.max()) for part in places.values()) // 64
     rows = np.zeros((len(sums), 8 * words), dtype=np.uint8)
     for row, one in zip(rows, sums, strict=True):

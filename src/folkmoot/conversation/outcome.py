@@ -14,7 +14,7 @@ from folkmoot.questions.magnitude import Ranges
 from folkmoot.theory.guarantee import Promise
 
 
-class Appraised(NamedTuple):
+class AppraisedSet(NamedTuple):
     """The chosen set, how good it is, and what each of its items adds to those before it."""
 
     members: Mask
@@ -28,7 +28,7 @@ class Outcome:
     """Everything that a conversation led to."""
 
     x: Array | None
-    appraised: Appraised
+    appraised: AppraisedSet
     ranges: Ranges
     promise: Promise | None
     covered: bool  # whether the theorems apply to runs like this at all

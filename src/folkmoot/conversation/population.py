@@ -199,7 +199,7 @@ class Sample:
             )
         return max(low - off, self.heard * mean), min(high + off, self.heard * mean + (1 - self.heard) * top)
 
-    def highest(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
+    def bound_mean(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
         """An upper bound on the mean over everyone of anything whose mean over these draws (from one sample like this,
         or several) is at most `mean`; except with probability delta.
         """

@@ -13,7 +13,7 @@ Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (abou
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProgressHooks:
     """What to call during a run: after every round, and inside a round."""
 
     watch: Watcher
@@ -29,18 +29,18 @@ def ignore_steps(what: str, done: int, of: int) -> None:
 
 
 @contextmanager
-def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Shown]:
+def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[ProgressHooks]:
     """A bar on a terminal, the caller's own function, or silence.
 
     True: a bar. False: silence. None: a bar if stderr is a terminal.
     """
     if callable(progress):
-        yield Shown(progress, ignore_steps)
+        yield ProgressHooks(progress, ignore_steps)
         return
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"needs True, False or a function of three arguments, got {progress!r}", argument="progress")
     if not progress and (progress is False or not sys.stderr.isatty()):
-        yield Shown(ignore_round, ignore_steps)
+        yield ProgressHooks(ignore_round, ignore_steps)
         return
     from rich.console import Console  # imported only when needed: it takes a while
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -64,4 +64,4 @@ def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Sho
         def inside(what: str, done: int, of: int) -> None:
             bar.update(task, said=f"{what}, {done:,} of {of:,}")
 
-        yield Shown(watch, inside)
+        yield ProgressHooks(watch, inside)

@@ -87,17 +87,17 @@ class Transcript:
             raise TranscriptError("the run is not finished", remedy="call resume() to continue it", place=where)
         with _open(where, reading=reading) as database:
             transcript = cls(where, database)
-            if transcript.about("format") in FORMER:
+            if transcript.read_entry("format") in FORMER:
                 raise TranscriptError(
                     "was written by an older version of folkmoot, in a format that can no longer be read",
                     remedy="run it again",
                     place=where,
                 )
-            if transcript.about("format") != FORMAT.encode():
+            if transcript.read_entry("format") != FORMAT.encode():
                 raise TranscriptError(f"is not a transcript in the format {FORMAT!r}", place=where)
             yield transcript
 
-    def about(self, name: str) -> bytes | None:
+    def read_entry(self, name: str) -> bytes | None:
         row = self.database.execute("select value from about where name = ?", (name,)).fetchone()
         if row is None:
             return None
@@ -162,7 +162,7 @@ class Transcript:
     def _chain(self, number: int, digest: str, total: bytes, present: bytes, cost: str, *numbers: int) -> str:
         """A hash of this round and, through the previous one, of all earlier rounds."""
         before = self.database.execute("select chain from rounds where number = ?", (number - 1,)).fetchone()
-        start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
+        start = sha256(b"".join(self.read_entry(name) or b"" for name in ("run", "population"))).hexdigest()
         hashes = (sha256(part).hexdigest() for part in (total, present))
         parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, cost, *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()

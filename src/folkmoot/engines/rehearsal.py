@@ -7,7 +7,7 @@ import numpy as np
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.simulate import Simulation
-from folkmoot.engines.witness import Seen, Witness
+from folkmoot.engines.witness import Sighting, Witness
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.gains import ask_singletons
 from folkmoot.secagg import Policy
@@ -15,7 +15,7 @@ from folkmoot.secagg import Policy
 FEW = 24  # clients
 
 
-def rehearse(objective: Objective, seed: int, policy: Policy) -> Seen | None:
+def rehearse(objective: Objective, seed: int, policy: Policy) -> Sighting | None:
     """One round of the whole protocol with a few of the clients, for a run whose sums were computed without masks.
 
     None if there are too few clients for it, or no item is worth anything to any of them.

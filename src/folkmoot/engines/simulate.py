@@ -39,8 +39,9 @@ class Simulation(Engine):
     secure: "real" runs the whole protocol on the terms of `policy`, "ideal" adds up in the ring of the secure sum,
     "plain" in whole numbers; the sums are the same.
     dropout: the chance that a client does not answer, by a coin of (seed, round, client); under "real" it leaves in
-    some exchange before it has sent its vector. late: the chance that it falls silent after that; its answer is in the sum,
-    and only "real" has to handle this. least: a round in which less than this share of the clients answer has no sum.
+    some exchange before it has sent its vector. late: the chance that it falls silent after that; its answer is in
+    the sum, and only "real" has to handle this. least: a round in which fewer than this share of the clients answer has
+    no sum.
     policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
     under "real", remembers what the server saw of one client.
     """

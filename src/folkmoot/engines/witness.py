@@ -18,7 +18,7 @@ from folkmoot.secagg.together import Watch
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Sighting:
     """One client in one round."""
 
     client: int
@@ -34,7 +34,7 @@ class Witness:
     """Remembers one client of the first round about single items, if vectors are sent in full."""
 
     def __init__(self) -> None:
-        self.found: Seen | None = None
+        self.found: Sighting | None = None
         self._half: tuple[int, Ids, Ids, int] | None = None
 
     def wants(self, ask: Ask) -> bool:
@@ -65,4 +65,4 @@ class Witness:
         """Complete what was seen with the sum, at the end of the round."""
         if self._half is not None and self.found is None:
             client, said, seen, bits = self._half
-            self.found = Seen(client, survivors, ask.label, said, seen, total, bits)
+            self.found = Sighting(client, survivors, ask.label, said, seen, total, bits)

@@ -23,7 +23,7 @@ from folkmoot.questions.slots import keep_slots, slots_of
 class PointReply(Reply):
     """What the sum tells about F̂ at a point."""
 
-    question: "AtPoint"
+    question: "PointQuery"
 
     @property
     def mean(self) -> Array:
@@ -39,7 +39,7 @@ class PointReply(Reply):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AtPoint(Query[PointReply]):
+class PointQuery(Query[PointReply]):
     """A question about x. Each answer ends with f̂_i(x), in digits that fit under the answer's own limit."""
 
     reply_kind = PointReply
@@ -111,7 +111,7 @@ class AtPoint(Query[PointReply]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gradient(AtPoint):
+class Gradient(PointQuery):
     """∇f̂_i(x) in numbers of `bits` bits: rounded to the nearest, or up or down by a coin that keeps the mean."""
 
     of_worth = True
@@ -144,7 +144,7 @@ class Gradient(AtPoint):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Votes(AtPoint):
+class Votes(PointQuery):
     """`votes` items drawn in proportion to the gradient, each worth its share of the gradient's sum.
 
     Unbiased, and at most `votes` numbers are not 0. Votes are drawn evenly spaced from one coin: an item gets

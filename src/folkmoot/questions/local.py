@@ -16,13 +16,13 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
 from folkmoot.questions.encoding import Encoding, Part
-from folkmoot.questions.gradient import AtPoint
+from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.query import FINE, Query, Reply
 from folkmoot.questions.slots import keep_slots
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LocalBase(AtPoint):
+class LocalBase(PointQuery):
     """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
 
     Only items with a positive gain are named: a client with nothing to gain must not vote by item number. Gains are

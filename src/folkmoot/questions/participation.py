@@ -95,15 +95,15 @@ class Participation(Registered):
         factors: Array = times / np.maximum(self.chances(clients, times), 1e-300)
         return factors
 
-    def most(self, heaviest: int, single: float) -> float:
+    def bound(self, heaviest: int, single: float) -> float:
         """An upper bound on times_i·g/κ_i, for numbers g ≤ `single` and clients that count up to `heaviest` times.
 
         If κ_i = 1 that is heaviest·single; else g/(even + slope·s_i), which is at most single/even.
         """
         return max(heaviest * single, single / self.even)
 
-    def largest(self, heaviest: int, single: float) -> float:
+    def bound_own(self, heaviest: int, single: float) -> float:
         """The same for numbers g that are at most what the client's best item is worth: then 1/slope bounds, too."""
         if self.own != "single":
-            return self.most(heaviest, single)
+            return self.bound(heaviest, single)
         return max(heaviest * single, min(single / self.even, 1 / self.slope))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
-from folkmoot.algorithms.federated.method import Federated, distinct
+from folkmoot.algorithms.federated.method import Federated, drop_duplicates
 from folkmoot.algorithms.federated.polish import score_sets
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, layer_bases, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
@@ -57,13 +57,13 @@ class AdaptiveSequencing(Federated):
             as_count(self.cohort, "cohort")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds + 1
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, alone = problem.matroid, problem.singletons
         plan = SequencePlan.of(problem)
         looks: list[DraftLook] = []
@@ -81,14 +81,14 @@ class AdaptiveSequencing(Federated):
             asked = question.marks, question.items, reply.along, question.others, question.wide, reply.aside
             looks.append(DraftLook(order, *asked))
         orders = list(self._last(problem, plan, looks, doubt, looks[-1] if complete else None))
-        sets = distinct(np.array([indicator(matroid.n_items, order) for order in orders]))
+        sets = drop_duplicates(np.array([indicator(matroid.n_items, order) for order in orders]))
         best = sets[0]
         if len(sets) > 1:
             scores = yield from score_sets(problem, sets, "scoring drafts")
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
         merit = looks[-1].gains_at_wide(matroid.n_items)
-        return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
+        return ChosenSet(best, self._promise(problem, looks) if complete else None, order, merit)
 
     def _last(
         self,
@@ -107,12 +107,12 @@ class AdaptiveSequencing(Federated):
         popular = matroid.first_base(plan.by_worth)
         yield plan.by_worth[np.isin(plan.by_worth, popular)]
 
-    def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "Sequenced":
+    def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "SequencePromise":
         matroid, ranges = problem.matroid, problem.ranges
         off = ranges.single * (0.5 / FINE + problem.talk.population.slack)
         kept = [shares(matroid, look, problem.singletons, off) for look in looks]
         lost = (1 + self.polish) * ranges.whole * (1 / FINE + 2 * problem.talk.population.slack)
-        found = [Sequenced(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
+        found = [SequencePromise(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
         return max(found, key=lambda one: one.factor)
 
 
@@ -184,7 +184,7 @@ def shares(matroid: Matroid, look: DraftLook, alone: Array, off: float) -> tuple
 
 
 @dataclass(frozen=True)
-class Sequenced:
+class SequencePromise:
     """Greedy that takes, at each step, an item with at least a known share of the largest gain; everyone was asked.
 
     With shares α_j, F(S) ≥ (1 − Π(1 − α_j/k))·OPT under a cardinality k. Under any matroid, if the shares of a whole

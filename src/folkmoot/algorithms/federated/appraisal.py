@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from folkmoot.algorithms.federated.search import SearchProblem, layer_bases, order_items
-from folkmoot.conversation.outcome import Appraised
+from folkmoot.conversation.outcome import AppraisedSet
 from folkmoot.conversation.population import Sample
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Estimate
@@ -39,7 +39,7 @@ class Look(NamedTuple):
 
 def appraise(
     problem: SearchProblem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
-) -> Run[Appraised]:
+) -> Run[AppraisedSet]:
     """How good the answer is, from a last cohort that scores few other sets: its score is not the best of many.
 
     With `doubt`, the popular base becomes the answer if this cohort says that it is better, so that no answer is
@@ -107,7 +107,7 @@ def appraise(
     )
     after = 2 + RANDOM_BASES + best * len(orders[0])
     values = np.append(means[after : after + len(orders[best])], value)
-    return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
+    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values))
 
 
 def find_popular_base(problem: SearchProblem) -> Mask:
@@ -122,13 +122,13 @@ def bound_highest(looks: list[Look], tail: Tail, delta: float) -> float:
     The optimum is one set, whoever is asked. Its mean value to the clients asked is at most what a look says, so only
     the error of that one mean counts; and the error of the mean over several independent looks is smaller.
     """
-    found = [look.sample.highest(look.bound, look.sample.draws, tail, delta) for look in looks]
+    found = [look.sample.bound_mean(look.bound, look.sample.draws, tail, delta) for look in looks]
     for count in range(2, len(looks) + 1):
         some = looks[:count]
         draws = np.array([look.sample.draws for look in some])
         if draws.all():
             mean = float(draws @ [look.bound for look in some]) / int(draws.sum())
-            found.append(max(look.sample.highest(mean, int(draws.sum()), tail, delta) for look in some))
+            found.append(max(look.sample.bound_mean(mean, int(draws.sum()), tail, delta) for look in some))
     return min(found)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from folkmoot.algorithms.federated.fedcg import FedCG
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, Found, SearchProblem, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, SearchResult, order_items
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
@@ -70,7 +70,7 @@ class Auto(Federated):
                 as_count(getattr(self, name), name)
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
@@ -115,20 +115,20 @@ class Auto(Federated):
             return None
         return Participation.by_scale(answers, population.everyone.weight, ranges.mean_single)
 
-    def search(self, problem: SearchProblem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[SearchResult]:
         plan = self.plan(problem.talk.population, problem.matroid)
         if plan.way == "continuous":
-            found: Found = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
+            found: SearchResult = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
             return found
         return (yield from self._greedy(problem, plan))
 
-    def _greedy(self, problem: SearchProblem, plan: Plan) -> Run[Chosen]:
+    def _greedy(self, problem: SearchProblem, plan: Plan) -> Run[ChosenSet]:
         matroid, talk = problem.matroid, problem.talk
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
         heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
         start = heard if who is None else 0  # the jury was drawn and may have missed the heavy clients
-        mean = Running(problem, cohort, who, start)
+        mean = RunningMean(problem, cohort, who, start)
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):
@@ -156,10 +156,10 @@ class Auto(Federated):
         promise = Discrete(
             matroid.rank, matroid.n_items, None if exact else 0.0, 0.1, isinstance(matroid, Uniform), False
         )
-        return Chosen(members, promise, np.array(taken, dtype=np.int64), mean.gains)
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains)
 
 
-class Running:
+class RunningMean:
     """The server's running mean of what each item adds to the present set.
 
     d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old
@@ -176,7 +176,7 @@ class Running:
         self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
         if who is not None:
             heaviest = 1 if everyone.times is None else int(everyone.times.max())
-            self.most, self.whole, self.standing = (who.most(heaviest, one) for one in (self.most, self.whole, 1.0))
+            self.most, self.whole, self.standing = (who.bound(heaviest, one) for one in (self.most, self.whole, 1.0))
 
     def hear(self, members: Mask, visits: int, label: str) -> Run[None]:
         """Ask about this set in `visits` rounds, whose answers are pooled."""

@@ -36,7 +36,7 @@ class FederatedFrankWolfe(Federated):
             as_count(self.cohort, "cohort")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
@@ -47,7 +47,9 @@ class FederatedFrankWolfe(Federated):
         way = yield from walk(problem, partial(ask_gradient, problem, None), self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         memory = 1 - min(least, 1.0)
-        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single)
+        promise = problem.make_promise(
+            self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single
+        )
         return Point(way.x, way.merit, promise, way.lowest)
 
 

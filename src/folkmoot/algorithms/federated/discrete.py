@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, ask_singleton_means, layer_bases, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, ask_singleton_means, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
@@ -68,7 +68,7 @@ class DiscreteGreedy(Federated):
         as_count(self.batch, "batch")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.expected_answers
 
     @property
@@ -83,14 +83,14 @@ class DiscreteGreedy(Federated):
     def count_search_rounds(self, matroid: Matroid) -> int:
         return -(-matroid.rank // self.batch) + (2 if self._importance in ("paper", "shortlist") else 0)
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, talk, ranges = problem.matroid, problem.talk, problem.ranges
         alone, who = yield from self._participation(problem)
         everyone = talk.population.everyone
         heaviest = 1 if everyone.times is None else int(everyone.times.max())
         single, whole = ranges.single, ranges.whole
         if who is not None:
-            single, whole = (HEADROOM * who.most(heaviest, one) for one in (single, whole))
+            single, whole = (HEADROOM * who.bound(heaviest, one) for one in (single, whole))
         fixed = talk.coins(Stream.FIXED_SAMPLE) if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
@@ -120,7 +120,7 @@ class DiscreteGreedy(Federated):
             self._importance == "paper" and self._is_fixed,
             self.batch,
         )
-        return Chosen(members, promise, np.array(taken, dtype=np.int64))
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64))
 
     def _participation(self, problem: SearchProblem) -> Run[tuple[Array, Participation | None]]:
         """Singleton means, and how clients decide who answers (None: everyone answers)."""

@@ -17,14 +17,14 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gradient import AtPoint, Gradient, Votes
+from folkmoot.questions.gradient import Gradient, PointQuery, Votes
 from folkmoot.questions.local import LocalBase, LocalWalk
 from folkmoot.questions.query import FINE_BITS
 from folkmoot.theory.certificate import bound_from_gains
 
 VOTE_BITS = 12  # in which the worth of a vote is written
 Answer = Literal["quantized", "gradient", "base", "votes"]
-Question = Callable[[Array, PublicCoins], AtPoint]  # from x and the coins of its round
+Question = Callable[[Array, PublicCoins], PointQuery]  # from x and the coins of its round
 
 
 Direction = Callable[[Array, int], Array]  # from the mean of a round, and its number
@@ -138,7 +138,7 @@ class FedCG(Federated):
                 raise InputError(f"is for gradients only, not for the answer {self.answer!r}", argument="norm")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     @property
@@ -165,13 +165,13 @@ class FedCG(Federated):
         }[self.answer]
         base = self.answer == "base"
         memory = 0.0 if base else self.memory
-        promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
+        promise = problem.make_promise(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
         return Point(way.x, way.merit, promise if self.norm is None else None, None if base else way.lowest)
 
     def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
 
-        def question(x: Array, coins: PublicCoins) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> PointQuery:
             if self.answer == "base":
                 return LocalBase(
                     x=x, whole=ranges.whole, coins=coins, items=items, matroid=problem.matroid, single=ranges.single
@@ -218,7 +218,7 @@ class FedCGPlus(Federated):
                 as_count(getattr(self, name), name)
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
@@ -227,7 +227,7 @@ class FedCGPlus(Federated):
     def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
 
-        def question(x: Array, coins: PublicCoins) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> PointQuery:
             return LocalWalk(
                 x=x,
                 whole=ranges.whole,
@@ -241,5 +241,7 @@ class FedCGPlus(Federated):
 
         talks = self.rounds // self.local_steps
         way = yield from walk(problem, question, self.cohort, talks, take_mean)
-        promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
+        promise = problem.make_promise(
+            talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples
+        )
         return Point(way.x, way.merit, promise)

@@ -23,10 +23,10 @@ from folkmoot.algorithms.federated.appraisal import (
 )
 from folkmoot.algorithms.federated.polish import polish, score_sets
 from folkmoot.algorithms.federated.search import (
-    Chosen,
-    Found,
+    ChosenSet,
     Point,
     SearchProblem,
+    SearchResult,
     ask_singleton_means,
     order_items,
     shortlist_items,
@@ -78,11 +78,11 @@ class Federated(Conversation):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @abstractmethod
-    def search(self, problem: SearchProblem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[SearchResult]:
         """The method's own part of the conversation."""
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         """How many clients each round of the search asks; None: everyone."""
         return None
 
@@ -133,7 +133,7 @@ class Federated(Conversation):
 
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
-        jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
+        jury = self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
         ranges = yield from self._ranges(talk, jury)
         alone = yield from ask_singleton_means(talk, ranges, jury)
         problem = SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
@@ -152,7 +152,7 @@ class Federated(Conversation):
             rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
         y = find_point_near(problem, chosen, x)
-        if self.juries is not None and isinstance(found, Chosen):
+        if self.juries is not None and isinstance(found, ChosenSet):
             y = find_point_beside(problem, chosen, looks[0].gradient if looks else found.merit)
         further = [] if self.juries is not None or (chosen == first).all() else [y]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
@@ -177,7 +177,7 @@ class Federated(Conversation):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
-    def _order(self, problem: SearchProblem, found: Found) -> Ids:
+    def _order(self, problem: SearchProblem, found: SearchResult) -> Ids:
         """All items. For a set: in the order taken, then by worth alone; for a point: by x, then by merit."""
         rest = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
         if isinstance(found, Point):
@@ -193,10 +193,10 @@ class Federated(Conversation):
         if draws:
             key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
-        return distinct(np.vstack(sets))
+        return drop_duplicates(np.vstack(sets))
 
 
-def distinct(sets: Mask) -> Mask:
+def drop_duplicates(sets: Mask) -> Mask:
     """Each set once, in the order of first occurrence."""
     occurring = sets[:, sets.any(axis=0)]  # few of all items, where there are many
     _, first = np.unique(occurring, axis=0, return_index=True)

@@ -52,10 +52,10 @@ class Evidence:
             juries,
         )
 
-    def of(self, some: Ids) -> "Evidence":
+    def select(self, some: Ids) -> "Evidence":
         return Evidence(self.mean[some], self.variance[some], self.reach, self.juries)
 
-    def least(self, z: Array) -> Array:
+    def lower_limits(self, z: Array) -> Array:
         """Lower limits of the differences, z standard errors below. Means of few skewed numbers have larger errors than
         normal ones: the last term allows for one client that is as heavy as possible.
         """
@@ -73,8 +73,8 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
     most, single, standing = ranges.whole, ranges.single, 1.0
     if who is not None:
         heaviest = 1 if everyone.times is None else int(everyone.times.max())
-        most, standing = who.most(heaviest, most), who.most(heaviest, 1.0)
-        single = who.largest(heaviest, single)
+        most, standing = who.bound(heaviest, most), who.bound(heaviest, 1.0)
+        single = who.bound_own(heaviest, single)
 
     def question(coins: PublicCoins) -> Differences:
         return Differences(items=items, sets=masks, most=most, standing=standing, coins=coins, who=who)
@@ -128,7 +128,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
         so_far = fresh if so_far is None else so_far.pool(fresh)
         few = np.arange(len(others)) < whole
         at_first, now = (np.where(few, FEW_RIVALS, deviations_for(count)) for count in (tests, len(others)))
-        sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury did not choose what is left
+        sure = np.maximum(so_far.lower_limits(at_first), fresh.lower_limits(now))  # this jury did not choose these
         best = int(sure.argmax())
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)
@@ -140,7 +140,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
         hopeful = np.sort(hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[: len(others) // NARROWER]])
         if not hopeful.size:
             break
-        so_far = so_far.of(hopeful)
+        so_far = so_far.select(hopeful)
         pairs = [pairs[at - whole] for at in hopeful.tolist() if whole <= at < whole + len(pairs)]
         others, whole = [others[at] for at in hopeful.tolist()], int((hopeful < whole).sum())
     return chosen

@@ -34,12 +34,12 @@ class SearchProblem:
     def matroid(self) -> Matroid:
         return self.talk.matroid
 
-    def continuous(self, rounds: int, cohort: int | None, *, bases: bool, **told: Any) -> Continuous:
+    def make_promise(self, rounds: int, cohort: int | None, *, bases: bool, **settings: Any) -> Continuous:
         """The guarantee of continuous greedy, with what the theorems need to know."""
         population = self.talk.population
         sampled = None if population.asks_everyone(cohort) else cohort
         rank, n_items = self.matroid.rank, self.matroid.n_items
-        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **told)
+        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **settings)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenSet:
     """The result of a search that ends with a set."""
 
     members: Mask
@@ -62,7 +62,7 @@ class Chosen:
     merit: Array | None = None  # what items gain next to the set, as last known
 
 
-Found = Point | Chosen
+SearchResult = Point | ChosenSet
 
 
 def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -> Ids:
