@@ -148,7 +148,7 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ("sigma", lambda: fm.samples_needed(0, 0.1, 5), r"^sigma: needs a number above 0"),
     ("delta", lambda: fm.samples_needed(0.1, 1, 5), r"^delta: needs a probability below 1, got 1$"),
     ("not a number", lambda: fm.samples_needed("x", 0.1, 5), r"^sigma: needs a number, got 'x'$"),  # type: ignore[arg-type]
-    ("json", lambda: fm.Result.from_json("{}"), r"^text: is not a result in the form"),
+    ("json", lambda: fm.Result.from_json("{}"), r"^text: is not a result in the format"),
     # whatever has no parts, the wrong parts, or parts of the wrong kind
     ("set of nothing", lambda: fm.Functions(len, 3).values(None), r"^sets: needs a boolean mask"),  # type: ignore[arg-type]
     ("ragged sets", lambda: fm.Functions(len, 3).values([[0], [1, 2]]), r"^sets: its parts differ"),  # type: ignore[list-item]

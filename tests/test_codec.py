@@ -40,7 +40,7 @@ from tests.queries.kinds import KINDS, SHARDS, WIRE
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
 REFUSAL = "^data: is not a packed question$"
-UNEXPECTED = r"^data: holds a kind that is not expected here \('(LocalBase|Uniform|PublicCoins)'\)$"
+UNEXPECTED = r"^data: contains a kind that is not expected here \('(LocalBase|Uniform|PublicCoins)'\)$"
 BUILT_IN = {name: kind.matroid for name, kind in MATROIDS.items() if not isinstance(kind.matroid, Oracle)}
 QUESTIONS = [make(FacilityLocation(np.random.default_rng(1).random((3, 6)))) for make in (KINDS | SHARDS).values()]
 
@@ -269,7 +269,7 @@ HUGE = 2**70
 COINS = kind("PublicCoins", key=0)
 FOREIGN: dict[str, Any] = {
     "kind of a list": kind(["Uniform"], n_items=3, k=1),
-    "abstract kind": kind("AtPoint", x=array(), whole=1.0, coins=COINS),
+    "abstract kind": kind("PointQuery", x=array(), whole=1.0, coins=COINS),
     "kind alone": {"kind": "Magnitude"},
     "nothing known": {"a": 1},
     "with a list": {"kind": "Magnitude", "with": [1]},
@@ -318,10 +318,10 @@ def test_foreign_documents_are_refused(name: str) -> None:
 def test_an_unknown_kind_is_named_and_not_looked_for() -> None:
     document = kind("os.system", command="true")
     for whole in (document, [1, {"map": {"inside": document}}]):
-        with pytest.raises(InputError, match=r"^data: holds a kind that is not expected here \('os\.system'\)$"):
+        with pytest.raises(InputError, match=r"^data: contains a kind that is not expected here \('os\.system'\)$"):
             unpack(wrapped(whole), WIRE)
     with pytest.raises(
-        InputError, match=r"^data: holds a 'Thing', which is not known here; import 'elsewhere\.kinds' first"
+        InputError, match=r"^data: contains a 'Thing', which is not known here; first import 'elsewhere\.kinds'"
     ):
         unpack(wrapped(kind("elsewhere.kinds:Thing")), WIRE)
     assert "elsewhere" not in sys.modules

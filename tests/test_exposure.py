@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from folkmoot import Auto, Coverage, DiscreteGreedy, FedCG, Simulation, resume, solve, verify
 from folkmoot.conversation.engine import Control, Engine
-from folkmoot.conversation.exposure import Summed, smallest_difference
+from folkmoot.conversation.exposure import SumMembers, smallest_difference
 from folkmoot.conversation.population import Cohort, Population
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Result, Round
@@ -129,7 +129,7 @@ def test_it_is_the_same_after_a_stop_and_when_it_is_checked(tmp_path: Path) -> N
 # The definition.
 
 
-def counted(one: Summed) -> Counter[int]:
+def counted(one: SumMembers) -> Counter[int]:
     """How often each client counts."""
     ids = range(one.cohort.size) if one.cohort.ids is None else one.cohort.ids.tolist()
     times = [1] * one.cohort.size if one.cohort.times is None else one.cohort.times.tolist()
@@ -137,7 +137,7 @@ def counted(one: Summed) -> Counter[int]:
     return Counter({who: often for who, often, there in zip(ids, times, present, strict=True) if there})
 
 
-def by_definition(sums: list[Summed]) -> Difference | None:
+def by_definition(sums: list[SumMembers]) -> Difference | None:
     found = []
     for a, b in combinations(sums, 2):
         first, second = counted(a), counted(b)
@@ -156,7 +156,7 @@ def test_it_is_the_fewest_clients_by_which_two_sums_differ(data: st.DataObject, 
     for number in range(data.draw(st.integers(0, 8))):
         cohort = population.draw(data.draw(st.sampled_from([None, 1, clients // 2 or 1, clients])), PublicCoins(number))
         marks = None if rng.random() < 0.3 else np.packbits(rng.random(cohort.size) < 0.8)
-        sums.append(Summed(data.draw(st.sampled_from(["worth", "Magnitude"])), number, cohort, marks))
+        sums.append(SumMembers(data.draw(st.sampled_from(["worth", "Magnitude"])), number, cohort, marks))
     assert smallest_difference(sums, clients) == by_definition(sums)
 
 
@@ -171,7 +171,7 @@ def test_which_sums_can_be_compared() -> None:
     queries: list[Query[Any]] = [gains, ask_singletons(5, 1.0), gradient, votes, Magnitude()]
 
     def question(query: Query[Any]) -> str:
-        return Summed.of(
+        return SumMembers.of(
             Ask(query, Cohort(None, None, 9, 9), Purpose.SEARCH, "", 0), Sum(np.zeros(1, dtype=np.int64), 9, 9, 9)
         ).question
 

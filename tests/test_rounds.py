@@ -119,7 +119,7 @@ def test_the_ring_is_as_small_as_can_be(query: Query[Any], bound: int) -> None:
         assert 2 ** (bits - 1) <= bound * weight < 2**bits
     most = (2**RING_BITS - 1) // bound
     assert weighing(query, most).ring_bits == RING_BITS
-    with pytest.raises(InputError, match=r"^a round: .* need 64 bits, the ring has 63; ask fewer"):
+    with pytest.raises(InputError, match=r"^a round: .* need 64 bits, but the ring has 63; ask fewer"):
         _ = weighing(query, most + 1).ring_bits
 
 
@@ -224,7 +224,9 @@ def test_a_round_that_fails_is_asked_of_others(lost: int) -> None:
     assert len({digest_of(ask.query) for ask in engine.heard}) == lost + 1  # and fresh coins
 
 
-@pytest.mark.parametrize(("spent", "more"), [((), "resumed when more are there"), ((0, 1, 2), r"\(.* of 10\)$")])
+@pytest.mark.parametrize(
+    ("spent", "more"), [((), "resumed once more clients are available"), ((0, 1, 2), r"\(.* of 10\)$")]
+)
 def test_three_times_in_a_row_is_enough(spent: tuple[int, ...], more: str) -> None:
     engine, server = Deaf(99, spent), talk()
     with pytest.raises(RoundFailed, match=rf"^a step: too few clients answered, 3 times in a row.*{more}"):

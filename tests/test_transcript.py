@@ -222,15 +222,15 @@ def test_changes_are_noticed(finished: Path) -> None:
         ("update rounds set present = x'00' where number = 2", "round 2 .* was changed"),
         ("update rounds set digest = 'x' where number = 0", "round 0 .* is not what this run would ask"),
         ("delete from rounds where number = 3", "is missing"),
-        ("update about set value = '0.0.1' where name = 'version'", "was written by folkmoot 0.0.1, this is"),
-        ("update about set value = 'other' where name = 'format'", "is not a transcript in the form"),
+        ("update about set value = '0.0.1' where name = 'version'", "was written by folkmoot 0.0.1, but this is"),
+        ("update about set value = 'other' where name = 'format'", "is not a transcript in the format"),
         (
             "update about set value = 'folkmoot-transcript-1' where name = 'format'",
-            "was written by an older version of folkmoot, in a form that is no longer read; run it again$",
+            "was written by an older version of folkmoot, in a format that can no longer be read; run it again$",
         ),
         (
             "update about set value = 'folkmoot-transcript-2' where name = 'format'",
-            "was written by an older version of folkmoot, in a form that is no longer read; run it again$",
+            "was written by an older version of folkmoot, in a format that can no longer be read; run it again$",
         ),
         ("update about set value = 'other' where name = 'run'", "data: .*run: is not a packed question$"),
     ],
@@ -247,7 +247,7 @@ def test_a_changed_result_is_noticed(finished: Path) -> None:
     other = Result.from_json(result.to_json().replace(f'"selected": {list(result.selected)}', '"selected": [0, 1, 2]'))
     assert other != result
     change(finished, "update about set value = ? where name = 'result'", other.to_json().encode())
-    with pytest.raises(TranscriptError, match="lead to another result"):
+    with pytest.raises(TranscriptError, match="lead to a different result"):
         verify(finished)
 
 
@@ -255,17 +255,17 @@ def test_a_forged_value_is_not_passed_on(finished: Path) -> None:
     forged = replace(verify(finished, people()), value=99.0)
     change(finished, "update about set value = ? where name = 'result'", forged.to_json().encode())
     assert verify(finished).value is None or verify(finished).value < 99
-    with pytest.raises(TranscriptError, match="lead to another result"):
+    with pytest.raises(TranscriptError, match="lead to a different result"):
         verify(finished, people())
 
 
 def test_other_clients_are_refused(finished: Path) -> None:
-    with pytest.raises(TranscriptError, match="was made with 50 clients and 9 items, given are 40 and 9"):
+    with pytest.raises(TranscriptError, match="was made with 50 clients and 9 items, but 40 and 9 were given"):
         resume(finished, people(clients=40))
-    with pytest.raises(TranscriptError, match="other weights"):
+    with pytest.raises(TranscriptError, match="or the weights differ"):
         resume(finished, people().reweight(np.ones(50)))
     benefits = np.random.default_rng(9).integers(1, 6, (50, 9))
-    with pytest.raises(TranscriptError, match="other data of the same size"):
+    with pytest.raises(TranscriptError, match="different data of the same size"):
         resume(finished, FacilityLocation(benefits, weights=people().client_weights))
     with pytest.raises(TranscriptError, match="the engine was"):
         resume(finished, engine=Simulation(people(), dropout=0.1))
@@ -278,7 +278,7 @@ def test_other_clients_are_refused(finished: Path) -> None:
 def test_an_oracle_is_passed_again(tmp_path: Path) -> None:
     oracle = Oracle(9, lambda chosen: len(chosen) <= 3)
     result = solve(people(), oracle, FedCG(2), transcript=tmp_path / "run")
-    with pytest.raises(InputError, match="is a function and was not stored"):
+    with pytest.raises(InputError, match="is a function, so it is not stored; pass it"):
         verify(tmp_path / "run")
     assert verify(tmp_path / "run", people(), matroid=oracle) == result
 

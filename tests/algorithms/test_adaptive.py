@@ -26,7 +26,7 @@ from folkmoot import (
     solve,
     verify,
 )
-from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, Sequenced
+from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, SequencePromise
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.rounds import Ask, Sum, read_reply
@@ -220,11 +220,11 @@ def test_what_is_promised_is_kept(matroid: Matroid, seed: int) -> None:
 
 
 def test_a_promise_from_shares() -> None:
-    assert Sequenced(True, 2, (1.0, 1.0), 0.0).factor == pytest.approx(0.75)
-    assert Sequenced(True, 4, (1.0, 0.5), 0.0).factor == pytest.approx(1 - 0.75 * 0.875)
-    assert Sequenced(False, 2, (1.0, 0.5), 0.0).factor == pytest.approx(1 / 3)
-    assert Sequenced(False, 3, (1.0, 0.5), 0.0).factor == 0.0, "a base that is not known to its end"
-    assert Sequenced(True, 3, (), 0.0).guarantee(1.0, 1.0, 1.0).vacuous
+    assert SequencePromise(True, 2, (1.0, 1.0), 0.0).factor == pytest.approx(0.75)
+    assert SequencePromise(True, 4, (1.0, 0.5), 0.0).factor == pytest.approx(1 - 0.75 * 0.875)
+    assert SequencePromise(False, 2, (1.0, 0.5), 0.0).factor == pytest.approx(1 / 3)
+    assert SequencePromise(False, 3, (1.0, 0.5), 0.0).factor == 0.0, "a base that is not known to its end"
+    assert SequencePromise(True, 3, (), 0.0).guarantee(1.0, 1.0, 1.0).vacuous
 
 
 # Where it could break.

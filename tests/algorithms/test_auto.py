@@ -31,18 +31,18 @@ def test_the_plan_says_what_and_why() -> None:
     population = Population(500, 20_000)
     several = fm.Auto(cohort=1_000).plan(population, fm.Uniform(500, 20))
     assert (several.way, several.rounds, sum(several.picks)) == ("greedy", 20, 20)
-    assert "1,000 clients a round" in several.why
+    assert "1,000 clients per round" in several.why
     few = fm.Auto(cohort=100).plan(population, fm.Uniform(500, 20))
     assert few.rounds == sum(few.visits) == 60
-    assert "in 60 rounds, because 100 clients do not tell near substitutes apart" in few.why
+    assert "in 60 rounds, because 100 answers are too few to tell similar items apart" in few.why
     hurried = fm.Auto(cohort=100, rounds=15).plan(population, fm.Uniform(500, 20))
     assert (hurried.rounds, sum(hurried.picks)) == (15, 20)
-    assert "two items in some rounds because 20 items must come in 15 rounds" in hurried.why
+    assert "two items in some rounds because 20 items must be taken in 15 rounds" in hurried.why
     rushed = fm.Auto(cohort=100, rounds=5).plan(population, fm.Uniform(500, 20))
     assert (rushed.way, rushed.rounds) == ("continuous", 5)
     assert "5 rounds are too few to take 20 items" in rushed.why
-    everybody = fm.Auto(cohort=100).plan(Population(500, 80), fm.Uniform(500, 20))
-    assert "because everybody is asked" in everybody.why
+    everyone = fm.Auto(cohort=100).plan(Population(500, 80), fm.Uniform(500, 20))
+    assert "because everyone is asked" in everyone.why
 
 
 def test_the_reason_stays_with_the_result() -> None:
@@ -55,7 +55,7 @@ def test_the_reason_stays_with_the_result() -> None:
     assert fm.solve(None, 5, engine=fm.Simulation(objective)).why is not None  # the default of an engine
 
 
-def test_with_everybody_asked_it_is_greedy_and_better() -> None:
+def test_with_everyone_asked_it_is_greedy_and_better() -> None:
     for seed in range(3):
         objective = heavy(400, seed)
         greedy = fm.solve(objective, 8, fm.Greedy())
@@ -88,11 +88,11 @@ def test_worthless_swaps_are_not_believed() -> None:
         for _ in range(3):
             one = one.pool(Evidence(rng.normal(0, 1, 2_000), np.ones(2_000)))
         assert one.variance == pytest.approx(np.full(2_000, 0.25))
-        believed += int((one.least(z) > 0).sum())
+        believed += int((one.lower_limits(z) > 0).sum())
     assert naive == 200
     assert believed <= 300
     sure = Evidence(np.array([0.001]), np.zeros(1))
-    assert sure.least(np.array([deviations_for(1)]))[0] > 0  # everybody was asked
+    assert sure.lower_limits(np.array([deviations_for(1)]))[0] > 0  # everyone was asked
 
 
 def test_no_answer_is_worse_than_popularity_by_its_own_sums() -> None:

@@ -312,7 +312,7 @@ def test_a_round_that_loses_too_many_is_asked_again_and_then_fails() -> None:
     assert lost
     assert all(one.value is None for one in lost)
     with pytest.raises(
-        RoundFailed, match=r"range of values: too few clients answered, 3 times in a row \(the last time"
+        RoundFailed, match=r"range of values: too few clients answered, 3 times in a row \(most recently"
     ):
         solve(objective, 3, FedCG(4, cohort=100), engine=Simulation(objective, dropout=0.9))
 
@@ -480,7 +480,7 @@ def test_features_with_many_joint_states(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 def test_values_out_of_reach_are_refused(scale: float) -> None:
-    with pytest.raises(InputError, match="rescale them nearer to one"):
+    with pytest.raises(InputError, match="rescale them to be closer to 1"):
         solve(FacilityLocation(np.full((4, 5), scale)), 2, FedCG(3))
 
 

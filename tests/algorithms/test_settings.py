@@ -33,7 +33,7 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCG(bits=33), "bits: needs a whole number between 1 and 32, got 33"),
     (lambda: FedCG(answer="all"), "answer: needs"),  # type: ignore[arg-type]
     (lambda: FedCG(memory=1.0), "memory: needs"),
-    (lambda: FedCG(shortlist=2), "shortlist: 2 items cannot hold a base of 3"),
+    (lambda: FedCG(shortlist=2), "shortlist: 2 items cannot contain a base of 3"),
     (lambda: FedCG(roundings=-1), "roundings: needs"),
     (lambda: FedCG(polish=-1), "polish: needs"),
     (lambda: FedCG(jury=0), "jury: needs"),
@@ -42,12 +42,12 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCG(clip=0.0), "clip: needs"),
     (lambda: FedCG(clip=1.5), "clip: needs"),
     (lambda: FedCG(confidence=1.0), "confidence: needs"),
-    (lambda: FedCGPlus(10, 3), "local_steps: 3 steps a round do not divide the 10 steps in all; try rounds=9"),
+    (lambda: FedCGPlus(10, 3), "local_steps: 3 steps per round do not divide the 10 steps in total; try rounds=9"),
     (lambda: FedCGPlus(0, 1), "rounds: needs"),
     (lambda: FedCGPlus(10, 0), "local_steps: needs"),
     (lambda: FedCGPlus(samples=0), "samples: needs"),
-    (lambda: DiscreteGreedy(), "epsilon: give one of epsilon and expected_answers; neither was given"),
-    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give one of epsilon and expected_answers; both were given"),
+    (lambda: DiscreteGreedy(), "epsilon: give either epsilon or expected_answers; neither was given"),
+    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give either epsilon or expected_answers; both were given"),
     (lambda: DiscreteGreedy(1.0), "epsilon: needs a number between 0.000001 and 1"),
     (lambda: DiscreteGreedy(expected_answers=0), "expected_answers: needs"),
     (lambda: DiscreteGreedy(0.1, importance="most"), "importance: needs"),  # type: ignore[arg-type]
@@ -102,6 +102,6 @@ def test_an_answer_too_large_for_the_ring_is_refused_before_anyone_is_asked() ->
             marks[64::129] = 1  # everybody's numbers are around one
             return Sum(marks, 1, ask.cohort.size, ask.cohort.weight)
 
-    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, the ring has 63"):
+    with pytest.raises(InputError, match=r"each item alone: .* answers of up to .* bits, but the ring has 63"):
         solve(None, Uniform(3, 1), FedCG(1, answer="gradient"), engine=Nobody())
     assert len(asked) == 1  # the range, which fits

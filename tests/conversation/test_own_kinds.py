@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Auto, FacilityLocation, FedCG, Federated, InputError, Matroid, resume, solve, verify
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.registry import find_kinds, name_kind
@@ -55,13 +55,13 @@ class ByPopularity(Federated):
     def count_search_rounds(self, matroid: Matroid) -> int:
         return matroid.rank // matroid.rank
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         question = ask_singletons(problem.matroid.n_items, problem.ranges.single)
         reply = yield from problem.talk.ask(question, self.asked_of, Purpose.SEARCH, "popularity")
         order = np.argsort(-reply.mean, kind="stable")
         base = problem.matroid.first_base(order)
         members = np.isin(np.arange(problem.matroid.n_items), base)
-        return Chosen(members, None, order[members[order]])
+        return ChosenSet(members, None, order[members[order]])
 
 
 def crowd() -> FacilityLocation:
@@ -107,7 +107,8 @@ def test_a_kind_that_is_not_imported_is_named(tmp_path: Path) -> None:
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert said.returncode == 1
     last = said.stderr.strip().splitlines()[-1]
-    assert "holds a 'NoNeighbours', which is not known here; import 'tests.conversation.test_own_kinds' first" in last
+    expected = "contains a 'NoNeighbours', which is not known here; first import 'tests.conversation.test_own_kinds'"
+    assert expected in last
 
 
 def local_kinds() -> tuple[Matroid, Federated]:

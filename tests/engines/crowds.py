@@ -43,7 +43,7 @@ def voluntary(items: int, share: float = 0.7, key: int = 1) -> Gains:
     return Gains(
         members=np.zeros(items, dtype=bool),
         items=np.arange(items),
-        most=who.largest(1, 5.0),
+        most=who.bound_own(1, 5.0),
         coins=PublicCoins(key),
         who=who,
     )

@@ -223,8 +223,8 @@ def test_a_question_that_clients_would_refuse_is_not_asked() -> None:
 @pytest.mark.parametrize(
     ("parties", "sentence"),
     [
-        ({0: EVEN, 1: np.arange(4)}, "^parties: a client is at two parties"),
-        ({0: np.array([3, CLIENTS])}, "^parties: needs clients below 16"),
+        ({0: EVEN, 1: np.arange(4)}, "^parties: two parties hold the same client"),
+        ({0: np.array([3, CLIENTS])}, "^parties: needs client numbers below 16"),
     ],
 )
 def test_a_client_is_at_one_party(parties: dict[int, Ids], sentence: str) -> None:

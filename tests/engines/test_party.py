@@ -89,11 +89,11 @@ def test_an_honest_round_is_taken_part_in() -> None:
 
 
 ATTACKS: dict[str, tuple[dict[str, Any], str]] = {
-    "another question": ({"question": digest_question(gradient(12, 2))}, "is not the one that was shown"),
+    "another question": ({"question": digest_question(gradient(12, 2))}, "is not the one that was sent"),
     "another round": ({"round": 1}, "for another session or round"),
     "another session": ({"session": bytes([1] * 16)}, "for another session or round"),
-    "longer vectors": ({"length": 1_000}, "vectors of another size"),
-    "numbers cut off": ({"largest": 1}, "vectors of another size"),
+    "longer vectors": ({"length": 1_000}, "the announced size of vectors does not fit"),
+    "numbers cut off": ({"largest": 1}, "the announced size of vectors does not fit"),
     "another roster": ({"roster": bytes(32)}, "roster"),
 }
 
@@ -118,7 +118,7 @@ def test_without_a_question_no_round_begins() -> None:
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        (put(gradient(12, 2)), "the question that is announced is not the one that was shown"),
+        (put(gradient(12, 2)), "the announced question is not the one that was sent"),
         (put(gradient(12), number=1), "the question was asked for another session or round"),
     ],
 )
@@ -181,7 +181,7 @@ def test_messages_that_cannot_be_read_are_refused(letter: bytes) -> None:
 def test_its_policy_says_which_questions_it_answers() -> None:
     party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, questions=(Votes, Magnitude)))
     assert not party.reply(put(gradient(12))).letters
-    assert reasons(party) == {"questions of the kind Gradient are not answered here"}
+    assert reasons(party) == {"this party does not answer questions of the kind Gradient"}
     assert party.reply(put(votes(12))).letters
     with pytest.raises(InputError, match="needs kinds of questions, got 'Votes'"):
         PartyPolicy(questions=("Votes",))  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_its_policy_says_how_often_it_answers_a_day() -> None:
         now[0] = hour * 3600.0
         answered.append(not federation(ask_everyone(CLIENTS, gradient(12, number), number)).lost)
     assert answered == [True, True, False, False, True, False, True]
-    assert "2 rounds were answered in the last 24 hours, and no more are" in reasons(party)
+    assert "2 rounds were answered in the last 24 hours, and no more are allowed" in reasons(party)
     assert [entry.round for entry in party.ledger] == [0, 1, 4, 6]
 
 
@@ -240,7 +240,7 @@ def test_a_party_refuses_shards_that_it_does_not_hold_whole() -> None:
     split = [EVERYONE[EVERYONE % 2 == 0], EVERYONE[EVERYONE % 2 == 1]]
     parties = [make_party(clients, ids) for ids in split]
     assert make_federation(clients, parties)(ask_everyone(CLIENTS, query)).lost
-    why = "this party does not hold all clients of the group this one is in"
+    why = "this party does not hold all clients of this client's group"
     assert all(reasons(party) == {why} for party in parties)
     whole = [make_party(clients, np.flatnonzero(np.isin(groups, some))) for some in ([0, 2], [1, 3, 4])]
     said = make_federation(clients, whole)(ask_everyone(CLIENTS, query))
@@ -289,7 +289,7 @@ def test_nothing_leaves_before_it_is_stored(stage: str) -> None:
     [
         (EVERYONE[:-1], "ids: needs 16 numbers in increasing order"),
         (EVERYONE[::-1], "ids: needs 16 numbers in increasing order"),
-        (EVERYONE + 1, "ids: needs clients on the roster, with an identity each"),
+        (EVERYONE + 1, "ids: needs clients that are on the roster and have an identity"),
     ],
 )
 def test_clients_are_those_of_the_roster(ids: Ids, sentence: str) -> None:

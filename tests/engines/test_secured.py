@@ -164,7 +164,10 @@ def test_after_a_sketch_that_does_not_decode_others_are_asked(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({}, "^clients: 8 clients are asked in a round, but under real secure aggregation a client hides among 10"),
+        (
+            {},
+            "^clients: 8 clients are asked per round, but real secure aggregation needs at least 10, among",
+        ),
         ({"policy": Policy(fewest=3, corrupt=0.4, dropout=0.4)}, "^clients: 8 are too few to withstand 40% corrupt"),
         ({"late": 1.0}, "^late: needs a chance below 1, got 1.0"),
     ],

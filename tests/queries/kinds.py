@@ -186,7 +186,7 @@ def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
     def make(objective: Objective) -> Query[Any]:
         who = None if takers is None else takers(objective)
         most = limits(objective)
-        single, whole = ((one if who is None else who.most(1, one)) for one in (most.single, most.whole))
+        single, whole = ((one if who is None else who.bound(1, one)) for one in (most.single, most.whole))
         members = some_members(objective.n_items)
         return Gains(members=members, items=ITEMS, most=single, coins=COINS, who=who, whole=whole if worth else None)
 
@@ -198,7 +198,7 @@ def drift(keep: float, takers: Takers | None = None) -> Maker:
 
     def make(objective: Objective) -> Query[Any]:
         who, most, n = None if takers is None else takers(objective), limits(objective), objective.n_items
-        single, whole, standing = (one if who is None else who.most(1, one) for one in (most.single, most.whole, 1.0))
+        single, whole, standing = (one if who is None else who.bound(1, one) for one in (most.single, most.whole, 1.0))
         return Drift(
             members=some_members(n),
             before=np.zeros(n, dtype=bool),
@@ -217,7 +217,7 @@ def drift(keep: float, takers: Takers | None = None) -> Maker:
 def differences(takers: Takers | None = None) -> Maker:
     def make(objective: Objective) -> Query[Any]:
         who, whole = None if takers is None else takers(objective), limits(objective).whole
-        most, standing = (one if who is None else who.most(1, one) for one in (whole, 1.0))
+        most, standing = (one if who is None else who.bound(1, one) for one in (whole, 1.0))
         return Differences(
             items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, coins=COINS, who=who
         )

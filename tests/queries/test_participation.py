@@ -93,8 +93,8 @@ def test_coins_of_scale_are_as_written() -> None:
     np.testing.assert_allclose(who.chances(objective, times), expected)
     assert expected[-1] == 1
     assert Participation.by_scale(2.0, 10, 0.0).own == "nothing"  # nothing is known of scales
-    assert (who.factors(objective, times) <= who.most(4, 1.0)).all()
-    assert (who.factors(objective, times) * [1, 2, 4, 100] <= who.largest(4, 100.0) * (1 + 1e-12)).all()
+    assert (who.factors(objective, times) <= who.bound(4, 1.0)).all()
+    assert (who.factors(objective, times) * [1, 2, 4, 100] <= who.bound_own(4, 100.0) * (1 + 1e-12)).all()
 
 
 def test_the_same_key_is_the_same_sample() -> None:

@@ -1,4 +1,4 @@
-"""Ways to choose: central ones that see every function, federated ones that see sums."""
+"""Methods: central ones, which see every client's function, and federated ones, which see only sums."""
 
 from folkmoot.algorithms.central.methods import (
     ContinuousGreedy,

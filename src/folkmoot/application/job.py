@@ -149,7 +149,7 @@ def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | F
 def _check_cohort(job: Job, method: Federated) -> None:
     """Refuse rounds too small for the whole protocol; the setting that makes them small is named, or the file."""
     present = job.loaded.objective.n_clients
-    asked = min(method.asked or present, present)
+    asked = min(method.cohort_size or present, present)
     try:
         job.engine().check_protection(asked)
     except InputError as error:

@@ -16,20 +16,18 @@ import numpy as np
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import name_kind
 
-MOST_BYTES = 1 << 30  # of a text that is unpacked
-MOST_ITEMS = 10**8  # a few bytes must not make something enormous
+MOST_BYTES = 1 << 30  # of unpacked text
+MOST_ITEMS = 10**8  # so that a few bytes cannot create something enormous
 DTYPES = ("bool", "int64", "float64", "uint64")
-
-
-LONGEST_KIND = 200  # characters of a name that are repeated in an error
+LONGEST_KIND = 200  # characters of a name that an error repeats
 
 
 class UnknownKind(Exception):
-    """A kind that is not expected, or was not imported."""
+    """A kind that is not expected here, or was not imported."""
 
 
 def text_of(thing: Any) -> str:
-    """One text a thing: keys sorted, numbers to the last bit."""
+    """The text of a thing: keys are sorted, numbers are exact to the last bit."""
     return json.dumps(_document(thing), sort_keys=True, separators=(",", ":"))
 
 
@@ -38,12 +36,12 @@ def digest_of(thing: Any) -> str:
 
 
 def pack(thing: Any) -> bytes:
-    """As it goes over a wire or into a file."""
+    """Bytes to be sent or stored."""
     return zlib.compress(text_of(thing).encode(), 6)
 
 
 def unpack(data: bytes, kinds: Mapping[str, type], place: object | None = None) -> Any:
-    """What was packed; anything else is refused. Only the kinds named are ever made."""
+    """What was packed; anything else is refused. Only things of the given kinds are ever built."""
     try:
         reader = zlib.decompressobj()
         text = reader.decompress(data, MOST_BYTES)
@@ -54,11 +52,11 @@ def unpack(data: bytes, kinds: Mapping[str, type], place: object | None = None) 
         module, colon, name = str(unknown).partition(":")
         if not colon:
             raise InputError(
-                f"holds a kind that is not expected here ({str(unknown)!r})", argument="data", place=place
+                f"contains a kind that is not expected here ({str(unknown)!r})", argument="data", place=place
             ) from None
         raise InputError(
-            f"holds a {name!r}, which is not known here",
-            remedy=f"import {module!r} first, which defines it",
+            f"contains a {name!r}, which is not known here",
+            remedy=f"first import {module!r}, which defines it",
             argument="data",
             place=place,
         ) from None

@@ -1,4 +1,4 @@
-"""A federated run from start to end: ask, store, show; replay what was stored, and verify it."""
+"""A federated run from start to end: ask, store, show progress; replay what was stored, and verify it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.conversation.codec import pack, unpack
 from folkmoot.conversation.engine import Control, Engine, never
-from folkmoot.conversation.exposure import Summed, smallest_difference
+from folkmoot.conversation.exposure import SumMembers, smallest_difference
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher, show_progress
@@ -27,7 +27,7 @@ from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import count_bytes
 from folkmoot.version import __version__
 
-DATA = "data"  # what an engine says of its clients' data, in what it says of itself
+DATA = "data"  # the entry of `Engine.describe` that identifies the clients' data
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Steering:
     """How a caller follows and limits a run.
 
     progress: a function of (rounds done, rounds planned, last round), or False; None: a bar on terminals.
-    deadline: seconds that a round may take. cancelled: whether to stop, looked at while a round runs.
+    deadline: seconds that a round may take. cancelled: returns whether to stop; it is called while a round runs.
     """
 
     progress: bool | Watcher | None = None
@@ -59,7 +59,7 @@ def conduct(
     transcript: str | Path | None = None,
     steering: Steering | None = None,
 ) -> Result:
-    """Run a method against an engine; with a transcript, every round is stored as it comes."""
+    """Run a method with an engine; with a transcript, every round is stored as soon as it is over."""
     method.check(matroid)
     steering = steering or Steering()
     if transcript is None:
@@ -77,7 +77,7 @@ def conduct(
 def continue_run(
     path: str | Path, engine: Engine, matroid: Matroid | None = None, steering: Steering | None = None
 ) -> Result:
-    """Continue a run that was stopped: stored sums are replayed, and every question must be the same again."""
+    """Continue a run that was stopped: stored sums are replayed, and every question must be the same as before."""
     with Transcript.reopen(path) as store:
         method, constraint, seed = _read_run(store, matroid)
         _check_same_population(store, engine)
@@ -116,31 +116,31 @@ def _conduct(
 
 
 def _ask_engine(engine: Engine, ask: Ask, control: Control) -> Sum:
-    """A round, and how long it took."""
+    """The sum of a round, with the time it took."""
     start = perf_counter()
     said = engine.add_up(ask, control)
-    if not isinstance(said, Sum):  # `drive` says so
+    if not isinstance(said, Sum):  # `drive` raises the error
         return said
     cost = Cost(0.0, 0.0, measured=False) if said.cost is None else said.cost
     return replace(said, cost=replace(cost, seconds=perf_counter() - start))
 
 
 class Log:
-    """What is kept of every round: what it took, and who was in its sum."""
+    """What is kept of every round: its cost, and who is in its sum."""
 
     def __init__(self, terms: Policy | None) -> None:
-        self.terms, self.rounds, self.sums = terms, list[Round](), list[Summed]()
+        self.terms, self.rounds, self.sums = terms, list[Round](), list[SumMembers]()
 
     def add(self, ask: Ask, said: Sum) -> Round:
         self.rounds.append(_describe_round(ask, said, self.terms))
         if said.clients and not said.lost:
-            self.sums.append(Summed.of(ask, said))
+            self.sums.append(SumMembers.of(ask, said))
         return self.rounds[-1]
 
 
 def _describe_round(ask: Ask, said: Sum, terms: Policy | None) -> Round:
-    """Bytes that a client receives and sends on average: as they were counted; else the packed question, and secure
-    aggregation on these terms (None: the vector alone).
+    """A round with the mean bytes that a client receives and sends: as measured; otherwise computed from the packed
+    question and secure aggregation on these terms (None: the vector alone).
     """
     query = ask.query
     clients = ask.cohort.size if query.all_speak else said.clients
@@ -174,7 +174,7 @@ def _make_result(
     log: Log,
     seconds: float,
 ) -> Result:
-    """What the sums say; and what only a simulator can know, marked as such by its place."""
+    """What the sums say, and what only a simulator can know (`value`, `names` and `guarantee`)."""
     members, estimate, order, gains = outcome.appraised
     largest = m_F = outcome.ranges.single
     value = estimate.value if estimate.everyone else None
@@ -212,13 +212,13 @@ def _make_result(
 
 
 def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid | None = None) -> Result:
-    """Work out a finished run again: every question from the sums before it, and the result from all of them.
+    """Recompute a finished run: every question from the sums before it, and the result from all sums.
 
-    With an engine that can compute its sums again, every sum is computed again too. Engines that cannot are never
-    asked anything: their sums are replayed. Raises `TranscriptError` with what does not fit. Nothing is written.
+    If the engine can recompute its sums, every sum is recomputed too. Other engines are never asked anything: their
+    sums are replayed. Raises `TranscriptError` that says what does not match. Nothing is written.
     """
     with Transcript.reopen(path, reading=True) as store:
-        written = store.about("result")
+        written = store.read_entry("result")
         if written is None:
             raise TranscriptError(
                 f"the run is not finished ({len(store)} rounds)", remedy="call resume() to continue it", place=path
@@ -227,7 +227,7 @@ def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid 
         if engine is not None:
             _check_same_population(store, engine)
         recorded = Result.from_json(written.decode())
-        population = unpack(store.about("population") or b"", find_kinds(Population))["population"]
+        population = unpack(store.read_entry("population") or b"", find_kinds(Population))["population"]
         log = Log(_read_terms(store))
 
         def answer(ask: Ask) -> Sum:
@@ -235,18 +235,20 @@ def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid 
             if known is None:
                 raise TranscriptError(f"round {ask.number} ({ask.label}) is missing", place=path)
             if engine is not None and engine.can_recompute and not engine(ask).equals(known):
-                raise TranscriptError(f"round {ask.number} ({ask.label}) has another sum than it had", place=path)
+                raise TranscriptError(
+                    f"round {ask.number} ({ask.label}) has a different sum when it is computed again", place=path
+                )
             log.add(ask, known)
             return known
 
         outcome = drive(method.run(Talk(population, constraint, seed)), answer)
         if len(log.rounds) != len(store):
-            raise TranscriptError(f"holds {len(store)} rounds, the run has {len(log.rounds)}", place=path)
+            raise TranscriptError(f"contains {len(store)} rounds, but the run has {len(log.rounds)}", place=path)
         everything = None if engine is None else engine.everything
         again = _make_result(method, constraint, everything, population, seed, outcome, log, recorded.seconds)
         alike = again == recorded if everything is not None else drop_outside(again) == drop_outside(recorded)
         if not alike:
-            raise TranscriptError("its rounds lead to another result than the one written down", place=path)
+            raise TranscriptError("its rounds lead to a different result from the one stored", place=path)
         return again
 
 
@@ -256,19 +258,19 @@ def drop_outside(result: Result) -> Result:
 
 
 def is_run_of(path: str | Path, method: Conversation, matroid: Matroid, seed: int) -> bool:
-    """Whether a transcript was begun with this method, constraint and seed."""
+    """Whether a transcript was started with this method, constraint and seed."""
     with Transcript.reopen(path, reading=True) as store:
-        return store.about("run") == _describe_run(method, matroid, seed)
+        return store.read_entry("run") == _describe_run(method, matroid, seed)
 
 
 def _describe_run(method: Conversation, matroid: Matroid, seed: int) -> bytes:
-    """A run in writing; what could not be read back is refused."""
+    """A run as bytes; what could not be read back is refused."""
     check_storable(method, "method")
     return pack({"method": method, "matroid": _make_storable(matroid), "seed": seed})
 
 
 def _make_storable(matroid: Matroid) -> Matroid | str:
-    """An oracle cannot be stored; its name is, and the caller passes it again."""
+    """A matroid given as a function cannot be stored; its name is, and the caller must pass it again."""
     try:
         parameters = matroid.parameters()
     except InputError:
@@ -278,22 +280,24 @@ def _make_storable(matroid: Matroid) -> Matroid | str:
         type(matroid)(**parameters)
     except TypeError as error:
         raise InputError(
-            f"{matroid!r} cannot be made again from its parameters() ({error}), so a stored run could not be read back",
-            remedy="let them be the arguments of its constructor",
+            f"{matroid!r} cannot be rebuilt from its parameters() ({error}), so a stored run could not be read back",
+            remedy="return the arguments of its constructor from parameters()",
             argument="matroid",
         ) from None
     return matroid
 
 
 def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Conversation, Matroid, int]:
-    version = (store.about("version") or b"").decode()
+    version = (store.read_entry("version") or b"").decode()
     if version != __version__:
-        raise TranscriptError(f"was written by folkmoot {version}, this is {__version__}", place=store.path)
-    run = unpack(store.about("run") or b"", find_kinds(Conversation, Matroid), place=store.path)
+        raise TranscriptError(f"was written by folkmoot {version}, but this is {__version__}", place=store.path)
+    run = unpack(store.read_entry("run") or b"", find_kinds(Conversation, Matroid), place=store.path)
     written = run["matroid"]
     if isinstance(written, str):
         if matroid is None:
-            raise InputError(f"{written} is a function and was not stored", remedy="pass it again", argument="matroid")
+            raise InputError(
+                f"{written} is a function, which is not stored", remedy="pass it again", argument="matroid"
+            )
         as_matroid(matroid)
         if repr(matroid) != written:
             raise TranscriptError(f"was made under {written}, not under {matroid!r}", place=store.path)
@@ -304,17 +308,17 @@ def _read_run(store: Transcript, matroid: Matroid | None) -> tuple[Conversation,
 
 
 def _read_terms(store: Transcript) -> Policy | None:
-    written = unpack(store.about("terms") or b"", {})
+    written = unpack(store.read_entry("terms") or b"", {})
     return None if written is None else Policy(**written)
 
 
 def _describe_engine(engine: Engine) -> Mapping[str, Any]:
-    """What tells these clients from others: their number and weights, and what the engine says of itself."""
+    """What distinguishes these clients from others: number, weights, and what the engine says about itself."""
     return {"population": engine.population, "engine": dict(engine.describe())}
 
 
 def _check_same_population(store: Transcript, engine: Engine) -> None:
-    written = store.about("population") or b""
+    written = store.read_entry("population") or b""
     now = pack(_describe_engine(engine))
     if written == now:
         return
@@ -322,11 +326,11 @@ def _check_same_population(store: Transcript, engine: Engine) -> None:
     if pack(before["population"]) != pack(after["population"]):
         was, given = before["population"], after["population"]
         raise TranscriptError(
-            f"was made with {was.n_clients} clients and {was.n_items} items, given are {given.n_clients} and "
-            f"{given.n_items} (or other weights)",
+            f"was made with {was.n_clients} clients and {was.n_items} items, but {given.n_clients} and {given.n_items} "
+            "were given (or the weights differ)",
             place=store.path,
         )
     was, given = ({k: v for k, v in one["engine"].items() if k != DATA} for one in (before, after))
     if was != given:
-        raise TranscriptError(f"the engine was {was}, given is {given}", place=store.path)
-    raise TranscriptError("was made with other data of the same size", place=store.path)
+        raise TranscriptError(f"the engine was {was}, but {given} was given", place=store.path)
+    raise TranscriptError("was made with different data of the same size", place=store.path)

@@ -1,4 +1,4 @@
-"""What an engine is: the one thing between a conversation and the clients. `docs/engines.md` shows how to write one."""
+"""The interface between a conversation and the clients. `docs/engines.md` shows how to write an engine."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from folkmoot.secagg import Policy
 
 
 class Cancelled(FolkmootError):
-    """A round was given up because whoever asked did not want to wait for it any longer."""
+    """A round was stopped because the caller did not want to wait for it any longer."""
 
 
 def never() -> bool:
@@ -22,16 +22,16 @@ def never() -> bool:
 
 
 def ignore(what: str, done: int, of: int) -> None:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
 
 @dataclass(frozen=True)
 class Control:
     """How the caller steers a round while it runs.
 
-    deadline: when it must be over, by the clock `monotonic`; None: whenever it is. cancelled: looked at between the
-    steps of a round; once it is true the engine raises `Cancelled`. progress: told (what is being done, how much of it
-    is done, of how much).
+    deadline: when the round must be over, by the clock `time.monotonic`; None: no limit. cancelled: called between the
+    steps of a round; once it returns True, the engine raises `Cancelled`. progress: called with (what is being done,
+    how much of it is done, of how much).
     """
 
     deadline: float | None = None
@@ -43,7 +43,7 @@ class Control:
         return self.deadline is not None and monotonic() >= self.deadline
 
     def check(self) -> None:
-        """Raise `Cancelled` if the caller gave up."""
+        """Raise `Cancelled` if the caller wants to stop."""
         if self.cancelled():
             raise Cancelled("the round was cancelled")
 
@@ -51,21 +51,21 @@ class Control:
 class Engine(ABC):
     """Turns a question into the sum of the answers.
 
-    A subclass has `population` and `add_up`; the rest has defaults for clients that are asked in the clear, whose sums
-    can only be replayed, and whose bytes nobody counted.
+    A subclass must define `population` and `add_up`. The defaults of the rest suit clients whose answers are not
+    hidden, whose sums can only be replayed, and whose bytes are not measured.
     """
 
     @property
     @abstractmethod
     def population(self) -> Population:
-        """What the server knows of the clients beforehand."""
+        """What the server knows about the clients beforehand."""
 
     @abstractmethod
     def add_up(self, ask: Ask, control: Control) -> Sum:
-        """The sum of the answers of those of the cohort who answer.
+        """The sum over those clients of the cohort who answer.
 
-        A round that has too few answers, or is not over at the deadline, is lost: it returns a `Sum` that says so, and
-        whether anyone had sent an answer by then.
+        A round that gets too few answers, or is not over by the deadline, is lost: the `Sum` returned says so, and
+        whether any client had sent an answer by then.
         """
 
     @property
@@ -74,24 +74,24 @@ class Engine(ABC):
         return None
 
     def describe(self) -> Mapping[str, Any]:
-        """What tells these clients from others, and decides the sums besides them: numbers and texts."""
+        """What distinguishes these clients from others, and all settings that affect the sums: numbers and texts."""
         return {}
 
     @property
     def can_recompute(self) -> bool:
-        """Whether a sum can be computed again (a simulator) or was said once and can only be replayed (real clients).
+        """Whether a sum can be recomputed (by a simulator) or only replayed (from real clients).
 
-        `verify` asks nobody anything unless this is true.
+        Unless this is true, `verify` never asks the clients anything.
         """
         return False
 
     @property
     def everything(self) -> Objective | None:
-        """Every client's function, where one process holds them all: a simulator says how good an answer really is."""
+        """Every client's function, where one process holds them all (a simulator); results then have the true value."""
         return None
 
     def __call__(self, ask: Ask) -> Sum:
-        """A round that nobody steers."""
+        """A round without a deadline, cancellation or progress."""
         return self.add_up(ask, Control())
 
 

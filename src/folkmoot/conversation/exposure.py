@@ -1,9 +1,10 @@
 """What a server can learn by subtracting one sum from another.
 
-Two sums of which one is over everybody but u, the other over everybody but u and v, differ by what v said, wherever the
-others say the same in both rounds. The fewer clients are in only one of two sums, the more their difference shows of
-each. Sums are comparable where the questions are: all those about what items and sets are worth, whichever set they
-start from, and else those of one kind. (Pairs only: a combination of more than two sums may isolate fewer.)
+If one sum is over everyone except u, and another over everyone except u and v, they differ by what v answered, provided
+that the others answered the same in both rounds. The fewer clients are in only one of two sums, the more the difference
+reveals about each of them. Two sums are comparable if both questions are about what items and sets are worth (starting
+from any set), or if both are of the same kind. (Only pairs are considered: a combination of more than two sums may
+isolate fewer clients.)
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,20 +20,20 @@ from folkmoot.foundation.sets import Ids, Mask
 
 Bits = NDArray[np.uint64]
 
-NEVER = np.iinfo(np.int64).max  # two sums over the same clients differ by nobody: subtracting them isolates nobody
+NEVER = np.iinfo(np.int64).max  # for two sums over the same clients: subtracting them isolates nobody
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
-    """Who is in one sum, in a bit per client asked."""
+class SumMembers:
+    """Who is in one sum: one bit per client asked."""
 
-    question: str  # sums with the same word here are comparable
+    question: str  # sums with the same text here are comparable
     number: int  # of the round
     cohort: Cohort
     packed: NDArray[np.uint8] | None  # None: the whole cohort
 
     @classmethod
-    def of(cls, ask: Ask, answer: Sum) -> "Summed":
+    def of(cls, ask: Ask, answer: Sum) -> "SumMembers":
         question = "worth" if ask.query.of_worth else type(ask.query).__name__
         packed = None if answer.present is None else np.packbits(answer.present)
         return cls(question, ask.number, ask.cohort, packed)
@@ -42,19 +43,19 @@ class Summed:
         return True if self.packed is None else np.unpackbits(self.packed, count=self.cohort.size).astype(bool)
 
 
-def smallest_difference(sums: Iterable[Summed], n_clients: int) -> Difference | None:
-    """The fewest clients by which two comparable sums differ, and the first two rounds that do so; None where no two
-    differ. A client is a difference if it is in one of the sums only, or counts more often in one.
+def smallest_difference(sums: Iterable[SumMembers], n_clients: int) -> Difference | None:
+    """The smallest number of clients by which two comparable sums differ, and the first two rounds that do; None if no
+    two sums differ. A client makes a difference if it is in only one of the sums, or counts more often in one.
     """
-    groups: dict[str, list[Summed]] = {}
+    groups: dict[str, list[SumMembers]] = {}
     for one in sums:
         groups.setdefault(one.question, []).append(one)
     found = (_closest(group, n_clients) for group in groups.values() if len(group) > 1)
     return min((one for one in found if one is not None), key=lambda one: (one.clients, one.rounds), default=None)
 
 
-def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
-    """|A| + |B| less those in both, less those who also count as often in both."""
+def _closest(sums: Sequence[SumMembers], n_clients: int) -> Difference | None:
+    """|A| + |B|, minus the clients in both, minus those in both who also count equally often in both."""
     cohorts = {id(one.cohort): one.cohort for one in sums}
     ids = [np.arange(n_clients) if one.ids is None else one.ids for one in cohorts.values()]
     clients = _bitmaps(sums, dict(zip(cohorts, _renumber(ids), strict=True)))
@@ -79,12 +80,12 @@ def _closest(sums: Sequence[Summed], n_clients: int) -> Difference | None:
 
 
 def _renumber(parts: list[Ids]) -> list[Ids]:
-    """The same numbers as places among all different ones, so that bitmaps are no longer than they must be."""
+    """Each number replaced by its rank among all distinct ones, so that bitmaps are as short as possible."""
     places = np.unique(np.concatenate(parts), return_inverse=True)[1]
     return np.split(places, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _bitmaps(sums: Sequence[Summed], places: dict[int, Ids]) -> Bits:
+def _bitmaps(sums: Sequence[SumMembers], places: dict[int, Ids]) -> Bits:
     words = 1 + max(int(part.max()) for part in places.values()) // 64
     rows = np.zeros((len(sums), 8 * words), dtype=np.uint8)
     for row, one in zip(rows, sums, strict=True):
@@ -95,7 +96,7 @@ def _bitmaps(sums: Sequence[Summed], places: dict[int, Ids]) -> Bits:
 
 
 def _count_common(one: Bits, others: Bits) -> Ids:
-    some = np.flatnonzero(one)  # a cohort has bits in few of the words
+    some = np.flatnonzero(one)  # a cohort sets bits in few of the words
     return _count(one[some] & others[:, some] if 2 * len(some) < len(one) else one & others)
 
 

@@ -1,4 +1,4 @@
-"""What a conversation leads to, and what a method must have to hold one."""
+"""What a conversation leads to, and what a method must provide to hold one."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,33 +14,33 @@ from folkmoot.questions.magnitude import Ranges
 from folkmoot.theory.guarantee import Promise
 
 
-class Appraised(NamedTuple):
-    """The answer, how good it is, and what each of its items adds to those before it."""
+class AppraisedSet(NamedTuple):
+    """The chosen set, how good it is, and what each of its items adds to those before it."""
 
     members: Mask
     estimate: Estimate
-    order: Ids  # as the search would take them
+    order: Ids  # in which the search would take them
     gains: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """All that the conversation led to."""
+    """Everything that a conversation led to."""
 
     x: Array | None
-    appraised: Appraised
+    appraised: AppraisedSet
     ranges: Ranges
     promise: Promise | None
-    covered: bool  # whether the theorems speak of runs like this at all
-    why: str | None = None  # what the method decided, and the reason
+    covered: bool  # whether the theorems apply to runs like this at all
+    why: str | None = None  # what the method decided to do, and why
 
 
 class Conversation(Registered, ABC):
-    """A method as the one who conducts a run sees it."""
+    """A method, as the code that conducts a run sees it."""
 
     @abstractmethod
     def check(self, matroid: Matroid) -> None:
-        """Refuse settings that cannot work, before anyone is asked."""
+        """Refuse settings that cannot work, before any client is asked."""
 
     @abstractmethod
     def plan_rounds(self, matroid: Matroid) -> int:

@@ -1,4 +1,4 @@
-"""Who there is, who is asked, and how those who answer stand for everyone."""
+"""All clients, the cohort that is asked, and how those who answer represent everyone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
-WEIGHT_BITS = 36  # of all weights together, when everybody answers and weights are not alike
+WEIGHT_BITS = 36  # of the sum of all weights, when everyone answers and weights differ
 
 
 class Turnout(Protocol):
@@ -22,15 +22,15 @@ class Turnout(Protocol):
 
     @property
     def count(self) -> int:
-        """How often those who answered count together."""
+        """How often those who answered count, in total."""
 
     @property
     def clients(self) -> int:
-        """How many they were."""
+        """How many clients answered."""
 
     @property
     def asked(self) -> int:
-        """What the count would be had everyone asked answered."""
+        """What the count would be if everyone asked had answered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Cohort(Registered):
     ids: Ids | None
     times: Ids | None
     size: int  # distinct clients
-    weight: int  # how often they count together
+    weight: int  # how often they count, in total
     everyone: bool = False
 
     @classmethod
@@ -49,18 +49,18 @@ class Cohort(Registered):
         return cls(freeze(ids), None if times is None else freeze(times), len(ids), weight)
 
     def deal(self, size: int, coins: PublicCoins) -> list["Cohort"]:
-        """All clients, in parts of at most so many each, at random and about equally large."""
+        """All clients of the cohort, dealt at random into cohorts of about equal size, at most `size` each."""
         ids, order = ids_of(self), coins.generator().permutation(self.size)
         hands = (np.sort(hand) for hand in np.array_split(order, -(-self.size // size)))
         return [Cohort.of(ids[hand], None if self.times is None else self.times[hand]) for hand in hands]
 
     def list_members(self) -> tuple[Ids, Ids]:
-        """The numbers of all its clients, and how often each counts, written out."""
+        """The numbers of all its clients, and how often each counts."""
         ids = ids_of(self)
         return ids, np.ones(len(ids), dtype=np.int64) if self.times is None else self.times
 
     def mark_present(self, ids: Ids) -> Mask | None:
-        """Which of the cohort these are, in its order; None: all of it."""
+        """A mask over the cohort, in its order, that is True for these clients; None if they are the whole cohort."""
         if len(ids) == self.size:
             return None
         marks = np.zeros(self.size, dtype=bool)
@@ -68,20 +68,20 @@ class Cohort(Registered):
         return freeze(marks)
 
     def parameters(self) -> Mapping[str, Any]:
-        """Everyone is who they are by the population; others are named."""
+        """If everyone is asked, the population says who they are; otherwise they are listed."""
         named = {} if self.everyone else {"ids": self.ids, "times": self.times}
         return {"size": self.size, "weight": self.weight, "everyone": self.everyone, **named}
 
 
 @dataclass(frozen=True, eq=False)
 class Population(Registered):
-    """What the server knows beforehand: how many clients and items there are, and how much each client counts."""
+    """What the server knows beforehand: how many clients and items there are, and the weight of each client."""
 
     n_items: int
     n_clients: int
-    weights: Array | None = None  # None: all alike
+    weights: Array | None = None  # None: all equal
     closed_form: bool = True  # whether clients have exact gradients
-    most: float | None = None  # no set is worth more to a client, as everybody knows; None: nobody knows
+    most: float | None = None  # public upper bound on what any set is worth to a client; None: not known
 
     @classmethod
     def of(cls, objective: Objective) -> "Population":
@@ -96,7 +96,7 @@ class Population(Registered):
 
     @cached_property
     def everyone(self) -> Cohort:
-        """All clients, each as often as it weighs (in whole numbers)."""
+        """All clients; each counts in proportion to its weight (rounded to whole numbers)."""
         if self.weights is None:
             return Cohort(None, None, self.n_clients, self.n_clients, everyone=True)
         times = np.rint(self.weights * (2.0**WEIGHT_BITS / self.weights.sum())).astype(np.int64)
@@ -105,26 +105,26 @@ class Population(Registered):
 
     @property
     def alike(self) -> float:
-        """1/Σp_i²: as many clients of equal weight would make means as steady."""
+        """1/Σp_i², the effective number of clients: as many clients of equal weight give means of the same variance."""
         if self.weights is None:
             return float(self.n_clients)
         return float(self.weights.sum()) ** 2 / float(self.weights @ self.weights)
 
     @property
     def slack(self) -> float:
-        """How much of the weight whole numbers may misplace, when everybody answers."""
+        """The share of the total weight that rounding to whole numbers may misplace, when everyone answers."""
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
 
     def asks_everyone(self, size: int | None) -> bool:
-        """Whether a cohort of this size is everybody there is."""
+        """Whether a cohort of this size includes every client."""
         return size is None or size >= self.n_clients
 
     def draw(self, size: int | None, coins: PublicCoins, without: Ids | None = None) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
 
-        Where all weigh the same this is a sample without repeats, whose means vary less than those of
-        independent draws; else they are `size` independent draws from p, and who is drawn twice counts twice.
-        `without`: clients to leave out, where all weigh the same.
+        If all weights are equal, this is a sample without repeats, whose means vary less than those of independent
+        draws; otherwise it is `size` independent draws from p, and a client that is drawn twice counts twice.
+        `without`: clients to leave out, if all weights are equal.
         """
         if self.asks_everyone(size):
             return self.everyone
@@ -143,9 +143,9 @@ class Population(Registered):
         return Cohort.of(ids, times)
 
     def sample(self, cohort: Cohort, answer: Turnout) -> "Sample":
-        """How those who answered stand for everyone."""
+        """How those who answered represent everyone."""
         everyone = self.everyone
-        if self.weights is None:  # who answers is as good as drawn without repeats
+        if self.weights is None:  # those who answer are like a sample without repeats
             return Sample(self, answer.clients, self.n_clients, answer.clients / self.n_clients)
         lost = cohort.size - answer.clients, cohort.size, answer.asked - answer.count
         if cohort.everyone:
@@ -155,36 +155,36 @@ class Population(Registered):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """How the clients behind a sum stand for everyone, if who is missing is so by chance."""
+    """How the clients in a sum represent everyone, if clients are missing at random."""
 
     population: Population
-    draws: int  # by chance; 0: only who is missing is
-    among: int | None  # drawn without repeats from so many; None: draws are independent
-    heard: float  # the share of everybody's weight that is in the sum for certain
-    missing: int = 0  # clients, where weights differ: some take more out of the sum than others
-    asked: int = 1  # those and the ones who answered
-    unanswered: int = 0  # draws that went to them
+    draws: int  # random draws; 0: everyone was asked, and only who is missing is random
+    among: int | None  # the number of clients drawn from without repeats; None: draws are independent
+    heard: float  # the share of the total weight that is certain to be in the sum
+    missing: int = 0  # clients who did not answer, where weights differ: some are missed more than others
+    asked: int = 1  # clients who were asked: the missing, and those who answered
+    unanswered: int = 0  # draws that went to missing clients
 
     @property
     def complete(self) -> bool:
-        """Whether everybody is in it."""
+        """Whether everyone is in the sum."""
         return self.heard == 1.0
 
     def shift(self, delta: float) -> float:
-        """By how much, of the range, missing clients may move a mean where weights differ; except with
+        """How far missing clients may move a mean, as a share of the range, where weights differ; except with
         probability delta. A client that is drawn thirty times is missing thirty times at once.
         """
         if not self.missing:
             return 0.0
         chance = highest_share(self.missing, self.asked, delta / 3)
         off = bound_thinning(self.population.weights, self.population.n_clients, chance, delta / 3)
-        if self.draws:  # nor by more than their weight, which the draws that went to them tell
+        if self.draws:  # nor by more than their weight, which is estimated from their draws
             off = min(off, highest_share(self.unanswered, self.draws + self.unanswered, delta / 3))
         return off
 
     def interval(self, mean: float, grid: Grid, counts: Ids, alpha: float, coins: PublicCoins) -> tuple[float, float]:
-        """Limits of the mean over everyone, from the mean over the sample and the histogram of its values by coins
-        on a grid; except with probability alpha.
+        """Limits of the mean over everyone, except with probability alpha. They follow from the mean over the sample
+        and the histogram of its values on a grid, to which values are rounded by coins.
         """
         if self.complete:
             return mean, mean
@@ -199,9 +199,9 @@ class Sample:
             )
         return max(low - off, self.heard * mean), min(high + off, self.heard * mean + (1 - self.heard) * top)
 
-    def highest(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
-        """No mean over everyone is higher of which the mean over these draws (a sample like this, or several) is at
-        most `mean`; except with probability delta.
+    def bound_mean(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
+        """An upper bound on the mean over everyone of anything whose mean over these draws (from one sample like this,
+        or several) is at most `mean`; except with probability delta.
         """
         certain = self.heard * mean + (1 - self.heard) * tail.top
         if self.complete:
@@ -213,5 +213,5 @@ class Sample:
 
 
 def ids_of(cohort: Cohort) -> Ids:
-    """The numbers of all its clients, written out."""
+    """The numbers of all its clients."""
     return np.arange(cohort.size) if cohort.ids is None else cohort.ids

@@ -9,40 +9,40 @@ from folkmoot.conversation.result import Round
 from folkmoot.foundation.errors import InputError
 
 Steps = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
-Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), what the last one was
+Watcher = Callable[[int, int, Round], None]  # rounds done, rounds planned (about), the last round
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What to call as a run goes on: after every round, and inside of one."""
+class ProgressHooks:
+    """What to call during a run: after every round, and inside a round."""
 
     watch: Watcher
     inside: Steps
 
 
 def ignore_round(done: int, planned: int, last: Round) -> None:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
 
 def ignore_steps(what: str, done: int, of: int) -> None:
-    """Progress inside a round that nobody looks at."""
+    """Progress inside a round that is not shown."""
 
 
 @contextmanager
-def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Shown]:
+def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[ProgressHooks]:
     """A bar on a terminal, the caller's own function, or silence.
 
-    None: a bar where stderr is a terminal. True and False say so outright.
+    True: a bar. False: silence. None: a bar if stderr is a terminal.
     """
     if callable(progress):
-        yield Shown(progress, ignore_steps)
+        yield ProgressHooks(progress, ignore_steps)
         return
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"needs True, False or a function of three arguments, got {progress!r}", argument="progress")
     if not progress and (progress is False or not sys.stderr.isatty()):
-        yield Shown(ignore_round, ignore_steps)
+        yield ProgressHooks(ignore_round, ignore_steps)
         return
-    from rich.console import Console  # looked up when there is something to show: importing takes a while
+    from rich.console import Console  # imported only when needed: it takes a while
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
@@ -64,4 +64,4 @@ def show_progress(progress: bool | Watcher | None, planned: int) -> Iterator[Sho
         def inside(what: str, done: int, of: int) -> None:
             bar.update(task, said=f"{what}, {done:,} of {of:,}")
 
-        yield Shown(watch, inside)
+        yield ProgressHooks(watch, inside)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Purpose(StrEnum):
-    """What a round is for; its label says the same to people, with its number."""
+    """What a round is for. Its label says the same for people, with the number of the step."""
 
     RANGE = "range"  # how large values are
     SINGLETONS = "singletons"  # what each item is worth alone

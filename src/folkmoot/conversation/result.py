@@ -15,55 +15,55 @@ if TYPE_CHECKING:
     from folkmoot.report.chart import Chart
 
 FORMAT = "folkmoot-result-5"
-FEW = 10  # a sum over fewer is called by its name
-UNBOUNDED = ("high", "bound", "bound_high")  # of an estimate: infinite where values were cut at the public range
+FEW = 10  # clients: a sum over fewer is flagged
+UNBOUNDED = ("high", "bound", "bound_high")  # fields of an estimate that are infinite if values were clipped
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a federated run knows of its own answer, from the sums it asked for and nothing else."""
+    """What a federated run knows about its own answer, from the sums it asked for and nothing else."""
 
     value: float  # of the chosen set, from clients that had no part in choosing it
     low: float
     high: float
     bound: float  # no allowed set is worth more
     bound_high: float
-    confidence: float  # that the value lies in low..high; and that low / bound_high holds
-    clients: int  # who were asked
-    everyone: bool  # then low, value and high are the same
-    popularity: float  # what the most popular items are worth, and a random choice
-    random: float
-    clipped: float = 0.0  # share of the clients asked whose numbers were cut at the public range
-    # Who said how large values are: "public" knowledge, "everyone", everyone who was "present", the "jury" (no bound).
+    confidence: float  # that the value lies in low..high; and that the ratio low / bound_high holds
+    clients: int  # who answered
+    everyone: bool  # all clients answered: low, value and high are the same
+    popularity: float  # what the most popular items are worth
+    random: float  # what a random choice is worth
+    clipped: float = 0.0  # share of the clients asked whose numbers were clipped at the public range
+    # Where the range of values comes from: "public" knowledge, "everyone", all "present", or the "jury" (no bound).
     range_from: str = "everyone"
 
     @property
     def ratio(self) -> float:
-        """The set is at least this much of the best possible, with this confidence."""
+        """The set is worth at least this share of the best possible set, with this confidence."""
         return max(self.low / self.bound_high, 0.0) if self.bound_high > 0 else 1.0
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round as it was: what for, who, how many bytes each client received and sent, what F was said to be."""
+    """One round: its purpose, how many clients were asked and answered, bytes per client, and the value it reported."""
 
     label: str
     asked: int
-    answered: int  # 0: too few, and asked again
+    answered: int  # 0: the round was lost and asked again
     down: int
     up: int
     value: float | None
-    voluntary: bool = False  # clients decided themselves whether to answer: silence is no loss
+    voluntary: bool = False  # clients decided whether to answer: silence is not dropout
     purpose: Purpose = Purpose.SEARCH
     seconds: float = 0.0
-    measured: bool = False  # whether bytes were counted on their way; else they follow from the protocol's sizes
+    measured: bool = False  # whether bytes were measured; if not, they are computed from the protocol's sizes
 
 
 @dataclass(frozen=True)
 class Difference:
     """Two sums that can be subtracted from each other, and by how many clients they differ."""
 
-    clients: int  # in only one of the sums, or more often in one
+    clients: int  # in only one of the sums, or counted more often in one
     rounds: tuple[int, int]  # places in `Result.rounds`
 
 
@@ -71,26 +71,26 @@ class Difference:
 class Result:
     """The chosen set and what is known about it. Prints as a short table.
 
-    After a federated run `value` is F(S) over every client, computed by the simulator outside of the
-    conversation so that methods can be compared; None where nobody can know it.
+    After a federated run, `value` is F(S) over all clients, computed by the simulator outside the conversation so that
+    methods can be compared; None where nobody can know it.
     """
 
     method: str
     n_items: int
     selected: tuple[int, ...]  # sorted item ids
     value: Any  # F(S); None where nobody can know it
-    upper_bound: float  # no allowed set is worth more (federated: with the estimate's confidence)
+    upper_bound: float  # no allowed set is worth more (federated: with the confidence of the estimate)
     seconds: float
     seed: int
-    order: tuple[int, ...] | None = None  # as they were taken, and what each added
-    gains: tuple[float, ...] | None = None
+    order: tuple[int, ...] | None = None  # items in the order they were chosen
+    gains: tuple[float, ...] | None = None  # what each of them added
     fractional: Array | None = None  # the point that was rounded
     names: tuple[str, ...] | None = None  # of `selected`
-    estimate: Estimate | None = None  # the rest: of federated runs only
+    estimate: Estimate | None = None  # this and the rest: federated runs only
     guarantee: Guarantee | None = None
     rounds: tuple[Round, ...] | None = None
-    smallest_difference: Difference | None = None  # of any two comparable sums; None: no two differ
-    why: str | None = None  # what the method decided to do, and the reason, where it decides
+    smallest_difference: Difference | None = None  # between any two comparable sums; None: no two differ
+    why: str | None = None  # what the method decided to do and why, for methods that decide
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
@@ -98,7 +98,7 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """value / upper_bound: the set is at least this much of the best possible."""
+        """value / upper_bound: the set is worth at least this share of the best possible set."""
         if self.estimate is not None or self.value is None:
             return self.estimate.ratio if self.estimate else 0.0
         if self.upper_bound > 0:
@@ -106,14 +106,14 @@ class Result:
         return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
-        """The same answer to the same question; what it cost, in time and bytes, is no part of it."""
+        """Whether all but the cost is the same: seconds and bytes are not compared."""
         return isinstance(other, Result) and self._without_cost() == other._without_cost()
 
     def __hash__(self) -> int:
         return hash(self._without_cost())
 
     def plot(self) -> "Chart":
-        """A chart of what each item added: a notebook shows it, `.save("a.png")` keeps it (needs folkmoot[report])."""
+        """A chart of what each item added: notebooks show it, `.save("a.png")` stores it (needs folkmoot[report])."""
         from folkmoot.report.chart import result_chart
 
         return result_chart(self)
@@ -128,7 +128,7 @@ class Result:
         return replace(self, seconds=0.0, rounds=rounds).to_json()
 
     def to_json(self) -> str:
-        """Everything, as text that `from_json` reads back to the last bit. No bound (an infinite one) is null."""
+        """Everything, as text that `from_json` reads back to the last bit. An infinite bound is null."""
         document: dict[str, Any] = {"format": FORMAT}
         for name in self.__dataclass_fields__:
             part = getattr(self, name)
@@ -171,7 +171,7 @@ class Result:
                 document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-            raise InputError(f"is not a result in the form {FORMAT!r}", argument="text") from None
+            raise InputError(f"is not a result in the format {FORMAT!r}", argument="text") from None
 
     def __str__(self) -> str:
         from folkmoot.report.reports import result_text
@@ -180,7 +180,7 @@ class Result:
 
 
 def _or_none(bound: float) -> float | None:
-    """JSON knows no infinity."""
+    """JSON has no infinity."""
     return bound if np.isfinite(bound) else None
 
 

@@ -1,7 +1,7 @@
-"""One round: the server asks a cohort a question and learns the sum of the answers, nothing else.
+"""One round: the server asks a cohort a question and learns only the sum of the answers.
 
-A method is a generator of `Ask`s that is sent `Sum`s; an engine turns an `Ask` into a `Sum`. `drive` brings the
-two together.
+A method is a generator that yields an `Ask` and is sent a `Sum`; an engine turns an `Ask` into a `Sum`. `drive`
+connects the two.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -29,7 +29,7 @@ class Ask(Registered):
     query: Query[Any]
     cohort: Cohort
     purpose: Purpose
-    label: str  # the purpose for people, with the number of the step
+    label: str  # the purpose, for people, with the number of the step
     number: int  # of the round, from 0
 
     def __post_init__(self) -> None:
@@ -41,43 +41,43 @@ class Ask(Registered):
 
     @property
     def can_be_repeated(self) -> bool:
-        """Whether others can be asked if the round is lost: not if all are asked, or some count more than others."""
+        """Whether other clients can be asked if the round is lost: not if all are asked, or if weights differ."""
         return not self.cohort.everyone and self.cohort.times is None
 
     def find_lowest(self, count: int, clients: int) -> int:
-        """No sum of answers of so many clients is smaller, if they count `count` times together."""
+        """The smallest possible number in a sum over this many clients, if they count `count` times in total."""
         encoding = self.query.encoding
         return encoding.lowest * count - encoding.headroom * clients
 
     def find_highest(self, count: int, clients: int) -> int:
-        """No such sum is larger."""
+        """The largest possible number in such a sum."""
         encoding = self.query.encoding
         return encoding.limit * count + encoding.headroom * clients
 
     @property
     def span(self) -> int:
-        """How far the largest sum of these answers lies above the smallest."""
+        """The largest possible number in a sum of these answers, minus the smallest."""
         everyone = self.cohort.weight, self.cohort.size
         return self.find_highest(*everyone) - self.find_lowest(*everyone)
 
     @property
     def largest_answer(self) -> int:
-        """No number of one client's answer lies higher above the lowest that it can be."""
+        """The largest possible number in one client's answer, minus the smallest."""
         times = 1 if self.cohort.times is None else int(self.cohort.times.max())
         return self.find_highest(times, 1) - self.find_lowest(times, 1)
 
     @property
     def ring_bits(self) -> int:
-        """The smallest ring that holds any sum of these answers; refused where none does.
+        """Bits of the smallest ring that holds any sum of these answers; refused if that is too large.
 
-        Numbers below 0 are sent as their distance from the lowest, which is taken off the sum again.
+        Numbers below 0 are sent as their distance from the lowest, which is later subtracted from the sum.
         """
         bits = self.span.bit_length()
         if bits > RING_BITS:
             raise InputError(
-                f"{self.cohort.weight:,} answers of up to {self.query.encoding.limit:,} need {bits} bits, the ring has "
-                f"{RING_BITS}",
-                remedy="ask fewer clients or fewer bits",
+                f"{self.cohort.weight:,} answers of up to {self.query.encoding.limit:,} need {bits} bits, "
+                f"but the ring has {RING_BITS}",
+                remedy="ask fewer clients, or for fewer bits",
                 place=self.label,
             )
         return bits
@@ -85,30 +85,30 @@ class Ask(Registered):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a round cost: bytes to and from a client on average, and seconds."""
+    """What a round cost: mean bytes to and from each client, and seconds."""
 
     down: float
     up: float
     seconds: float = 0.0
-    measured: bool = True  # whether the bytes were counted on their way; else they follow from the protocol's sizes
+    measured: bool = True  # whether bytes were measured; if not, they are computed from the protocol's sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What the server learns: the sum, how often clients counted in it, how many they were, and who.
+    """What the server learns: the sum, how often clients count in it, how many they are, and who they are.
 
-    A round that is lost has no sum: zeros, and a count of 0. It is spent if clients had sent their answers by then;
-    else too few were there to begin with, and nobody had said anything.
+    A lost round has no sum: zeros, and a count of 0. It is spent if any client had sent an answer by then; otherwise
+    too few clients were present to begin with, and nobody had answered.
     """
 
     total: Ids
     count: int
     clients: int
-    asked: int  # what the count would be had everyone asked answered
+    asked: int  # what the count would be if everyone asked had answered
     lost: bool = False
-    present: Mask | None = None  # who of the cohort is in the sum, in its order; None: all of them
+    present: Mask | None = None  # mask of the cohort, in its order: who is in the sum; None: all
     spent: bool = False
-    cost: Cost | None = None  # None: it was not measured
+    cost: Cost | None = None  # None: not measured
 
     def __post_init__(self) -> None:
         freeze(self.total)
@@ -119,7 +119,7 @@ class Sum:
     def lose(
         cls, ask: Ask, clients: int, *, spent: bool = False, present: Mask | None = None, cost: Cost | None = None
     ) -> "Sum":
-        """A round without a sum, of which so many clients were left."""
+        """A round without a sum, in which this many clients were left."""
         nothing = np.zeros(ask.query.encoding.length, dtype=np.int64)
         return cls(nothing, 0, clients, ask.cohort.weight, True, present, spent, cost)
 
@@ -135,7 +135,7 @@ Run = Generator[Ask, Sum, T]
 
 
 def drive(run: Run[T], answer: Callable[[Ask], Sum]) -> T:
-    """Ask whatever the method asks, until it has its result."""
+    """Pass the method's questions to `answer`, and the sums back, until the method returns its result."""
     said: Sum | None = None
     while True:
         try:
@@ -143,12 +143,12 @@ def drive(run: Run[T], answer: Callable[[Ask], Sum]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
-        ask.ring_bits  # noqa: B018 - refuses before anyone is asked
+        ask.ring_bits  # noqa: B018 - refuses before any client is asked
         said = check_sum(ask, answer(ask))
 
 
 def check_sum(ask: Ask, said: Sum) -> Sum:
-    """What an engine said, if it can be the sum of answers to this question."""
+    """The engine's sum, if it can be a sum of answers to this question; otherwise an error is raised."""
     length = ask.query.encoding.length
     fits = isinstance(said, Sum) and said.total.shape == (length,) and said.total.dtype == np.int64
     if fits and not said.lost:
@@ -156,14 +156,14 @@ def check_sum(ask: Ask, said: Sum) -> Sum:
         fits = fits and int(said.total.min()) >= ask.find_lowest(said.count, said.clients)
         fits = fits and int(said.total.max()) <= ask.find_highest(said.count, said.clients)
     if not fits:
-        raise RoundFailed("the engine's answer is not a sum of answers to this question", place=ask.label)
+        raise RoundFailed("what the engine returned is not a sum of answers to this question", place=ask.label)
     if not said.lost and not _names_clients(ask.cohort, said):
         raise RoundFailed(f"the engine does not say which {said.clients:,} clients are in its sum", place=ask.label)
     return said
 
 
 def _names_clients(cohort: Cohort, said: Sum) -> bool:
-    """Whether a sum says who is in it."""
+    """Whether a sum says consistently who is in it."""
     if said.present is None:
         return said.clients == cohort.size
     fits = said.present.shape == (cohort.size,) and said.present.dtype == bool
@@ -171,7 +171,7 @@ def _names_clients(cohort: Cohort, said: Sum) -> bool:
 
 
 def join_cohorts(cohorts: list[Cohort]) -> Cohort:
-    """Cohorts that have nobody in common, as one."""
+    """One cohort of several that have no client in common."""
     ids = np.concatenate([ids_of(one) for one in cohorts])
     order = np.argsort(ids)
     times = [one.times for one in cohorts if one.times is not None]
@@ -182,5 +182,5 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 def read_reply(query: Query[ReplyT], said: Sum) -> ReplyT:
-    """A sum as the reply to its question, which can be read."""
+    """A sum as a reply to its question, which knows what the numbers mean."""
     return query.make_reply(said.total, said.count, said.clients, said.asked)

@@ -1,4 +1,4 @@
-"""Where the server's coins come from: one stream for each use, all from the seed of the run."""
+"""Where the server's coins come from: one stream per use, all from the seed of the run."""
 
 from enum import IntEnum
 
@@ -6,23 +6,23 @@ from enum import IntEnum
 class Stream(IntEnum):
     """Streams of public coins, named by what they decide.
 
-    The numbers are part of what makes a run repeatable. Names with one number share a stream: they never meet in one
-    decision.
+    Changing a number would change the results of old seeds. Names with the same number share a stream: they never
+    affect the same decision.
     """
 
     ROUNDING = -1  # draws of pipage rounding
     SHORTLIST = -2  # ties in the shortlist
     SWAPS = -3  # ties among items that may be swapped in
     ITEM_ORDER = -4  # ties in the order of items, and in the most popular base
-    RANDOM_BASES = -5  # the random choices shown beside an answer
+    RANDOM_BASES = -5  # the random choices that an answer is compared with
     DIRECTION = -6  # ties in continuous greedy's best base
-    PICKS = -7  # ties between items that greedy picks from
+    PICKS = -7  # ties between items that greedy chooses from
     IMPORTANCE = -8  # ties in the items over which importance is measured
-    FILLING = -9  # ties where rounding fills up a base
+    FILLING = -9  # ties where rounding completes a base
     INTERVAL = -10  # the order of bets in a confidence interval
-    FIXED_SAMPLE = -10  # who answers, where the same clients do in all rounds
+    FIXED_SAMPLE = -10  # who answers, where the same clients answer in all rounds
     SEQUENCE = -10  # ties in a drafted sequence
-    BOUND_LAYERS = -11  # ties in the bases beside the answer
+    BOUND_LAYERS = -11  # ties in the bases next to the answer
 
 
 class Branch(IntEnum):
@@ -35,6 +35,6 @@ class Branch(IntEnum):
 class Chance(IntEnum):
     """What a simulator decides by chance in a round, from its own seed."""
 
-    DROPOUT = 2  # who drops out before it answers
-    SILENCE = 3  # who falls silent after it has answered
+    DROPOUT = 2  # who drops out before answering
+    SILENCE = 3  # who falls silent after answering
     STAGE = 4  # in which exchange that happens

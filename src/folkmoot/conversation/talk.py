@@ -1,4 +1,4 @@
-"""The server's side of a conversation: whom it asks, what it may not ask again, and the coins of it all."""
+"""The server's side of a conversation: whom it asks, whom it must not ask again, and its coins."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,13 +16,13 @@ from folkmoot.foundation.sets import Ids
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.query import Query, Reply
 
-ATTEMPTS = 3  # a round that loses too many clients is asked again, of others
+ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
 ReplyT = TypeVar("ReplyT", bound=Reply)
 Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
 
 
 class Talk:
-    """Asks cohorts, one round after the other."""
+    """Asks cohorts, one round after another."""
 
     def __init__(self, population: Population, matroid: Matroid, seed: int) -> None:
         self.population, self.matroid, self.seed = population, matroid, seed
@@ -30,17 +30,17 @@ class Talk:
         self.cohort = population.everyone  # who was asked last
 
     def coins(self, stream: Stream, *parts: int) -> PublicCoins:
-        """The server's coins for one use of them."""
+        """The server's coins for one use."""
         return PublicCoins.of(self.seed, stream, *parts)
 
     def ask(
         self, question: Query[ReplyT] | Question[ReplyT], size: int | None, purpose: Purpose, label: str
     ) -> Run[ReplyT]:
-        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is made with those of its
+        """Ask `size` fresh clients; if too few answer, ask others. A question with coins is built from those of its
         round.
 
-        Whoever sent an answer to a round that was lost is not asked the same again: two sums over nearly the same
-        clients would show the answers of those who are in only one of them.
+        Clients who sent an answer in a round that was lost are not asked the same question again: two sums over nearly
+        the same clients would reveal the answers of those who are in only one of them.
         """
         sent: Ids | None = None
         for _ in range(ATTEMPTS):
@@ -58,10 +58,10 @@ class Talk:
     def ask_juries(
         self, question: Question[ReplyT], size: int | None, count: int, purpose: Purpose, label: str
     ) -> Run[ReplyT]:
-        """Ask `count` juries of `size` clients each, in a round each, and add up their replies.
+        """Ask `count` juries of `size` clients each, one round per jury, and add up their replies.
 
-        They are drawn as one large jury, and stand for everyone as it would: nobody is in two of them. A jury that is
-        lost is asked again if nobody had sent an answer; else others take its place.
+        They are drawn as one large jury, and represent everyone as it would: no client is in two of them. A jury that
+        is lost is asked again if nobody had sent an answer; otherwise other clients take its place.
         """
         if size is None:
             return (yield from self.ask(question, None, purpose, label))
@@ -71,7 +71,7 @@ class Talk:
         if len(dealt) == 1:
             return (yield from self.ask(question, count * size, purpose, label))
         query = question(coins)
-        drawn = ids_of(whole)  # and whoever takes a place
+        drawn = ids_of(whole)  # and, later, those who replace a lost jury
         juries, replies = list[Cohort](), list[ReplyT]()
         for at, jury in enumerate(dealt):
             self.cohort, part = jury, f"{label}, jury {at + 1} of {len(dealt)}"
@@ -96,7 +96,7 @@ class Talk:
         return joined
 
     def sample(self, tally: Turnout) -> Sample:
-        """How those who answered last stand for everyone."""
+        """How those who answered last represent everyone."""
         return self.population.sample(self.cohort, tally)
 
     def _begin_round(self) -> tuple[int, PublicCoins]:
@@ -107,14 +107,14 @@ class Talk:
 
     def _explain_failure(self, ask: Ask, said: Sum) -> RoundFailed:
         return RoundFailed(
-            f"too few clients answered, {ATTEMPTS} times in a row (the last time {said.clients:,} of "
+            f"too few clients answered, {ATTEMPTS} times in a row (most recently {said.clients:,} of "
             f"{ask.cohort.size:,})",
-            remedy=None if said.spent else "a stored run can be resumed when more are there",
+            remedy=None if said.spent else "a stored run can be resumed once more clients are available",
             place=ask.label,
         )
 
     def _leave_out(self, size: int | None, label: str, sent: Ids | None) -> Ids:
-        """Everyone who is not to be asked again; refused where nobody else can be asked."""
+        """All clients who must not be asked again; refused if too few others are left."""
         ids, population = self.cohort.ids, self.population
         if population.asks_everyone(size):
             nobody_else = "everyone was asked"
@@ -129,7 +129,7 @@ class Talk:
             nobody_else = f"only {population.n_clients - len(sent):,} others are left"
         raise RoundFailed(
             f"the round was lost after clients had sent their answers, and {nobody_else}; asking the same clients "
-            "again, over other survivors, could show one client's answer by subtraction",
+            "again, with other survivors, could reveal one client's answer by subtraction",
             remedy="ask smaller cohorts",
             place=label,
         )

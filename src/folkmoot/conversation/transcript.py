@@ -1,7 +1,7 @@
-"""The server's whole view of a run, in one file: every question and every sum, stored as they come.
+"""The server's whole view of a run, in one file: every question and every sum, stored round by round.
 
-A round is in the file entirely or not at all, so a run that was killed can go on from where it was. Rounds are
-chained by hashes; a changed file is noticed.
+A round is in the file entirely or not at all, so a run that was killed can be resumed. Rounds are chained by hashes, so
+a changed file is detected.
 """
 
 import glob
@@ -59,7 +59,7 @@ class Transcript:
             )
         if not where.parent.is_dir():
             raise InputError(f"there is no folder {where.parent}", argument="transcript")
-        fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it takes its name when it can be resumed
+        fresh = where.with_name(f".{where.name}.{os.getpid()}")  # it gets its final name once it can be resumed
         try:
             with _open(fresh) as database:
                 database.executescript(f"begin; {TABLES} commit;")
@@ -76,7 +76,7 @@ class Transcript:
     @classmethod
     @contextmanager
     def reopen(cls, path: str | Path, *, reading: bool = False) -> Iterator["Transcript"]:
-        """One that exists; with `reading` nothing is ever written to it."""
+        """An existing file; with `reading`, nothing is ever written to it."""
         where = as_path(path, "transcript")
         if not where.is_file():
             raise InputError(f"there is no file {where}", argument="transcript")
@@ -87,17 +87,17 @@ class Transcript:
             raise TranscriptError("the run is not finished", remedy="call resume() to continue it", place=where)
         with _open(where, reading=reading) as database:
             transcript = cls(where, database)
-            if transcript.about("format") in FORMER:
+            if transcript.read_entry("format") in FORMER:
                 raise TranscriptError(
-                    "was written by an older version of folkmoot, in a form that is no longer read",
+                    "was written by an older version of folkmoot, in a format that can no longer be read",
                     remedy="run it again",
                     place=where,
                 )
-            if transcript.about("format") != FORMAT.encode():
-                raise TranscriptError(f"is not a transcript in the form {FORMAT!r}", place=where)
+            if transcript.read_entry("format") != FORMAT.encode():
+                raise TranscriptError(f"is not a transcript in the format {FORMAT!r}", place=where)
             yield transcript
 
-    def about(self, name: str) -> bytes | None:
+    def read_entry(self, name: str) -> bytes | None:
         row = self.database.execute("select value from about where name = ?", (name,)).fetchone()
         if row is None:
             return None
@@ -107,7 +107,7 @@ class Transcript:
         return int(self.database.execute("select count(*) from rounds").fetchone()[0])
 
     def recall(self, ask: Ask) -> Sum | None:
-        """The sum of this round, if it was asked before; a different question in its place is refused."""
+        """The stored sum of this round, if there is one; refused if a different question was asked in it."""
         row = self.database.execute(
             "select digest, total, count, clients, asked, lost, spent, present, cost, chain, ask, label from rounds "
             "where number = ?",
@@ -120,7 +120,7 @@ class Transcript:
         if digest != digest_of(ask) or not same:
             raise TranscriptError(
                 f"round {ask.number} ({ask.label}) is not what this run would ask; "
-                "it was made with other settings, or changed",
+                "it was made with other settings, or was changed",
                 place=self.path,
             )
         whole = isinstance(total, bytes) and isinstance(present, bytes)
@@ -128,14 +128,14 @@ class Transcript:
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) was changed", place=self.path)
         values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
         if len(values) != ask.query.length:
-            raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has a wrong length", place=self.path)
+            raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has the wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
         marks, known = _marks(present, ask.cohort.size), json.loads(cost)
         price = None if known is None else Cost(**known)
         return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price)
 
     def note(self, ask: Ask, answer: Sum) -> None:
-        """Store a round, all of it or nothing."""
+        """Store a round, entirely or not at all."""
         digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
         present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes())
         numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
@@ -148,8 +148,8 @@ class Transcript:
             )
 
     def forget_lost(self) -> None:
-        """Rounds that were lost at the end of a failed run may be asked again, unless clients had sent answers: then
-        others are asked, if any are left.
+        """Delete the rounds that were lost at the end of a failed run, so that they are asked again. Rounds in which
+        clients had sent answers stay: then others are asked, if any are left.
         """
         kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent = 1"
         with self.database:
@@ -160,23 +160,23 @@ class Transcript:
             self.database.execute("insert or replace into about values ('result', ?)", (result.encode(),))
 
     def _chain(self, number: int, digest: str, total: bytes, present: bytes, cost: str, *numbers: int) -> str:
-        """A hash of this round and, through the one before, of all before."""
+        """A hash of this round and, through the previous one, of all earlier rounds."""
         before = self.database.execute("select chain from rounds where number = ?", (number - 1,)).fetchone()
-        start = sha256(b"".join(self.about(name) or b"" for name in ("run", "population"))).hexdigest()
+        start = sha256(b"".join(self.read_entry(name) or b"" for name in ("run", "population"))).hexdigest()
         hashes = (sha256(part).hexdigest() for part in (total, present))
         parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, cost, *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _marks(stored: bytes, size: int) -> Mask | None:
-    """Who is in a sum, of a cohort of this size."""
+    """Who is in a sum, as a mask of a cohort of this size."""
     if not stored:
         return None
     return np.unpackbits(np.frombuffer(zlib.decompress(stored), dtype=np.uint8), count=size).astype(bool)
 
 
 def _text(stored: Any) -> str:
-    """The text of a stored question; nothing where it is none."""
+    """The text of a stored question; empty if it cannot be read."""
     try:
         return zlib.decompress(stored).decode()
     except (TypeError, ValueError, zlib.error):
@@ -185,7 +185,7 @@ def _text(stored: Any) -> str:
 
 @contextmanager
 def _open(path: Path, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
-    """One process at a time; the write-ahead log is folded into the file at the end."""
+    """Open the file for one process at a time; the write-ahead log is merged into it at the end."""
     try:
         where = f"{path.absolute().as_uri()}?mode={'ro' if reading else 'rwc'}"
         database = sqlite3.connect(where, uri=True, timeout=1.0, check_same_thread=False)

@@ -1,4 +1,4 @@
-"""What turns a question into the sum of the answers."""
+"""Engines, which turn a question into the sum of the answers, and the parties that they reach."""
 
 from folkmoot.engines.exchange import Bundle, Exchange, InProcess
 from folkmoot.engines.federation import Federation

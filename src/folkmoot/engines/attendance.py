@@ -1,4 +1,4 @@
-"""Who is there in a round of a simulation, and who drops out in which exchange."""
+"""Who is present in a round of a simulation, and in which exchange the others drop out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ BEFORE, AFTER = STAGES[: STAGES.index("vector") + 1], STAGES[STAGES.index("vecto
 
 @dataclass(frozen=True, eq=False)
 class Attendance:
-    """Who of a cohort answers, and who is gone before its vector is in."""
+    """Who of a cohort answers, and who drops out before sending a vector."""
 
     ids: Ids
     gone: Ids
 
     def decide_leaving(self, ask: Ask, seed: int, late: float) -> dict[int, str]:
-        """The exchange in which each leaves, by a coin of its own; some of those who answer fall silent later.
+        """The exchange in which each client leaves, by a coin per client; some of those who answer fall silent later.
 
-        Volunteers, and those who speak for others, are only known once they are there: whoever is gone is gone
-        before.
+        Who volunteers, or speaks for others, is only known once the question was answered: with such questions, all
+        who drop out do so in the first exchange.
         """
         silent = self.ids[PublicCoins.of(seed, ask.number, Chance.SILENCE).toss(self.ids) < late]
         polled = ask.query.voluntary or not ask.query.all_speak
@@ -40,7 +40,7 @@ class Attendance:
 
 @dataclass
 class LossyExchange:
-    """An exchange that does not reach clients from the moment on at which they leave."""
+    """An exchange that no longer reaches clients once they have left."""
 
     exchange: Exchange
     leaving: Mapping[int, str] = field(default_factory=dict)  # the exchange in which a client leaves

@@ -1,7 +1,7 @@
-"""What goes between a server and the parties that hold clients.
+"""What is sent between a server and the parties that hold clients.
 
-An exchange is addressed by party: a party may hold thousands of clients, and what they all need, such as the question,
-is sent to it once.
+Messages are addressed by party: a party may hold thousands of clients, and what they all need, such as the question, is
+sent to it only once.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ QUESTION = "question"  # the exchange before the secure sum
 
 @dataclass(frozen=True)
 class Bundle:
-    """All that one party is sent in an exchange, or replies: a message for or from each of its clients.
+    """All that one party is sent, or replies, in an exchange: one message to or from each of its clients.
 
-    In the exchange that asks the question, that is `question`; a client's message then says how often it counts, and
-    its reply who speaks for it.
+    In the exchange that asks the question, `question` holds it; the message to a client then says how often the client
+    counts, and its reply says who speaks for it.
     """
 
     letters: Mapping[int, bytes]  # by client
@@ -37,7 +37,7 @@ class Bundle:
         return Bundle({client: letter for client, letter in self.letters.items() if keep(client)}, self.question)
 
     def encode(self) -> bytes:
-        """For transports. What several clients are sent alike is written once."""
+        """As bytes, for transports. A message that goes to several clients is written once."""
         places: dict[bytes, int] = {}
         pairs = [(client, places.setdefault(letter, len(places))) for client, letter in self.letters.items()]
         parts = [HEAD.pack(len(self.question), len(places), len(pairs)), self.question]
@@ -67,23 +67,23 @@ class Bundle:
 class Exchange(Protocol):
     """Carries bundles to parties, and their replies back.
 
-    A party or a client that is missing from what it returns has dropped out. deadline: when it returns at the latest,
-    by the clock `time.monotonic`, with what there is by then; None: when all parties have replied or are known to be
-    gone.
+    A party or a client that is missing from the result has dropped out. deadline: the latest time to return, by the
+    clock `time.monotonic`, with the replies there are by then; None: when all parties have replied or are known to be
+    unreachable.
     """
 
     def __call__(self, outbox: Mapping[int, Bundle], deadline: float | None) -> Mapping[int, Bundle]: ...
 
 
 class Replier(Protocol):
-    """Whoever answers bundles, such as a party."""
+    """Anything that answers bundles, such as a party."""
 
     def reply(self, sent: Bundle) -> Bundle: ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """An exchange with parties in this process, who reply at once."""
+    """An exchange with parties in this process, which reply at once."""
 
     parties: Mapping[int, Replier]
 

@@ -1,4 +1,4 @@
-"""Clients at parties that are reached by an exchange, whatever carries it."""
+"""An engine for clients at parties, which it reaches by any exchange."""
 
 import os
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ EXCHANGES = 1 + len(STAGES)
 
 
 def check_protection(terms: Policy, clients: int) -> None:
-    """Refuse what could never work, before anyone is asked."""
+    """Refuse what could never work, before any client is asked."""
     needed = terms.quorum(0)
     if clients < needed:
         raise InputError(
-            f"{clients} clients are asked in a round, but under real secure aggregation a client hides "
-            f"among {needed} or more",
+            f"{clients} clients are asked per round, but real secure aggregation needs at least {needed}, among whom "
+            "each client hides",
             remedy="ask more clients per round",
             argument="clients",
         )
@@ -40,11 +40,11 @@ def check_protection(terms: Policy, clients: int) -> None:
 
 @dataclass(frozen=True)
 class Poll:
-    """What parties said to a question."""
+    """What parties replied to a question."""
 
     speaker_of: dict[int, int]  # who speaks for each client that takes part
     by_group: bool  # whether some speak for others
-    reached: int  # clients that the question came to
+    reached: int  # clients that the question reached
     cost: Cost  # per client asked
 
     @cached_property
@@ -52,24 +52,24 @@ class Poll:
         return sorted(client for client, speaker in self.speaker_of.items() if client == speaker)
 
     def add_cost(self, meter: Meter) -> Cost:
-        """Bytes of a client that is in all exchanges, on average."""
+        """Mean bytes of a client that is in all exchanges."""
         count = len(self.speakers)
         return Cost(self.cost.down + meter.down / count, self.cost.up + meter.up / count)
 
 
 def count_times(cohort: Cohort, clients: Ids) -> int:
-    """How often these of a cohort count together."""
+    """How often these clients of a cohort count, in total."""
     return len(clients) if cohort.times is None else int(cohort.times[np.searchsorted(ids_of(cohort), clients)].sum())
 
 
 class Federation(Engine):
     """Sums by secure aggregation over clients that live elsewhere.
 
-    roster: the public keys of the whole population, the same that all parties go by. parties: the numbers of the
-    clients that each party holds, by the name of the party in the exchange. terms: on which clients take part. least:
-    a round in which fewer than this share of the clients asked can be reached has no sum. devices: whether each client
-    stands for a device of its own, to which the question would go by itself (in simulations); else it goes to each
-    party once.
+    roster: the public keys of the whole population, the same that all parties use. parties: the numbers of the clients
+    that each party holds, by the name of the party in the exchange. terms: on which clients take part. least: a round
+    that reaches less than this share of the clients asked has no sum. devices: whether bytes are counted as if each
+    client were a device of its own, which is sent the question separately (in simulations); if not, each party is sent
+    it once.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Federation(Engine):
         for place, ids in enumerate(parties.values()):
             held = np.asarray(ids, dtype=np.int64)
             if held.size and not 0 <= held.min() <= held.max() < population.n_clients:
-                raise InputError(f"needs clients below {population.n_clients:,}", argument="parties")
+                raise InputError(f"needs client numbers below {population.n_clients:,}", argument="parties")
             if (self._holder[held] >= 0).any():
-                raise InputError("a client is at two parties", argument="parties")
+                raise InputError("two parties hold the same client", argument="parties")
             self._holder[held] = place
-        self._session, self._last = b"", -1  # rounds of a session go up
-        self._written_out = False  # after a sketch that did not decode, the next vector is
+        self._session, self._last = b"", -1  # round numbers increase within a session
+        self._written_out = False  # whether the next vector is sent in full: after a sketch that could not be decoded
 
     @property
     def population(self) -> Population:
@@ -113,7 +113,7 @@ class Federation(Engine):
         return self.lead_round(ask, control)
 
     def lead_round(self, ask: Ask, control: Control, watch: Watch | None = None) -> Sum:
-        """A round; `watch` sees every message of the secure sum."""
+        """One round; `watch` is called with every message of the secure sum."""
         self._check(ask)
         self._begin_session(ask.number)
         control.check()
@@ -136,7 +136,7 @@ class Federation(Engine):
             self._written_out = True
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
         survivors = np.array(result.survivors, dtype=np.int64)
-        if poll.by_group and len(survivors) < len(poll.speakers):  # those spoken for cannot be counted then
+        if poll.by_group and len(survivors) < len(poll.speakers):  # then those they speak for cannot be counted
             return Sum.lose(ask, len(survivors), spent=True, cost=poll.add_cost(meter))
         count = count_times(cohort, np.array(sorted(poll.speaker_of)) if poll.by_group else survivors)
         control.progress("sum", EXCHANGES, EXCHANGES)
@@ -145,13 +145,13 @@ class Federation(Engine):
         return Sum(total, count, len(survivors), cohort.weight, present=present, cost=poll.add_cost(meter))
 
     def _check(self, ask: Ask) -> None:
-        """Refuse what could never work, before anyone is asked."""
+        """Refuse what could never work, before any client is asked."""
         query, population = ask.query, self.population
-        ask.ring_bits  # noqa: B018 - it refuses
+        ask.ring_bits  # noqa: B018 - refuses what does not fit
         if not query.suits(population.n_items, population.n_clients):
             raise InputError(
-                f"{type(query).__name__} does not fit {population.n_items:,} items, and clients would refuse it",
-                remedy="a question of your own says what fits in suits()",
+                f"{type(query).__name__} does not fit {population.n_items:,} items, so clients would refuse it",
+                remedy="if the question is your own, override suits()",
                 argument="query",
             )
         groups = query.group_clients()
@@ -160,7 +160,7 @@ class Federation(Engine):
             check_protection(self.terms, speakers)
 
     def _poll(self, ask: Ask, control: Control) -> "Poll":
-        """The first exchange: the question, and what parties say to it."""
+        """The first exchange: the question, and what parties reply to it."""
         query, cohort = ask.query, ask.cohort
         times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
         outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session))
@@ -172,7 +172,7 @@ class Federation(Engine):
         return Poll(speaker_of, groups, reached, self._measure_question(outbox, inbox, cohort.size))
 
     def _begin_session(self, number: int) -> None:
-        """Round numbers that go back are those of another run."""
+        """Start a new session if round numbers do not increase: then another run has begun."""
         if not self._session or number <= self._last:
             self._session = os.urandom(SESSION)
         self._last = number
@@ -193,7 +193,7 @@ class Federation(Engine):
         return lead(serve(announcement, self.roster, speakers, self.terms), exchange, begin, watch, meter)
 
     def _announce(self, ask: Ask, speakers: int) -> Announcement:
-        """The round as clients are told it; sketched if that is smaller, and others can be asked should it fail."""
+        """What clients are told about the round; sketched if that is smaller and others can be asked if it fails."""
         query, room = ask.query, 0
         if ask.can_be_repeated and not self._written_out:
             room = room_for(query.length, ask.span, query.count_nonzero(speakers))
@@ -211,7 +211,7 @@ class Federation(Engine):
         )
 
     def _deal(self, letters: Mapping[int, bytes], question: bytes = b"") -> dict[int, Bundle]:
-        """What clients are sent, by party."""
+        """Messages to clients, grouped by party."""
         clients = np.fromiter(letters, dtype=np.int64, count=len(letters))
         dealt: dict[int, dict[int, bytes]] = {}
         for client, place in zip(clients.tolist(), self._holder[clients].tolist(), strict=True):
@@ -220,7 +220,7 @@ class Federation(Engine):
         return {name: Bundle(some, question) for name, some in dealt.items()}
 
     def _exchange(self, outbox: dict[int, Bundle], control: Control) -> dict[int, Bundle]:
-        """What came back, of each party about the clients that it was asked about."""
+        """The replies of the parties that were asked, limited to the clients they were asked about."""
         inbox = self.exchange(outbox, control.deadline)
         return {
             name: reply.select(outbox[name].letters.__contains__) for name, reply in inbox.items() if name in outbox

@@ -27,21 +27,22 @@ SHAPELESS = (AttributeError, TypeError, ValueError, KeyError, IndexError, Arithm
 
 
 def write_question(ask: Ask, session: bytes) -> bytes:
-    """What all parties are sent of an ask: the question, its session and its round."""
+    """What is sent to all parties: the question, its session and its round."""
     return pack({"query": ask.query, "session": session.hex(), "round": ask.number})
 
 
 def digest_question(query: Query[Any]) -> bytes:
-    """What clients sign, and answer once.
+    """The digest that clients sign, and answer only once.
 
-    The round and how often clients count are not in it: else the same question could be put to them again in another
-    round, or with other weights, and the difference of the two sums would show them. The round is signed besides.
+    It does not include the round or how often clients count: otherwise the same question could be asked again in
+    another round, or with other weights, and the difference of the two sums would reveal answers. The round is signed
+    as well.
     """
     return bytes.fromhex(digest_of(query))
 
 
 def write_times(ids: Ids, times: Ids) -> dict[int, bytes]:
-    """How often each client counts, as it is told."""
+    """The messages that tell each client how often it counts."""
     return dict(zip(ids.tolist(), map(TIMES.pack, times.tolist()), strict=True))
 
 
@@ -58,7 +59,7 @@ class Inquiry:
 
     @classmethod
     def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int) -> "Inquiry":
-        """What a party with these clients, of so many in all, was sent; refused where it does not fit them."""
+        """What a party with these clients, of `n_clients` in total, was sent; refused if it does not fit them."""
         kinds = find_kinds(Query, Matroid, Participation, PublicCoins)
         try:
             asked = unpack(sent.question, kinds)
@@ -71,7 +72,7 @@ class Inquiry:
         except SHAPELESS:
             good = False
         if not good:
-            raise Refused(f"not a question about {clients.n_items:,} items that says how often each client counts")
+            raise Refused(f"no question about {clients.n_items:,} items that says how often each client counts")
         asked_ids = np.array(list(sent.letters), dtype=np.int64)
         order = np.argsort(asked_ids)
         asked_ids, times = asked_ids[order], times[order]
@@ -95,7 +96,7 @@ class Inquiry:
         return Inquiry(self.query, self.session, self.round, some, self.ids[places], self.times[places])
 
     def mark_incomplete(self, held: Ids) -> Mask:
-        """Which of these clients belong to a group with one speaker that is not held as a whole."""
+        """Which of these clients belong to a group with one speaker that this party does not hold completely."""
         groups = self.query.group_clients()
         if groups is None:
             return np.zeros(len(self.ids), dtype=bool)
@@ -119,7 +120,7 @@ class Inquiry:
 
     @cached_property
     def rows(self) -> Rows:
-        """The answers, one row per client; made when the first of them is needed."""
+        """The answers, one row per client; computed when first needed."""
         return self.query.answers(self.clients, self.ids, self.times)
 
     @cached_property
@@ -128,13 +129,13 @@ class Inquiry:
 
     @cached_property
     def weights(self) -> Ids:
-        """How often each client counts, together with those it speaks for; 0 where another speaks for it."""
+        """How often each client counts, including those it speaks for; 0 if another client speaks for it."""
         spoken = np.zeros(len(self.ids), dtype=np.int64)
         np.add.at(spoken, np.searchsorted(self.ids, self.speakers), self.times)
         return spoken
 
     def write_vector(self, client: int) -> Ids:
-        """A client's answer as it is masked: how far each number lies above the lowest that it can be."""
+        """A client's answer before masking: how far each number lies above its lowest possible value."""
         encoding, place = self.query.encoding, self.places[client]
         lowest = encoding.lowest * int(self.weights[place]) - encoding.headroom
         vector = np.full(encoding.length, -lowest, dtype=np.int64)
@@ -143,9 +144,9 @@ class Inquiry:
         return vector
 
     def check_round(self, announced: Announcement) -> None:
-        """Refuse a round that is not the one this question was shown for."""
+        """Refuse a round other than the one that this question was sent for."""
         if announced.question != self.digest:
-            raise Refused("the question that is announced is not the one that was shown")
+            raise Refused("the announced question is not the one that was sent")
         if (announced.session, announced.round) != (self.session, self.round):
             raise Refused("the question was asked for another session or round")
 
@@ -153,11 +154,11 @@ class Inquiry:
         """Refuse a round that is not about this question, or has no room for this client's numbers."""
         self.check_round(announced)
         if client not in self.places or self.speakers[self.places[client]] != client:
-            raise Refused("this client was not asked, does not take part, or another speaks for it")
+            raise Refused("this client was not asked, does not take part, or another client speaks for it")
         encoding, times = self.query.encoding, int(self.times[self.places[client]])
         most = (encoding.limit - encoding.lowest) * times + 2 * encoding.headroom
         if announced.length != encoding.length or (announced.largest or announced.most) < most:
-            raise Refused("vectors of another size are announced than the question has")
+            raise Refused("the announced size of vectors does not fit the question")
 
 
 def _read_times(letters: list[bytes]) -> Ids:
@@ -170,13 +171,13 @@ def _read_times(letters: list[bytes]) -> Ids:
 
 
 def _select(clients: Objective, places: Ids) -> Objective:
-    """Nothing is copied when it is everyone."""
+    """Some of the clients; nothing is copied if it is all of them."""
     everyone = len(places) == clients.n_clients and bool((np.diff(places) == 1).all())
     return clients if everyone else clients[places]
 
 
 def read_speakers(reply: Bundle, groups: bool) -> dict[int, int]:
-    """Who speaks for each client, by what its party says; without groups everyone speaks for itself or not at all."""
+    """Who speaks for each client, according to its party; without groups, clients can only speak for themselves."""
     size = SPEAKER.size
     said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == size}
     return {one: other for one, other in said.items() if (said.get(other) == other if groups else one == other)}

@@ -1,7 +1,7 @@
 """A party: some clients with their data, their identities, their stored states, a policy and a ledger.
 
-All that a server learns of it are its replies. Whether a client takes part, and who speaks for whom, is decided here,
-from the party's own data; what it does not want to answer it leaves out, and keeps the reason to itself.
+A server learns nothing about it except its replies. Whether a client takes part, and who speaks for whom, is decided
+here, from the party's own data. What it refuses to answer is left out of the reply; the reason is kept here.
 """
 
 from collections import deque
@@ -32,21 +32,21 @@ from folkmoot.secagg.work import SharedWork
 
 VECTOR = "vector"  # the exchange in which clients answer
 DAY = 24 * 60 * 60.0
-REMEMBERED = 1_000  # refusals: a server that asks nonsense without end must not fill the memory
+REMEMBERED = 1_000  # refusals: a server that keeps sending nonsense must not fill the memory
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Something that was not answered, and why. The server is not told."""
+    """Something that was not answered, and why. The server is not told why."""
 
     time: float
     stage: str  # the exchange
     why: str
-    client: int | None  # None: all of the party's
+    client: int | None  # None: all clients of the party
 
 
 def count_answers(entries: Iterable[LedgerEntry]) -> int:
-    """Each time that it was said who takes part counts, and each round that was answered without."""
+    """Each reply that says who takes part counts as one, and so does each answered round without such a reply."""
     polls, answers = list[Any](), set[Any]()
     for entry in entries:
         round_of = entry.session, entry.round, entry.question
@@ -61,8 +61,8 @@ class Party:
     """Answers a server's bundles for its clients; `reply` is all that a transport calls.
 
     clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
-    roster: everybody in the population, not only this party's. store: what must survive the process; None: nothing
-    does. clock: seconds, for the ledger and for answers per day. A party is in one round at a time.
+    roster: all clients of the population, not only this party's. store: keeps what must survive the process; None:
+    nothing survives it. clock: seconds, for the ledger and for answers per day. A party is in one round at a time.
     """
 
     def __init__(
@@ -82,30 +82,30 @@ class Party:
         if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
             raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
         if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
-            raise InputError("needs clients on the roster, with an identity each", argument="ids")
+            raise InputError("needs clients that are on the roster and have an identity", argument="ids")
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = random, clock
         self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._members: dict[int, Member] = {}
-        if isinstance(identities, dict):  # a key that is not the roster's is found now; derived ones are right
+        if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
         self._inquiry: Inquiry | None = None
-        self._work = SharedWork()  # a party's clients have no secrets from it
+        self._work = SharedWork()  # clients have no secrets from their own party
 
     @property
     def ledger(self) -> list[LedgerEntry]:
-        """What was answered, in its order."""
+        """What was answered, in order."""
         return self.store.read_ledger()
 
     def reply(self, sent: Bundle) -> Bundle:
-        """One exchange. Whoever refuses is missing from the reply; states are stored before it is returned."""
+        """One exchange. Clients that refuse are missing from the reply; states are stored before it is returned."""
         return self._consider(sent) if sent.question else self._take_turns(sent)
 
     def _consider(self, sent: Bundle) -> Bundle:
-        """A question: who takes part, and who speaks for whom."""
+        """Reply to a question: who takes part, and who speaks for whom."""
         self._inquiry, self._work = None, SharedWork()
         try:
             inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
@@ -115,12 +115,12 @@ class Party:
             return Bundle({})
         incomplete = inquiry.mark_incomplete(self.ids)
         for client in inquiry.ids[incomplete].tolist():
-            self._refuse(QUESTION, client, Refused("this party does not hold all clients of the group this one is in"))
+            self._refuse(QUESTION, client, Refused("this party does not hold all clients of this client's group"))
         if incomplete.all():
             return Bundle({})
         inquiry = inquiry.keep(~incomplete)
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
-        if willing is not None:  # who takes part tells something of them, and counts as an answer
+        if willing is not None:  # who takes part reveals something, so it counts as an answer
             self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
             if not willing.any():
                 return Bundle({})
@@ -131,14 +131,14 @@ class Party:
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
         if not policy.allows(inquiry.kind):
-            raise Refused(f"questions of the kind {inquiry.kind} are not answered here")
+            raise Refused(f"this party does not answer questions of the kind {inquiry.kind}")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
-                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are")
+                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are allowed")
 
     def _take_turns(self, sent: Bundle) -> Bundle:
-        """A message of secure aggregation to each of some clients."""
+        """Reply to messages of secure aggregation, one per client."""
         inquiry, letters = self._inquiry, dict[int, bytes]()
         states: dict[int, State] = {}
         stage = NAMES.get(kind_of(next(iter(sent.letters.values()), b"")), "")
@@ -148,7 +148,7 @@ class Party:
                     raise Refused("this client is in no round")
                 state = self.store.load(client)
                 if NAMES.get(kind_of(letter)) != stage:
-                    raise Malformed("messages of several exchanges came at once")
+                    raise Malformed("messages of several exchanges arrived together")
                 if kind_of(letter) == Announcement.kind:
                     inquiry.check_announcement(client, Announcement.decode(letter))
                 elif state.announced:
@@ -170,8 +170,8 @@ class Party:
         first = next(iter(letters))
         announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
         if stage == VECTOR:
-            inquiry.rows  # noqa: B018 - made once, before threads ask for them
-        with suppress(Malformed):  # whoever was sent such a message refuses it below
+            inquiry.rows  # noqa: B018 - computed once, before threads need them
+        with suppress(Malformed):  # clients that were sent such a message refuse it below
             self._work.agree(ends_of(stage, states, letters))
 
         def answer(client: int) -> Answer:

@@ -14,9 +14,9 @@ from folkmoot.secagg import Policy
 class PartyPolicy:
     """The conditions on which a party's clients take part.
 
-    terms: what each of them demands of a round (the smallest cohort, shares of corrupt clients and of dropouts).
-    questions: the kinds of questions they answer; None: all that are known. per_day: rounds that they answer in 24
-    hours; None: as many as are asked.
+    terms: what each of them requires of a round (the smallest cohort, shares of corrupt clients and of dropouts).
+    questions: the kinds of questions that they answer; None: all known kinds. per_day: the most rounds that they answer
+    in 24 hours; None: no limit.
     """
 
     terms: Policy = field(default_factory=Policy)
@@ -33,5 +33,5 @@ class PartyPolicy:
                 raise InputError(f"needs kinds of questions, got {kind!r}", argument="questions")
 
     def allows(self, kind: str) -> bool:
-        """Whether a kind of question, by name, is answered."""
+        """Whether questions of this kind, given by name, are answered."""
         return self.questions is None or kind in {name_kind(one) for one in self.questions}

@@ -1,4 +1,4 @@
-"""A round that is run to be looked at."""
+"""One round of the whole protocol, run only to be shown in a report."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.simulate import Simulation
-from folkmoot.engines.witness import Seen, Witness
+from folkmoot.engines.witness import Sighting, Witness
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.gains import ask_singletons
 from folkmoot.secagg import Policy
@@ -15,10 +15,10 @@ from folkmoot.secagg import Policy
 FEW = 24  # clients
 
 
-def rehearse(objective: Objective, seed: int, policy: Policy) -> Seen | None:
-    """One round of the whole protocol with a few of the clients, for a run whose sums were made without masks.
+def rehearse(objective: Objective, seed: int, policy: Policy) -> Sighting | None:
+    """One round of the whole protocol with a few of the clients, for a run whose sums were computed without masks.
 
-    None where there are too few for it, or nobody has anything to say.
+    None if there are too few clients for it, or no item is worth anything to any of them.
     """
     count = min(FEW, objective.n_clients)
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))

@@ -1,8 +1,8 @@
-"""All clients in this process: a federation for research, of up to millions of clients.
+"""All clients in this process: a simulation for research, of up to millions of clients.
 
-Answers are computed for a whole cohort at once by fused kernels. (Only two things go client by client: functions
-written in Python, and clients' own bases under matroids that are not groups with capacities.) The sums are those that
-secure aggregation gives, in the same ring; with secure="real" the whole protocol is run.
+Answers are computed for a whole cohort at once by fused kernels. (Only two things are computed client by client:
+functions written in Python, and clients' own bases under matroids that are not groups with capacities.) The sums are
+those of secure aggregation, in the same ring; with secure="real", the whole protocol is run.
 """
 
 from collections.abc import Mapping
@@ -29,18 +29,19 @@ from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.secagg import Policy
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms allow for margin × expected dropout, capped
-PROBED = 256  # clients looked at, to tell one population from another
-DEVIATIONS = 4  # of the number of dropouts from what is expected
+PROBED = 256  # clients whose values identify the data
+DEVIATIONS = 4  # standard deviations of the number of dropouts that terms allow for
 
 
 class Simulation(Engine):
     """Clients that answer at once, except those who drop out.
 
-    secure: "real" runs the whole protocol on terms that `policy` sets, "ideal" adds up in the ring of the secure sum,
+    secure: "real" runs the whole protocol on the terms of `policy`, "ideal" adds up in the ring of the secure sum,
     "plain" in whole numbers; the sums are the same.
-    dropout: the chance that a client asked does not answer, by a coin of (seed, round, client); under "real" it is
-    gone at some exchange before its vector is in. late: the chance that it falls silent after that; its answer is in
-    the sum, and only "real" has to cope. A round in which fewer than a share `least` of the clients answer has no sum.
+    dropout: the chance that a client does not answer, by a coin of (seed, round, client); under "real" it leaves in
+    some exchange before it has sent its vector. late: the chance that it falls silent after that; its answer is in
+    the sum, and only "real" has to handle this. least: a round in which fewer than this share of the clients answer has
+    no sum.
     policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
     under "real", remembers what the server saw of one client.
     """
@@ -66,7 +67,7 @@ class Simulation(Engine):
         self.dropout = as_number(dropout, "dropout")
         if self.dropout >= 1:
             raise InputError(
-                f"needs a chance below 1, got {dropout}; with 1 nobody would ever answer", argument="dropout"
+                f"needs a chance below 1, got {dropout}; otherwise nobody would ever answer", argument="dropout"
             )
         self.late = as_number(late, "late")
         if self.late >= 1:
@@ -82,7 +83,7 @@ class Simulation(Engine):
             raise InputError(f"needs a Policy, got {policy!r}", argument="policy")
         self.policy, self.witness = policy, witness
         self._secure: SimulatedFederation | None = None
-        self._last = -1  # the round asked last
+        self._last = -1  # the number of the last round
 
     @property
     def population(self) -> Population:
@@ -90,7 +91,7 @@ class Simulation(Engine):
 
     @property
     def terms(self) -> Policy | None:
-        """None where sums are plain."""
+        """None if sums are plain."""
         return None if self.secure == "plain" else self.policy
 
     @property
@@ -102,7 +103,7 @@ class Simulation(Engine):
         return self.objective
 
     def check_protection(self, clients: int) -> None:
-        """Refuse rounds with so many clients where the whole protocol could never protect them."""
+        """Refuse rounds of this many clients if the protocol could never protect them."""
         check_protection(self.policy, clients)
 
     def __repr__(self) -> str:
@@ -144,7 +145,7 @@ class Simulation(Engine):
         control.progress("adding up", 1, 2)
         total = query.total(clients, ids, times)
         control.progress("adding up", 2, 2)
-        if self.secure == "ideal":  # in the ring, and back
+        if self.secure == "ideal":  # into the ring and back
             least = ask.find_lowest(int(times.sum()), len(ids))
             total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
@@ -152,8 +153,8 @@ class Simulation(Engine):
         return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.mark_present(heard))
 
     def _by_protocol(self, ask: Ask, control: Control, there: Attendance, times: Ids) -> Sum:
-        """The same sum by secure aggregation."""
-        if self._secure is None or ask.number <= self._last:  # another run has clients who have answered nothing yet
+        """The same sum, by secure aggregation."""
+        if self._secure is None or ask.number <= self._last:  # in a new run, clients have not answered anything yet
             self._secure = SimulatedFederation(self.objective, self._population, self.seed, self.policy)
         self._last = ask.number
         witness, watch = self.witness, None
@@ -165,16 +166,16 @@ class Simulation(Engine):
         return said
 
     def _clients(self, ids: Ids) -> Objective:
-        """Nothing is copied when everyone is asked."""
+        """The functions of these clients; nothing is copied if it is everyone."""
         everyone = len(ids) == self.objective.n_clients and bool((np.diff(ids) == 1).all())
         return self.objective if everyone else self.objective[ids]
 
 
 def bound_dropout(dropout: float, clients: int) -> float:
-    """The share of dropouts that terms should allow for, where this share is expected.
+    """The share of dropouts that terms should allow for, if this share is expected.
 
-    Where everyone is asked, nobody else can be asked if a round is lost: so with few clients, terms allow for chance as
-    far as any terms can.
+    If everyone is asked, nobody else can be asked when a round is lost. So with few clients, terms allow for random
+    variation, as far as any terms can.
     """
     dropout = min(dropout, MOST_GONE)
     least = min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)
@@ -189,7 +190,7 @@ def bound_dropout(dropout: float, clients: int) -> float:
 
 
 def fingerprint(objective: Objective) -> str:
-    """A hash of what some clients think of some sets: cheap, and different for different data."""
+    """A hash of the values of some sets to some clients: cheap, and different for different data."""
     clients = np.unique(np.linspace(0, objective.n_clients - 1, PROBED).astype(np.int64))
     sets = np.random.default_rng(0).random((4, objective.n_items)) < 0.1
     return sha256(objective[clients].values_at(sets).tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""All clients of a simulation as one party, in this process: every byte of the whole protocol."""
+"""All clients of a simulation as one party in this process, with every byte of the whole protocol."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -22,7 +22,7 @@ from folkmoot.secagg.together import Watch
 
 @lru_cache(maxsize=100_000)
 def derive_identity(seed: int, client: int) -> Ed25519PrivateKey:
-    """A simulated client's own; a real one would never follow from a number."""
+    """The identity of a simulated client; a real one must never be derived from a number."""
     return Ed25519PrivateKey.from_private_bytes(digest(b"identity", str(seed).encode(), str(client).encode()))
 
 
@@ -48,7 +48,7 @@ class DerivedIdentities(Mapping[int, Ed25519PrivateKey]):
 
 
 class SimulatedFederation:
-    """Clients who have answered nothing yet. Their identities follow from the seed; their keys are fresh."""
+    """Clients that have not answered anything yet. Their identities are derived from the seed; their keys are fresh."""
 
     def __init__(self, objective: Objective, population: Population, seed: int, policy: Policy) -> None:
         everyone = np.arange(objective.n_clients)
@@ -63,6 +63,6 @@ class SimulatedFederation:
         self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, devices=True)
 
     def add_up(self, ask: Ask, control: Control, leaving: Mapping[int, str], watch: Watch | None = None) -> Sum:
-        """A round in which some leave in an exchange."""
+        """A round in which some clients leave; `leaving` says in which exchange."""
         self.exchange.leaving = leaving
         return self.engine.lead_round(ask, control, watch)

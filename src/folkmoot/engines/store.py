@@ -35,19 +35,19 @@ class LedgerEntry:
 
 
 class StateStore(Protocol):
-    """States of clients, and the ledger. What `save` was given is safe when it returns: a reply leaves after that."""
+    """States of clients, and the ledger. When `save` returns, its data is safe: replies are sent only after that."""
 
     def load(self, client: int) -> State: ...
 
     def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None: ...
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
-        """What was answered at that time or later, in its order."""
+        """What was answered at that time or later, in order."""
         ...
 
 
 class MemoryStore:
-    """Keeps everything for as long as the process lives: for simulations and tests."""
+    """Keeps everything in memory, for as long as the process lives: for simulations and tests."""
 
     def __init__(self) -> None:
         self._states: dict[int, State] = {}
@@ -68,8 +68,8 @@ class MemoryStore:
 class FolderStore:
     """Keeps everything in a folder, in one file that only its owner can read: it holds secrets.
 
-    A state is in the file entirely or not at all, so a process that was killed finds what it last replied from. One
-    process uses a folder at a time.
+    A state is in the file entirely or not at all, so after a crash a process finds the states of its last reply. Only
+    one process can use a folder at a time.
     """
 
     def __init__(self, folder: str | Path) -> None:

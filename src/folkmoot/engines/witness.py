@@ -1,6 +1,6 @@
-"""Over the server's shoulder: what it saw of one client in a round of the whole protocol, and what it learned.
+"""What the server saw of one client in a round of the whole protocol, and what it learned.
 
-What the client said is written beside it, which only a simulator can know.
+The client's answer is shown for comparison; only a simulator can know it.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from folkmoot.secagg.together import Watch
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Sighting:
     """One client in one round."""
 
     client: int
@@ -31,20 +31,20 @@ class Seen:
 
 
 class Witness:
-    """Remembers one client of the first round about items, its vector written out."""
+    """Remembers one client of the first round about single items, if vectors are sent in full."""
 
     def __init__(self) -> None:
-        self.found: Seen | None = None
+        self.found: Sighting | None = None
         self._half: tuple[int, Ids, Ids, int] | None = None
 
     def wants(self, ask: Ask) -> bool:
-        """Whether there may be something to see in a round."""
+        """Whether this round should be watched."""
         return self.found is None and ask.purpose is Purpose.SINGLETONS
 
     def watch_round(self, speakers: Ids, rows: Rows) -> Watch:
-        """What to call with every message of a round; rows are the answers of those who speak."""
-        self._half = None  # a round that was lost left nothing to be learned
-        place = int(np.diff(rows.indptr).argmax())  # who has most to say
+        """The function to call with every message of a round; `rows` are the speakers' answers."""
+        self._half = None  # forget what was seen of a round that was lost
+        place = int(np.diff(rows.indptr).argmax())  # the client with the most numbers other than 0
         client, said = int(speakers[place]), rows[[place]].toarray()[0].astype(np.int64)
         announced: list[Announcement] = []
 
@@ -62,7 +62,7 @@ class Witness:
         return watch
 
     def learn(self, ask: Ask, total: Ids, survivors: int) -> None:
-        """The end of the round."""
+        """Complete what was seen with the sum, at the end of the round."""
         if self._half is not None and self.found is None:
             client, said, seen, bits = self._half
-            self.found = Seen(client, survivors, ask.label, said, seen, total, bits)
+            self.found = Sighting(client, survivors, ask.label, said, seen, total, bits)

@@ -1,4 +1,4 @@
-"""What items add along one sequence: a question that looks at many sets at the price of one round."""
+"""Gains along one sequence: a question that covers many sets in one round."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class AlongReply(Reply):
 
     @property
     def along(self) -> Array:
-        """Of the items at every mark: marks × items."""
+        """Gains of the items at every mark: marks × items."""
         return self.read(0).reshape(len(self.question.marks), len(self.question.items))
 
     @property
     def aside(self) -> Array:
-        """Of the others, at the wide mark."""
+        """Gains of the others, at the wide mark."""
         return self.read(1)
 
     @property
@@ -37,7 +37,7 @@ class AlongReply(Reply):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GainsAlong(Query[AlongReply]):
     """f_i(A + e) − f_i(A) for the prefixes A of a sequence: for each of the `items` at every prefix whose length is
-    in `marks`, and for each of the `others` at the prefix of length `wide` alone. The last number is f_i there.
+    in `marks`, and for each of the `others` only at the prefix of length `wide`. The last number is f_i of that prefix.
     """
 
     of_worth = True
@@ -48,8 +48,8 @@ class GainsAlong(Query[AlongReply]):
     items: Ids
     others: Ids
     wide: int  # one of the marks
-    single: float  # no gain counts for more
-    whole: float  # no value counts for more
+    single: float  # gains are clipped at this
+    whole: float  # values are clipped at this
 
     def __post_init__(self) -> None:
         for array in (self.order, self.marks, self.items, self.others):
@@ -73,7 +73,7 @@ class GainsAlong(Query[AlongReply]):
         return append_columns(gains, self._worth(clients)[:, None])
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """Prefix by prefix: the rows of all of them are never there together."""
+        """Prefix by prefix, so that the rows of all prefixes are never in memory together."""
         total = np.zeros(self.length, dtype=np.int64)
         for who, place, numbers in self._encode(clients, ids):
             total += add_up(place, numbers * times[who], self.length)
@@ -81,7 +81,7 @@ class GainsAlong(Query[AlongReply]):
         return total
 
     def _encode(self, clients: Objective, ids: Ids) -> Iterator[tuple[Ids, Ids, Ids]]:
-        """Prefix by prefix: whose numbers, where they stand in the answer, and what they are."""
+        """Per prefix: whose numbers they are, their positions in the answer, and the numbers themselves."""
         how = self.encoding.parts[0].coding().scalars
         for at, mark in enumerate(self.marks):
             slots = np.full(clients.n_items, -1)

@@ -1,4 +1,4 @@
-"""By how much other sets are better or worse than one, on the same clients: means, and how sure they are."""
+"""How much better or worse other sets are than a first one, on the same clients: means and standard errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from folkmoot.questions.query import FINEST, Query, Reply, write_dense
 
 SETS_AT_ONCE = 64
 FIRSTS, SQUARES, STANDING = range(3)  # parts of an answer
-LEAST = 1e-300  # clients that a sum stands for, where nobody answered
+LEAST = 1e-300  # in place of 0 clients, where nobody answered: it is divided by
 
 
 class DifferencesReply(Reply):
@@ -44,18 +44,17 @@ class DifferencesReply(Reply):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Differences(Query[DifferencesReply]):
-    """f_i(S_k) − f_i(S_0) for each set after the first, with a sign, and the squares of these; and how many clients
-    an answer stands for. A client who likes both sets alike says nothing of them, so that paired differences vary far
-    less than values.
+    """f_i(S_k) − f_i(S_0), signed, for each set after the first; the squares of these; and how many clients an answer
+    stands for. A client that values both sets equally answers 0, so paired differences vary far less than values.
     """
 
     of_worth = True
     reply_kind = DifferencesReply
 
-    items: Ids  # all that occur in a set
-    sets: Mask  # sets × these items; the others are compared with the first
-    most: float  # no difference counts for more (by coins: over its chance, however often the client counts)
-    standing: float  # nor stands a client for more
+    items: Ids  # all items that occur in a set
+    sets: Mask  # sets × these items; all others are compared with the first
+    most: float  # differences are clipped at this (with `who`: after multiplying by times_i/κ_i)
+    standing: float  # an answer stands for at most this many clients
     coins: PublicCoins
     who: Participation | None = None
 
@@ -87,14 +86,14 @@ class Differences(Query[DifferencesReply]):
         return write_dense(np.hstack([firsts, squares, self._count_standing(clients, ids, times)[:, None]]))
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """A few sets at a time: all of them are never there together."""
+        """A few sets at a time, so that not all of them are in memory together."""
         often = np.ones_like(times) if self.counts_times else times
         parts = [(often @ first, often @ square) for first, square in self._compare(clients, ids, times)]
         firsts, squares = (np.concatenate([part[at] for part in parts]) for at in range(2))
         return np.concatenate([firsts, squares, [often @ self._count_standing(clients, ids, times)]])
 
     def _compare(self, clients: Objective, ids: Ids, times: Ids) -> Iterator[tuple[Ids, Ids]]:
-        """A few sets at a time: clients × sets, of differences and of squares."""
+        """A few sets at a time: differences and their squares, each clients × sets."""
         factors = self._factors(clients, times)
         one = self._values(clients, self.sets[:1])
         for first in range(1, len(self.sets), SETS_AT_ONCE):
@@ -117,7 +116,7 @@ class Differences(Query[DifferencesReply]):
         return clients.values_at(full)
 
     def _encode(self, numbers: Array, part: int, places: Ids, ids: Ids) -> Ids:
-        """Up or down by a coin: small squares are not lost in the sum."""
+        """Rounded up or down by a coin, so that small squares are not lost in the sum."""
         count, width = numbers.shape
         how = self.encoding.parts[part].coding(self.coins).scalars
         start = np.arange(0, count * width + 1, width)

@@ -1,8 +1,8 @@
-"""What items add to a set, beside what they added to the set before: the question of a running mean.
+"""What items add to a set, relative to what they added to the previous set: the question behind a running mean.
 
 The server keeps d, its estimate of all gains. When the set grows from S' to S, clients answer g_i(·|S) −
-keep·g_i(·|S'), and d ← keep·d + mean. If d was right for S' on average it is right for S, whatever `keep` is; and
-where an item's gain has not changed, the old estimate lives on instead of being thrown away.
+keep·g_i(·|S'), and d ← keep·d + mean. If d was unbiased for S', it is unbiased for S, whatever `keep` is; and where an
+item's gain has not changed, the old estimate is reused instead of thrown away.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from folkmoot.questions.query import FINEST, Query, Reply, append_columns, sprea
 from folkmoot.questions.slots import keep_slots, slots_of
 
 GAINS, VALUE, STANDING = range(3)  # parts of an answer
-LEAST = 1e-300  # clients that a sum stands for, where nobody answered
+LEAST = 1e-300  # in place of 0 clients, where nobody answered: it is divided by
 
 
 class DriftReply(Reply):
@@ -36,7 +36,7 @@ class DriftReply(Reply):
 
     @property
     def mean(self) -> Array:
-        """Over all items; 0 where none was asked about."""
+        """Over all items; 0 for items that were not asked about."""
         means = self.question.encoding.parts[GAINS].read(self.parts[GAINS], self.standing)
         return spread_over(len(self.question.members), self.question.items, means)
 
@@ -47,10 +47,10 @@ class DriftReply(Reply):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drift(Query[DriftReply]):
-    """g_i(e|S) − keep·g_i(e|S') for each of the items, with a sign; f_i(S); and how many clients an answer stands for.
+    """g_i(e|S) − keep·g_i(e|S') for each of the items, signed; f_i(S); and how many clients an answer stands for.
 
-    With `who`, clients take part by coins of their own, and answer over their chance. The last number then adds up to
-    about the number of all clients, so that a mean does not depend on how many coins fell well.
+    With `who`, each client decides by a coin whether to take part, and divides its answer by its chance. The last
+    number then adds up to about the number of all clients, so that a mean does not depend on how many took part.
     """
 
     of_worth = True
@@ -60,9 +60,9 @@ class Drift(Query[DriftReply]):
     before: Mask  # S'
     keep: float
     items: Ids
-    most: float  # no gain counts for more (by coins: over its chance, however often the client counts)
-    whole: float  # no f_i(S) does
-    standing: float  # nor stands a client for more
+    most: float  # gains are clipped at this (with `who`: after multiplying by times_i/κ_i)
+    whole: float  # f_i(S) is clipped at this, in the same way
+    standing: float  # an answer stands for at most this many clients
     coins: PublicCoins
     who: Participation | None = None
 

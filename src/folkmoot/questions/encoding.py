@@ -1,4 +1,4 @@
-"""How the numbers of an answer are written, and how much one client can change of a sum.
+"""How the numbers of an answer are encoded, and how much one client can change a sum.
 
 An answer is a vector of whole numbers in a few parts, each with a unit of its own. Everything that a server, a ring or
 a noise mechanism needs to know about the vector is here, and nowhere else.
@@ -27,9 +27,9 @@ class Rounding(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """Some numbers of an answer that are written alike, for a client that counts once.
+    """Numbers of an answer that are encoded in the same way, for a client that counts once.
 
-    A number x is cut at `limit` units (below, too, where it has a sign) and written as round(x / unit).
+    A number x is clipped at `limit` units (and at −limit if it is signed) and written as round(x / unit).
     """
 
     length: int
@@ -37,9 +37,9 @@ class Part:
     limit: int
     rounding: Rounding = Rounding.NEAREST
     signed: bool = False
-    most_nonzero: int | None = None  # at most so many are not 0; None: all may be
-    most_together: int | None = None  # at most so many units in all, without signs; None: as many as fit
-    norm: float = inf  # no longer than this in L2, in units: clients shorten what is
+    most_nonzero: int | None = None  # at most this many are not 0; None: all may be
+    most_together: int | None = None  # largest sum of absolute values, in units; None: as large as fits
+    norm: float = inf  # largest L2 norm, in units: clients scale down what is longer
 
     @property
     def lowest(self) -> int:
@@ -47,28 +47,28 @@ class Part:
 
     @property
     def nonzero(self) -> int:
-        """At most so many numbers are not 0."""
+        """At most this many numbers are not 0."""
         return self.length if self.most_nonzero is None else min(self.length, self.most_nonzero)
 
     @property
     def l1(self) -> int:
-        """The numbers add up to no more than this, without their signs."""
+        """The largest possible sum of absolute values."""
         most = self.limit * self.nonzero
         return most if self.most_together is None else min(most, self.most_together)
 
     @property
     def l2(self) -> float:
-        """They are no longer than this: longest where as many as can be are at the limit."""
+        """The largest possible L2 norm: as many numbers as possible are at the limit then."""
         whole, rest = divmod(self.l1, self.limit)
         return min(sqrt(whole * self.limit**2 + rest**2), self.norm)
 
     def coding(self, coins: PublicCoins | None = None) -> Coding:
-        """As kernels take it; with coins where they decide."""
+        """The form that kernels take; coins are needed where they decide the rounding."""
         assert (coins is not None) or self.rounding is Rounding.NEAREST, "a coin needs a key"
         return Coding(self.unit, self.limit, self.rounding is Rounding.COIN, 0 if coins is None else coins.key)
 
     def read(self, total: Ids, weight: float) -> Array:
-        """The mean that a sum tells, if clients count `weight` times together."""
+        """The mean that follows from a sum, if its clients count `weight` times in total."""
         return np.asarray(total * (self.unit / weight), dtype=np.float64)
 
 
@@ -76,7 +76,7 @@ class Part:
 class Encoding:
     """All parts of an answer.
 
-    headroom: how far beyond its limits a number of one client's answer may lie, on either side: what noise may add.
+    headroom: how far a number of one client's answer may lie beyond its limits, on either side: room for noise.
     """
 
     parts: tuple[Part, ...]
@@ -89,28 +89,28 @@ class Encoding:
 
     @cached_property
     def limit(self) -> int:
-        """No number of an answer is larger, for a client that counts once."""
+        """The largest number that an answer can have, for a client that counts once."""
         return max(part.limit for part in self.parts)
 
     @cached_property
     def lowest(self) -> int:
-        """No number is smaller; below 0 where answers have a sign."""
+        """The smallest such number; below 0 where answers are signed."""
         return min(part.lowest for part in self.parts)
 
     @property
     def fills_up(self) -> bool:
-        """Whether no number that is sent is likely to be 0: with a sign, or with noise, they are sent as their distance
-        from the lowest.
+        """Whether numbers are rarely 0 as they are sent: signed or noisy numbers are sent as their distance from the
+        lowest.
         """
         return self.lowest < 0 or self.headroom > 0
 
     @cached_property
     def nonzero(self) -> int:
-        """At most so many numbers of one answer are not 0."""
+        """At most this many numbers of one answer are not 0."""
         return sum(part.nonzero for part in self.parts)
 
-    # What one client that counts once adds to a sum, or takes away by staying out (t times as much if it counts t
-    # times; questions that clients answer by coins of their own have that in their limits already).
+    # By how much one client that counts once can change a sum, by answering or not (t times as much if it counts t
+    # times; where clients decide by coins whether to answer, the limits already include that).
 
     @cached_property
     def l1(self) -> int:
@@ -134,7 +134,7 @@ class Encoding:
         return [vector[first:last] for first, last in pairwise(self.ends)]
 
     def shorten(self, rows: Rows) -> Rows:
-        """Rows in which no part is longer than its norm: where one is, its numbers go towards 0 by one factor."""
+        """Rows in which no part exceeds its norm: one that does is scaled down by one factor and rounded towards 0."""
         for part, (first, last) in zip(self.parts, pairwise(self.ends), strict=True):
             if part.norm < inf:
                 inside = (rows.indices >= first) & (rows.indices < last)

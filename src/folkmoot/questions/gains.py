@@ -25,7 +25,7 @@ class GainsReply(Reply):
 
     @property
     def mean(self) -> Array:
-        """Gains of F, over all items; 0 where none was asked about."""
+        """Gains of F, over all items; 0 for items that were not asked about."""
         return spread_over(len(self.question.members), self.question.items, self.read(0))
 
     @property
@@ -37,8 +37,9 @@ class GainsReply(Reply):
 class Gains(Query[GainsReply]):
     """f_i(S + e) − f_i(S) for each of the items.
 
-    Clients may take part by coins (Algorithm 3, lines 6 to 12): client i answers with probability κ_i, over κ_i, and
-    else stays silent. With `whole` the last number is f_i(S), for people to see how far the method has come.
+    Clients may take part by coins (Algorithm 3, lines 6 to 12): client i answers with probability κ_i, divides its
+    answer by κ_i, and otherwise stays silent. With `whole`, the last number is f_i(S), which shows people how far the
+    method has come.
     """
 
     of_worth = True
@@ -46,11 +47,11 @@ class Gains(Query[GainsReply]):
 
     members: Mask
     items: Ids
-    most: float  # no answer is worth more (by coins: however often the client counts)
+    most: float  # gains are clipped at this (with `who`: after multiplying by times_i/κ_i)
     coins: PublicCoins = NO_COINS
     who: Participation | None = None  # None: everyone answers
-    who_coins: PublicCoins | None = None  # decide who answers, if they are others
-    whole: float | None = None  # no f_i(S) is worth more, as `most` has it; None: it is not asked for
+    who_coins: PublicCoins | None = None  # decide who answers; None: `coins` do
+    whole: float | None = None  # f_i(S) is clipped at this, as gains are; None: it is not asked for
 
     def __post_init__(self) -> None:
         freeze(self.members)
@@ -76,7 +77,7 @@ class Gains(Query[GainsReply]):
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         gains = keep_slots(clients.gains_at(self.members), slots_of(clients.n_items, self.items), len(self.items))
         factors = None if self.who is None else self.who.factors(clients, times)
-        if factors is not None:  # who counts often has a larger chance: only both together have a bound
+        if factors is not None:  # who counts often has a larger chance: only times_i/κ_i has a bound
             gains.data *= np.repeat(factors, np.diff(gains.indptr))
         how = self.encoding.parts[0].coding(self.coins).scalars
         numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
@@ -95,15 +96,18 @@ class Singletons(Gains):
 
 
 def ask_singletons(n_items: int, single: float) -> Singletons:
-    """The question of what each of all items is worth alone."""
+    """The question of what each item is worth alone."""
     return Singletons(members=np.zeros(n_items, dtype=bool), items=np.arange(n_items), most=single)
 
 
 class ImportanceReply(Reply):
-    """How many clients are how important."""
+    """How many clients there are at each level of importance."""
 
     def find_kappa(self, answers: float) -> float:
-        """κ with Σ min(1, κ·w_i) = answers, clients of one power of two taken alike; infinite if all must answer."""
+        """κ with Σ min(1, κ·w_i) = answers; clients within one power of two count as equal.
+
+        Infinite if all must answer.
+        """
         counts, sums = self.parts
         some = (counts > 0) & (sums > 0)
         means = sums[some] / counts[some] * 2.0 ** -(FINE_BITS + np.flatnonzero(some))
@@ -125,7 +129,7 @@ class Importance(Query[ImportanceReply]):
     """
 
     reply_kind = ImportanceReply
-    counts_times = True  # w_i has how often the client counts
+    counts_times = True  # w_i includes how often the client counts
 
     inverse: Array
 

@@ -23,11 +23,11 @@ from folkmoot.questions.slots import keep_slots, slots_of
 class PointReply(Reply):
     """What the sum tells about F̂ at a point."""
 
-    question: "AtPoint"
+    question: "PointQuery"
 
     @property
     def mean(self) -> Array:
-        """∇F̂(x), or what stands for it, over all items; 0 where none was asked about."""
+        """∇F̂(x), or what takes its place, over all items; 0 for items that were not asked about."""
         return spread_over(len(self.question.x), self.question.items, self.read(0))
 
     @property
@@ -39,16 +39,16 @@ class PointReply(Reply):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AtPoint(Query[PointReply]):
+class PointQuery(Query[PointReply]):
     """A question about x. Each answer ends with f̂_i(x), in digits that fit under the answer's own limit."""
 
     reply_kind = PointReply
 
     x: Array
-    whole: float  # no f̂_i(x) counts for more
+    whole: float  # f̂_i(x) is clipped at this
     coins: PublicCoins
     items: Ids | None = None  # the items asked about; None: all
-    samples: int | None = None  # sets per gradient, where there is no closed form or none is wanted
+    samples: int | None = None  # sets per gradient, where there is no closed form or it is not wanted
 
     def __post_init__(self) -> None:
         for array in (self.x, self.items):
@@ -81,7 +81,7 @@ class AtPoint(Query[PointReply]):
         return append_columns(numbers, self._digits(values, ids))
 
     def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
-        """∇f̂_i(x) and f̂_i(x); where they are sampled, everybody looks at the same sets."""
+        """∇f̂_i(x) and f̂_i(x); where they are sampled, everyone looks at the same sets."""
         if clients.is_exact(self.samples):
             return clients.gradients_and_values_at(self.x)
         return (
@@ -91,14 +91,14 @@ class AtPoint(Query[PointReply]):
 
     @abstractmethod
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        """What is answered from the gradients (columns are slots; `_items_in` tells the items)."""
+        """What clients answer, given their gradients (columns are slots; `_items_in` gives the items)."""
 
     def _items_in(self, slots: NDArray[Any]) -> Ids:
         return np.asarray(slots if self.items is None else self.items[slots], dtype=np.int64)
 
     @property
     def _shifts(self) -> Ids:
-        """By how many bits each digit of the value is worth more than the first."""
+        """How many bits each digit of the value is shifted by."""
         digit = self.encoding.parts[1]
         return np.arange(digit.length) * digit.limit.bit_length()
 
@@ -111,15 +111,15 @@ class AtPoint(Query[PointReply]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gradient(AtPoint):
-    """∇f̂_i(x) in numbers of `bits` bits: to the nearest, or up or down by a coin that keeps the mean."""
+class Gradient(PointQuery):
+    """∇f̂_i(x) in numbers of `bits` bits: rounded to the nearest, or up or down by a coin that keeps the mean."""
 
     of_worth = True
 
-    single: float  # no entry of a gradient is larger
+    single: float  # entries of gradients are clipped at this
     bits: int
     stochastic: bool
-    norm: float | None = None  # no gradient is longer than this in L2: longer ones are shortened
+    norm: float | None = None  # gradients with a larger L2 norm are scaled down to it
 
     @property
     def main(self) -> Part:
@@ -133,7 +133,7 @@ class Gradient(AtPoint):
         return sparse.csr_array((numbers, gradients.indices, gradients.indptr), shape=gradients.shape)
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """The fused way: no row is ever written down."""
+        """Fused: rows are never written out."""
         if self.norm is not None or not clients.is_exact(self.samples):
             return super().total(clients, ids, times)
         total = np.zeros(self.length, dtype=np.int64)
@@ -144,7 +144,7 @@ class Gradient(AtPoint):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Votes(AtPoint):
+class Votes(PointQuery):
     """`votes` items drawn in proportion to the gradient, each worth its share of the gradient's sum.
 
     Unbiased, and at most `votes` numbers are not 0. Votes are drawn evenly spaced from one coin: an item gets
@@ -152,7 +152,7 @@ class Votes(AtPoint):
     """
 
     votes: int
-    sum: float  # no gradient sums to more
+    sum: float  # sums of gradients are clipped at this
     bits: int
 
     @property

@@ -16,17 +16,17 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
 from folkmoot.questions.encoding import Encoding, Part
-from folkmoot.questions.gradient import AtPoint
+from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.query import FINE, Query, Reply
 from folkmoot.questions.slots import keep_slots
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LocalBase(AtPoint):
+class LocalBase(PointQuery):
     """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
 
-    Only items that gain are named: a client with nothing to gain must not vote by item number. Gains are
-    compared in fixed point and ties broken by coins, so that float noise decides nothing.
+    Only items with a positive gain are named: a client with nothing to gain must not vote by item number. Gains are
+    compared in fixed point and ties are broken by coins, so that float noise decides nothing.
     """
 
     matroid: Matroid
@@ -68,8 +68,8 @@ class LocalBase(AtPoint):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LocalWalk(LocalBase):
-    """Algorithm 2, lines 6 to 13: `steps` steps of continuous greedy at home, each 1/steps of the client's own
-    best base; the answer counts how often each item was in it.
+    """Algorithm 2, lines 6 to 13: `steps` local steps of continuous greedy, each adding 1/steps of the client's
+    own best base; the answer counts how often each item was in that base.
 
     A walk can leave the cube, where the extension means nothing: gradients are taken at min(x, 1).
     """
@@ -82,7 +82,7 @@ class LocalWalk(LocalBase):
         return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
     def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
-        """Everybody samples sets of its own."""
+        """Each client samples sets of its own."""
         if clients.is_exact(self.samples):
             return super()._look_at_x(clients, ids)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
@@ -113,21 +113,21 @@ class LocalWalk(LocalBase):
 
 
 def restrict_to_own(x: Array, clients: Objective) -> Rows:
-    """The same point for everybody, on each client's own items: what is worth nothing alone never matters."""
+    """x on each client's own items: an item that is worth nothing alone to a client never matters to it."""
     own = clients.gains_at(np.zeros(clients.n_items, dtype=bool))
     return sparse.csr_array((x[own.indices], own.indices, own.indptr), shape=own.shape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShardBase(Query[Reply]):
-    """RandGreeDi: clients are dealt to shards that see all of their members' functions; each answers greedily.
+    """RandGreeDi: clients are dealt to shards; a shard sees all its members' functions and answers with a greedy base.
 
-    With `deal`, items are dealt too, and a shard looks at its own only. The party here is the shard: the
-    first of its members among those who answer speaks for it.
+    With `deal`, items are dealt too, and a shard considers only its own. What is hidden in the sum is the answer of a
+    shard, not of a client: the first of its members among those who answer speaks for it.
     """
 
     matroid: Matroid
-    clients: int  # in all
+    clients: int  # in total
     shards: int
     deal: bool
     items: Ids | None
@@ -151,7 +151,7 @@ class ShardBase(Query[Reply]):
         return super().suits(n_items, n_clients) and self.clients == n_clients and 1 <= self.shards <= n_clients
 
     def shard_of_client(self) -> Ids:
-        """As many to each shard, so that none has nobody."""
+        """Shards are about equally large, so that none is empty."""
         places = self.coins.branch(1).generator().permutation(self.clients)
         return np.asarray(places % self.shards)
 
@@ -204,7 +204,7 @@ def best_in_groups(
     ids: Ids,
     chosen: Mask,
 ) -> None:
-    """Each row's best base under groups with capacities, among its entries that gain; ties by a coin."""
+    """Each row's best base under groups with capacities, of entries with a positive gain; ties are broken by coins."""
     room = capacity.copy()
     for row in range(len(start) - 1):
         first, last = start[row], start[row + 1]

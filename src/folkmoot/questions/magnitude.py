@@ -1,4 +1,4 @@
-"""How large numbers are: the public range that fixed point needs, from a secure histogram."""
+"""How large values are: the public range that fixed point needs, from a secure histogram."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,51 +12,50 @@ from folkmoot.questions.encoding import Encoding, Part
 from folkmoot.questions.query import Query, Reply
 from folkmoot.theory.confidence import Tail
 
-LEAST, MOST = -64, 63  # exponents; what lies beyond counts as the last
-STEPS = 4  # marks between a number and its double
-# The marks, each a power of two times one of these; the last covers what lies beyond all others too.
+LEAST, MOST = -64, 63  # exponents of the marks; values beyond them count at the nearest mark
+STEPS = 4  # marks per power of two
+# The marks, each a power of two times one of these; the last also covers everything above it.
 TOPS = np.ldexp(
     np.array([0.5946035575013605, 0.7071067811865476, 0.8408964152537145, 1.0]), np.arange(LEAST, MOST + 1)[:, None]
 ).reshape(-1)
-BINS = len(TOPS) + 1  # the first is for nothing at all
+BINS = len(TOPS) + 1  # the first is for 0
 MIDDLES = np.append(0.0, 0.92 * TOPS)  # about the middle of each bin
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Numbers that (nearly) nobody's are above."""
+    """Limits that (nearly) no client's numbers exceed."""
 
     single: float  # what one item is worth to a client
     whole: float  # what a set is worth to a client
-    sum: float  # what all items are worth to a client, one by one
-    clipped: float = 0.0  # the share of the clients asked, by weight, whose largest number lies above
-    complete: bool = False  # whether everybody was asked, and answered
-    public: bool = False  # whether everybody knows that nothing is above, without asking
-    surveyed: bool = False  # whether everybody was asked; some may not have answered
-    tail: Tail | None = None  # how large the worth of everything is to whom, as far as everybody said so
-    mean_single: float = field(
-        default=0.0, compare=False
-    )  # about what the best item is worth to a client; 0: not known
-    mean_whole: float = field(default=0.0, compare=False)  # about what all items together are
+    sum: float  # the sum of what each item alone is worth to a client
+    clipped: float = 0.0  # share of the clients asked, by weight, whose largest number exceeds its limit
+    complete: bool = False  # whether everyone was asked, and answered
+    public: bool = False  # whether the limits are public knowledge: nobody was asked
+    surveyed: bool = False  # whether everyone was asked; some may not have answered
+    tail: Tail | None = None  # how the worth of all items together is spread over the clients who answered
+    # Approximate means over clients, of what the best item is worth and of what all items together are; 0: unknown.
+    mean_single: float = field(default=0.0, compare=False)
+    mean_whole: float = field(default=0.0, compare=False)
     uneven: float = field(default=1.0, compare=False)  # mean square over squared mean of the best items; 1: all alike
 
     @property
     def source(self) -> str:
-        """Who said so."""
+        """Where the limits come from."""
         if self.public or self.complete:
             return "public" if self.public else "everyone"
         return "present" if self.surveyed else "jury"
 
 
 class MagnitudeReply(Reply):
-    """How many clients have marked which numbers."""
+    """How many clients marked each bin."""
 
     def find_ranges(self, *, clip: float = 1.0) -> Ranges:
-        """The ranges that hold at least a share `clip` of the clients whole."""
+        """Limits, each of which at least a share `clip` of the clients stay within."""
         tops, beyond = [], 0.0
         counts = self.total.reshape(3, BINS)
         for what in range(3):
-            reached = np.cumsum(counts[what, 1:])  # of those who have anything at all
+            reached = np.cumsum(counts[what, 1:])  # of those to whom anything is worth something
             if not reached[-1]:
                 tops.append(1.0)
                 continue
@@ -64,10 +63,10 @@ class MagnitudeReply(Reply):
             if top in (0, len(TOPS) - 1):
                 raise InputError(
                     f"lie {'above' if top else 'below'} {TOPS[top]:.3g}",
-                    remedy="rescale them nearer to one, so that sums keep their digits",
+                    remedy="rescale them to be closer to 1, so that sums keep their precision",
                     argument="values",
                 )
-            if what < 2:  # the sum is for votes alone
+            if what < 2:  # the sum matters for votes only
                 beyond = max(beyond, float((reached[-1] - reached[top]) / counts[what].sum()))
             tops.append(float(TOPS[top]))
         shares = counts[1] / max(int(counts[1].sum()), 1)
@@ -83,7 +82,7 @@ class MagnitudeReply(Reply):
 
 @dataclass(frozen=True)
 class Magnitude(Query[MagnitudeReply]):
-    """Each client marks the numbers that cover its best item, all items together, and their sum."""
+    """Each client marks three bins: of its best item, of all items together, and of the sum of its single items."""
 
     reply_kind = MagnitudeReply
 
@@ -104,5 +103,5 @@ class Magnitude(Query[MagnitudeReply]):
 
 
 def find_bins(values: Array) -> Ids:
-    """0 for nothing; else one more than the place of the first top that is not below."""
+    """0 for a value of 0; otherwise 1 + the index of the first top that is at least the value."""
     return np.where(values > 0, np.minimum(np.searchsorted(TOPS, values), len(TOPS) - 1) + 1, 0)

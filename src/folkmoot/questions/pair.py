@@ -17,7 +17,7 @@ SecondT = TypeVar("SecondT", bound=Reply)
 
 
 class PairReply(Reply, Generic[FirstT, SecondT]):
-    """The replies to both, from the same clients."""
+    """The replies to both questions, from the same clients."""
 
     question: "Pair[FirstT, SecondT]"
 
@@ -38,11 +38,11 @@ class PairReply(Reply, Generic[FirstT, SecondT]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
-    """The answer to the first, then the answer to the second. Both are put to everyone."""
+    """The answer to the first question, then the answer to the second. Everyone asked answers both."""
 
     of_worth = True
     reply_kind = PairReply
-    counts_times = True  # each of the two does
+    counts_times = True  # each of the two questions does
 
     first: Query[FirstT]
     second: Query[SecondT]
@@ -62,7 +62,7 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
         return joined
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        """As the two are answered: each is shortened once, before it is repeated."""
+        """Each of the two has already been shortened and repeated: neither is done again here."""
         return self.write_rows(clients, ids, times)
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:

@@ -1,16 +1,15 @@
-"""Who answers, where clients decide by a coin of their own.
+"""Who answers, where each client decides by a coin.
 
-Client i, who counts times_i of `weight` times, answers with probability
+Client i, which counts times_i of `weight` times in total, answers with probability
 
     κ_i = min(1, times_i·(even + slope·s_i)),
 
-and says its answer over κ_i: the expected sum is the sum over everybody, whatever s_i is, as long as `even` is above
-0. s_i is a number that only the client knows: nothing (everybody answers in proportion to its weight), its scale (the
-largest singleton, or the worth of all items together), or the largest share that it has in an item (the paper's
-importance).
+and divides its answer by κ_i: the expected sum is the sum over everyone, whatever s_i is, as long as `even` > 0. s_i is
+a number that only the client knows: "nothing" (0: chances are proportional to weights), its scale (the largest
+singleton, or the worth of all items together), or the largest share that it has in an item (the paper's importance).
 
-The price: who answers is seen to answer. With a slope, whoever answers often is likely to have a large s_i; with
-none, answering says nothing beyond the public weight.
+The price: the server sees who answers. With a slope, a client that answers often is likely to have a large s_i; without
+one, answering reveals nothing beyond the public weight.
 """
 
 from collections.abc import Mapping
@@ -24,15 +23,15 @@ from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
 
-FLOOR = 0.3  # of all answers come whatever s_i is: nobody's answer is ever worth more than 1/FLOOR of an even one
+FLOOR = 0.3  # share of answers that does not depend on s_i: no factor times_i/κ_i is above 1/FLOOR × an even one
 
 Own = Literal["nothing", "single", "whole", "share"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Participation(Registered):
-    """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` has 1/O_e for shares max_e
-    f_i(e)/O_e.
+    """κ_i = min(1, times_i·(even + slope·s_i)). `own` says what s_i is; `inverse` holds 1/O_e, for the
+    shares max_e f_i(e)/O_e.
     """
 
     even: float
@@ -49,7 +48,7 @@ class Participation(Registered):
 
     @classmethod
     def uniform(cls, answers: float, weight: int) -> "Participation":
-        """About `answers` answers, each client in proportion to its weight."""
+        """About `answers` answers; chances are proportional to weights."""
         return cls(even=answers / weight)
 
     @classmethod
@@ -58,7 +57,8 @@ class Participation(Registered):
     ) -> "Participation":
         """κ_i = min(1, answers·p_i·(floor + (1 − floor)·m_i/mean)), m_i the client's own scale.
 
-        `mean` is a public guess of Σ p_i m_i. Any positive number is unbiased; a wrong one changes how many answer.
+        `mean` is a public guess of Σ p_i m_i. Sums are unbiased for any positive guess; a wrong one only
+        changes how many clients answer.
         """
         if not mean > 0:
             return cls.uniform(answers, weight)
@@ -66,11 +66,11 @@ class Participation(Registered):
 
     @classmethod
     def by_share(cls, kappa: float, even: float, inverse: Array) -> "Participation":
-        """At least the paper's min(1, κ·w_i), w_i = times_i·max_e f_i(e)/O_e, and at least `even` for everybody."""
+        """At least the paper's min(1, κ·w_i), w_i = times_i·max_e f_i(e)/O_e, and at least even·times_i."""
         return cls(even=even, slope=kappa, own="share", inverse=inverse)
 
     def scales(self, clients: Objective) -> Array:
-        """s_i, at home."""
+        """s_i, as each client computes it."""
         if self.own == "single":
             return clients.find_largest_shares(np.ones(clients.n_items))
         if self.own == "whole":
@@ -91,19 +91,19 @@ class Participation(Registered):
         return np.asarray(coins.toss(ids, clients.n_items) < self.chances(clients, times))
 
     def factors(self, clients: Objective, times: Ids) -> Array:
-        """times_i/κ_i: how often an answer counts, so that nobody is missed on average."""
+        """times_i/κ_i: what an answer is multiplied by, so that the expected sum is that of all clients."""
         factors: Array = times / np.maximum(self.chances(clients, times), 1e-300)
         return factors
 
-    def most(self, heaviest: int, single: float) -> float:
-        """No times_i·g/κ_i is larger, for numbers g of at most `single` and clients that count up to `heaviest` times.
+    def bound(self, heaviest: int, single: float) -> float:
+        """An upper bound on times_i·g/κ_i, for numbers g ≤ `single` and clients that count up to `heaviest` times.
 
         If κ_i = 1 that is heaviest·single; else g/(even + slope·s_i), which is at most single/even.
         """
         return max(heaviest * single, single / self.even)
 
-    def largest(self, heaviest: int, single: float) -> float:
-        """The same for numbers g that are no larger than the client's own best item: 1/slope is a bound then, too."""
+    def bound_own(self, heaviest: int, single: float) -> float:
+        """The same for numbers g that are at most what the client's best item is worth: then 1/slope bounds, too."""
         if self.own != "single":
-            return self.most(heaviest, single)
+            return self.bound(heaviest, single)
         return max(heaviest * single, min(single / self.even, 1 / self.slope))

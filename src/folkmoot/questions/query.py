@@ -1,6 +1,6 @@
-"""What every question has: an encoding, the function that answers it at the client's, and a reply that reads the sum.
+"""What every question has: an encoding, the function with which clients answer it, and a reply that reads the sum.
 
-Everything a client does is here and in the files beside; a server only sees sums of what these functions return.
+All that clients compute is in this package; a server only sees sums of what these functions return.
 """
 
 from abc import ABC, abstractmethod
@@ -18,8 +18,8 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding
 
-FINE_BITS = 20  # of a number that is to be exact for all purposes
-FINEST_BITS = 24  # of one that is divided by a small probability first
+FINE_BITS = 20  # of a number that must be exact for all practical purposes
+FINEST_BITS = 24  # of a number that is first divided by a small probability
 FINE, FINEST = 2**FINE_BITS - 1, 2**FINEST_BITS - 1
 
 
@@ -32,9 +32,9 @@ class Reply:
 
     question: "Query[Any]"
     total: Ids
-    count: int  # how often clients count in it, together
+    count: int  # how often its clients count, in total
     clients: int
-    asked: int  # what the count would be had everyone asked answered
+    asked: int  # what the count would be if everyone asked had answered
 
     def __post_init__(self) -> None:
         freeze(self.total)
@@ -45,7 +45,7 @@ class Reply:
 
     @property
     def weight(self) -> int:
-        """How often those count for whom the sum speaks: who volunteers speaks for those who do not."""
+        """How often the clients count that the sum stands for: volunteers stand for everyone who was asked."""
         return self.asked if self.question.voluntary else self.count
 
     @property
@@ -64,7 +64,7 @@ class Reply:
 
     @property
     def value(self) -> float | None:
-        """What the sum says the present solution is worth, if it says so."""
+        """What the present solution is worth, if the question asks for that."""
         return None
 
 
@@ -72,9 +72,9 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 class Query(Registered, ABC, Generic[ReplyT]):
-    """A question. Subclasses are frozen dataclasses whose fields are the question's whole text."""
+    """A question. Subclasses are frozen dataclasses whose fields define the question completely."""
 
-    # Whether an answer has what items or sets are worth to its client: then it can be compared with any other such.
+    # Whether answers say what items or sets are worth to a client: sums of all such questions are comparable.
     of_worth: ClassVar[bool] = False
     reply_kind: ClassVar[type[Reply]] = Reply
 
@@ -84,7 +84,7 @@ class Query(Registered, ABC, Generic[ReplyT]):
     @property
     @abstractmethod
     def encoding(self) -> Encoding:
-        """How an answer is written."""
+        """How an answer is encoded."""
 
     @property
     def length(self) -> int:
@@ -92,7 +92,7 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return self.encoding.length
 
     def make_reply(self, total: Ids, count: int, clients: int, asked: int) -> ReplyT:
-        """The sum of answers, to be read."""
+        """The sum of the answers, as a reply that can be read."""
         return cast(ReplyT, self.reply_kind(self, total, count, clients, asked))
 
     @abstractmethod
@@ -101,16 +101,16 @@ class Query(Registered, ABC, Generic[ReplyT]):
 
     @property
     def counts_times(self) -> bool:
-        """Whether `write_rows` has taken into account how often a client counts; else `answers` does."""
+        """Whether `write_rows` takes into account how often a client counts; if not, `answers` does."""
         return self.voluntary
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        """What clients answer: one row each, as often as the client counts."""
+        """What clients answer: one row per client, times how often it counts."""
         rows = self.encoding.shorten(self.write_rows(clients, ids, times))
         return rows if self.counts_times else repeat_rows(rows, times)
 
     def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """The sum of the answers, block by block: no more than one block of rows per thread is ever there."""
+        """The sum of the answers, block by block: at most one block of rows per thread is in memory."""
         cuts = clients.client_blocks()
 
         def some(first: int, last: int) -> Ids:
@@ -125,7 +125,7 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return total
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        """The same for a block."""
+        """The sum of the answers of one block of clients."""
         rows = self.answers(clients, ids, times)
         return add_up(rows.indices, rows.data, self.length)
 
@@ -139,18 +139,18 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return False
 
     def speakers(self, ids: Ids) -> Mask | None:
-        """Whose answers are hidden in the sum, where some clients speak for others; None: everyone's."""
+        """Who sends an answer, where some clients speak for others; None: everyone."""
         return None
 
     def group_clients(self) -> Ids | None:
-        """The group of every client, where one of each group speaks for it; None: everyone speaks for itself."""
+        """The group of every client, where one client speaks for each group; None: each client speaks for itself."""
         return None
 
     def suits(self, n_items: int, n_clients: int) -> bool:
-        """Whether this is a question about so many items to some of so many clients. Clients check it first.
+        """Whether the question fits a population of this many items and clients. Clients check it first.
 
-        Whole numbers in arrays are items; other arrays have a number per item or, for several sets, per item asked
-        about. Questions with other fields say so themselves.
+        Arrays of whole numbers hold items; other arrays have one number per item or, for several sets, per item asked
+        about. Questions with other fields override this.
         """
         items = getattr(self, "items", None)
         return all(_suits(value, n_items, n_clients, items) for value in self.parameters().values())
@@ -161,7 +161,7 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return not self.voluntary
 
     def count_nonzero(self, answers: int) -> int:
-        """At most so many numbers of a sum of so many answers are not 0 as they are sent."""
+        """How many numbers of a sum of this many answers can be other than 0, as they are sent."""
         if self.encoding.fills_up:
             return self.length
         return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
@@ -189,7 +189,7 @@ def are_below(numbers: Ids, limit: int) -> bool:
 
 
 def repeat_rows(rows: Rows, times: Ids) -> Rows:
-    """Each row as often as its client counts. This is the one place where that is applied to answers."""
+    """Each row times how often its client counts. This is the only place where that is applied to answers."""
     if (times == 1).all():
         return rows
     return sparse.csr_array((rows.data * np.repeat(times, np.diff(rows.indptr)), rows.indices, rows.indptr), rows.shape)
@@ -204,7 +204,7 @@ def add_up(columns: Any, numbers: Ids, length: int) -> Ids:
 
 
 def write_dense(numbers: Ids) -> Rows:
-    """Rows in which every number is written down."""
+    """Sparse rows in which every number is stored, zeros too."""
     count, length = numbers.shape
     start = np.arange(0, count * length + 1, length)
     return sparse.csr_array((numbers.reshape(-1), np.tile(np.arange(length), count), start), shape=numbers.shape)
@@ -217,7 +217,7 @@ def append_columns(left: Rows, right: Ids) -> Rows:
 
 
 def spread_over(n_items: int, items: Ids | None, means: Array) -> Array:
-    """Means of some items, as numbers over all items: 0 where none was asked about."""
+    """Means of some items, as an array over all items: 0 for items that were not asked about."""
     out = np.zeros(n_items)
     out[slice(None) if items is None else items] = means
     return out

@@ -7,7 +7,7 @@ from folkmoot.foundation.sets import Ids, Rows
 
 
 def slots_of(n_items: int, items: Ids | None) -> Ids:
-    """Where each item stands; -1 for those not asked about. None: all are."""
+    """Where each item stands; -1 for items not asked about. `items` None: all are asked about."""
     if items is None:
         return np.arange(n_items)
     slots = np.full(n_items, -1)

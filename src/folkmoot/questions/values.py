@@ -1,4 +1,4 @@
-"""What sets are worth: many in one question, and the last one that the result rests on."""
+"""What sets are worth: many sets in one question, and the last question, which the result rests on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ class SetValues(Query[ReplyT]):
 
     of_worth = True
 
-    items: Ids  # all that occur in a set
+    items: Ids  # all items that occur in a set
     sets: Mask  # sets × these items
-    whole: float  # no set is worth more to a client
+    whole: float  # values are clipped at this
 
     def __post_init__(self) -> None:
         freeze(self.items)
@@ -42,7 +42,7 @@ class SetValues(Query[ReplyT]):
 
     @property
     def main(self) -> Part:
-        """How values are written."""
+        """How values are encoded."""
         return Part(len(self.sets), self.whole / FINE, FINE)
 
     @property
@@ -50,7 +50,7 @@ class SetValues(Query[ReplyT]):
         return Encoding((self.main,))
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        """A few sets at a time: many sets of many items are never written out together."""
+        """A few sets at a time, so that many sets over many items are never in memory together."""
         values = np.concatenate([clients.values_at(full) for full in self._some(clients)], axis=1)
         return write_dense(whole_numbers(values, self.main.coding()))
 
@@ -74,33 +74,33 @@ class Values(SetValues[ValuesReply]):
 
 
 class AppraisalReply(ValuesReply):
-    """F of each set, and how the worth of the first two and of everything is spread over clients."""
+    """F of each set, and how the worth of the first two and of all items together is spread over clients."""
 
     question: "Appraisal"
 
     @property
     def cut(self) -> float:
-        """The share of the clients whose values do not fit."""
+        """The share of the clients whose values do not fit the range."""
         return float(self.parts[1][0] / self.count)
 
     @property
     def histograms(self) -> tuple[Ids, Ids, Ids]:
-        """How often the first two sets, and everything, are worth each point of the grid."""
+        """For the first two sets and for all items together: how many clients value it at each point of the grid."""
         first, second, everything = self.parts[2:]
         return first, second, everything
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Appraisal(SetValues[AppraisalReply]):
-    """Values; a mark for clients whose values do not fit the range; and histograms, of what the
-    first two sets and of what everything together is worth to whom.
+    """Values; a mark for clients whose values do not fit the range; and histograms of the values of the first two sets
+    and of all items together.
 
-    A value falls between two points of a grid and counts at one of them by a coin that keeps its mean, so that the
-    histogram's mean is that of the values except for the coins. (Who counts often is dealt out between both.)
+    A value lies between two points of a grid and is counted at one of them, by a coin that keeps its mean: the mean of
+    the histogram is that of the values, up to the coins. (A client that counts often is divided between both points.)
     """
 
     reply_kind = AppraisalReply
-    counts_times = True  # in the histograms, in a way of its own
+    counts_times = True  # histograms do it in their own way
 
     single: float
     coins: PublicCoins
@@ -130,16 +130,16 @@ class Appraisal(SetValues[AppraisalReply]):
         return np.concatenate([super().total_of_block(clients, ids, times), [cut], *counts])
 
     def count_nonzero(self, answers: int) -> int:
-        """All: a sketch may fail, and after the last round there may be nobody left to ask."""
+        """All numbers: a sketch may fail, and after the last round there may be no other clients left to ask."""
         return self.length
 
     def _worths(self, clients: Objective) -> tuple[Array, Array, Array]:
-        """What the first two sets, and everything, are worth to each."""
+        """What the first two sets, and all items together, are worth to each client."""
         first, second = clients.values_at(next(self._some(clients))[:2]).T
         return first, second, clients.find_ceilings()
 
     def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
-        """One row per client, with its times at the two points around its value."""
+        """One row per client: how often it counts, divided between the two points around its value."""
         grid = self.grid
         below, way = grid.neighbours(values)
         above = np.floor(times * way + self.coins.branch(salt).toss(ids)).astype(np.int64)
@@ -150,12 +150,12 @@ class Appraisal(SetValues[AppraisalReply]):
 
 
 def mark_cut(clients: Objective, single: float, whole: float) -> Ids:
-    """1 for clients whose numbers do not all fit the range."""
+    """1 for clients whose numbers do not all fit the range, else 0."""
     above = (clients.find_largest_shares(np.ones(clients.n_items)) > single) | (clients.find_ceilings() > whole)
     return above.astype(np.int64)
 
 
 def compress_sets(members: Mask) -> tuple[Ids, Mask]:
-    """Sets over all items, as the items that occur and the sets over those."""
+    """Sets over all items as the items that occur in any of them, and the sets over those items."""
     items = np.flatnonzero(members.any(axis=0))
     return items, np.ascontiguousarray(members[:, items])

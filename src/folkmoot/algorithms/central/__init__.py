@@ -1,1 +1,1 @@
-"""Ways to choose that see every client's function."""
+"""Methods that see every client's function."""

@@ -1,6 +1,6 @@
-"""Central solvers: what a party that sees every function would do. They are the measure of the federated ones.
+"""Central methods, which see every client's function. Federated methods are compared with them.
 
-A method is a frozen description; `choose` runs it and returns a `Choice`.
+A method is a frozen description; `choose` runs it and returns a `Selection`.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from folkmoot.theory.certificate import LOOKS, bound_at_point, bound_beyond, bou
 
 @dataclass(frozen=True)
 class Selection:
-    """What a method found: a set, how it got there, and a walk that stands at the set where it has one.
+    """What a method found: a set, how it got there, and, for some methods, a walk that stands at the set.
 
-    `bound` is an upper bound on what any allowed set is worth, if one was met on the way.
+    `bound` is an upper bound on what any allowed set is worth, if the method found one on its way.
     """
 
     members: Mask
@@ -42,12 +42,12 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Greedy:
-    """Take the item of the largest gain until the set is a base. At least 1 − 1/e of the optimum under a
-    cardinality, at least 1/2 under any matroid (Nemhauser, Wolsey and Fisher 1978).
+    """Take the item with the largest gain until the set is a base. At least 1 − 1/e of the optimum under a
+    cardinality constraint, at least 1/2 under any matroid (Nemhauser, Wolsey and Fisher 1978).
 
-    Where gains are not kept up to date by the objective they are evaluated lazily (Minoux 1978): a stale
-    gain is an upper bound, so an item is looked at again only when its bound comes out on top. Equal
-    gains go to the lowest id, to the highest, or ("both") to whichever run ends with the larger value.
+    Where the objective does not keep gains up to date, they are evaluated lazily (Minoux 1978): a stale gain is an
+    upper bound, so an item is evaluated again only when its bound is the largest. Ties go to the lowest id, to the
+    highest, or ("both") as in whichever of these two runs ends with the larger value.
     """
 
     ties: Literal["lowest", "highest", "both"] = "lowest"
@@ -62,7 +62,7 @@ class Greedy:
 
 def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
     """Greedy from the empty set to a base."""
-    bounds = walk.gains()  # of each item's gain; exact where fresh
+    bounds = walk.gains()  # upper bounds on each item's gain; exact where fresh
     fresh = np.ones(matroid.n_items, dtype=bool)
     members = np.zeros(matroid.n_items, dtype=bool)
     order: list[int] = []
@@ -71,7 +71,7 @@ def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
     while (addable := matroid.find_addable(members)).any():
         if walk.current and len(order) % stride == 0:
             bound = min(bound, bound_from_gains(add_in_order(gains), bounds, matroid))
-        # A lazy gain is a difference of values: it is known to the digits of a value, not of a gain.
+        # A lazy gain is a difference of two values, so it is only as precise as they are.
         noise = 0.0 if walk.current else add_in_order(gains) * 2.0**-48
         item = _next(walk, bounds, fresh, addable, highest, noise)
         order.append(item)
@@ -86,9 +86,9 @@ def grow(walk: Walk, matroid: Matroid, *, highest: bool) -> Selection:
 
 
 def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, noise: float) -> int:
-    """The addable item of the largest gain, looking again at stale bounds only where they matter.
+    """The addable item with the largest gain; stale bounds are evaluated again only where they matter.
 
-    Gains equal to twelve digits, or apart by no more than noise, are equal: rounding errors decide no tie.
+    Gains that agree to twelve digits, or differ by no more than `noise`, count as equal: rounding errors decide no tie.
     """
     while True:
         possible = np.where(addable, bounds, -inf)
@@ -103,8 +103,8 @@ def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, 
 
 @dataclass(frozen=True)
 class StochasticGreedy:
-    """Greedy that looks at a random few items per step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum
-    in expectation under a cardinality (Mirzasoleiman et al. 2015). Under other matroids it is a heuristic.
+    """Greedy that looks at a few random items per step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum in
+    expectation under a cardinality constraint (Mirzasoleiman et al. 2015). Under other matroids it is a heuristic.
     """
 
     epsilon: float = 0.1
@@ -132,9 +132,9 @@ class StochasticGreedy:
 class ContinuousGreedy:
     """Follow the gradient of the multilinear extension in `steps` steps to a mixture of bases, then round.
 
-    At least 1 − 1/e of the optimum under every matroid as steps grow (Calinescu et al. 2011). The set is
-    the best of the top of x and `roundings` draws of randomised pipage. `samples` sets per gradient, where
-    the objective has no closed form; where it has one, the way of x also yields a tight upper bound.
+    At least 1 − 1/e of the optimum under any matroid, in the limit of many steps (Calinescu et al. 2011). The set is
+    the best of the top of x and `roundings` draws of randomised pipage rounding. `samples`: sets per gradient, where
+    the objective has no closed form; where it has one, the path of x also yields a tight upper bound.
     """
 
     steps: int = 50
@@ -152,7 +152,7 @@ class ContinuousGreedy:
             if exact:
                 bound = min(bound, bound_at_point(objective, matroid, x, gradient))
             x = x + indicator(matroid.n_items, matroid.best_base(gradient)) / steps
-            x = np.minimum(x, 1.0)  # 1/steps added up may pass 1 in the last digit
+            x = np.minimum(x, 1.0)  # sums of 1/steps may exceed 1 in the last digit
         if exact:
             bound = min(bound, bound_beyond(objective, matroid, x))
         sets = rounding.top_of_base(matroid, x, fill=gradient)[None, :]
@@ -164,7 +164,7 @@ class ContinuousGreedy:
 
 @dataclass(frozen=True)
 class Popularity:
-    """The best base by what each item is worth alone. What most people do; blind to overlap."""
+    """The best base by what each item is worth alone. Common practice, but it ignores overlap."""
 
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         singletons = objective.mean_gains(())
@@ -182,7 +182,7 @@ class RandomSet:
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """The optimum, by looking at every base. For tiny cases."""
+    """The optimum, by trying every base. For tiny problems."""
 
     most: int = 1_000_000
 

@@ -1,1 +1,1 @@
-"""Ways to choose that see sums only."""
+"""Methods that see only sums."""

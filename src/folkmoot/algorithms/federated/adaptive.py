@@ -1,8 +1,9 @@
-"""Greedy in few rounds: the server drafts the whole sequence, and one question looks along all of it.
+"""Greedy in few rounds: the server drafts a whole sequence, and one question asks for gains along all of it.
 
-Greedy is slow because it asks before every item. Adaptive sequencing (Balkanski, Rubinstein and Singer 2019; Fahrbach,
-Mirrokni and Zadimoghaddam 2019) asks once about all prefixes of a random sequence of good items and keeps what still
-gains enough. Here the sequence is not random but what greedy would take if the server's beliefs were right.
+Greedy takes many rounds because it asks before every item. Adaptive sequencing (Balkanski, Rubinstein and Singer 2019;
+Fahrbach, Mirrokni and Zadimoghaddam 2019) asks once about all prefixes of a random sequence of good items and keeps
+what still gains enough. Here the sequence is not random: it is what greedy would take if the server's beliefs were
+right.
 """
 
 from collections.abc import Iterator
@@ -11,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
-from folkmoot.algorithms.federated.method import Federated, distinct
+from folkmoot.algorithms.federated.method import Federated, drop_duplicates
 from folkmoot.algorithms.federated.polish import score_sets
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, layer_bases, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
@@ -25,24 +26,24 @@ from folkmoot.questions.along import GainsAlong
 from folkmoot.questions.query import FINE
 from folkmoot.theory.guarantee import Guarantee, Term
 
-DEPTH = 3  # ranks that a sequence is long: what comes after the answer tells what else could have been taken
+DEPTH = 3  # length of a sequence, in ranks: what follows the answer shows what else could have been taken
 MOST_MARKS = 192  # prefixes that one question asks about
-MOST_NUMBERS = 2**16  # about as many numbers in one answer; fewer items are asked about then
-POPULAR = 7 / 8  # of the items asked about are the most popular; the rest gain most beside the sequence
-DOUBT = 8  # clients' worth of disbelief in every discount
-DOUBTS = (1.0, 0.2, 5.0)  # times this, in the last drafts
+MOST_NUMBERS = 2**16  # in one answer, about; the number of items asked about is limited accordingly
+POPULAR = 7 / 8  # share of the items asked about that are the most popular; the rest gain most next to the sequence
+DOUBT = 8  # weight of the prior on every discount, in clients
+DOUBTS = (1.0, 0.2, 5.0)  # factors on this doubt, in the last drafts
 
 
 @dataclass(frozen=True, repr=False)
 class AdaptiveSequencing(Federated):
-    """`rounds` looks along a drafted sequence, each of which teaches the next draft; then the jury scores all drafts.
+    """`rounds` looks along drafted sequences, each of which improves the next draft; then the jury scores all drafts.
 
-    A look asks a cohort for the gains of many items at (nearly) every prefix of the sequence. What is learned is how
-    much each item takes from every other; greedy over these discounts drafts the next sequence. Where everybody is
-    asked the drafts approach what greedy takes of the items asked about: every look confirms one more at least.
+    A look asks a cohort for the gains of many items at (nearly) every prefix of the sequence. The server learns how
+    much each item takes from every other; greedy over these discounts drafts the next sequence. If everyone is asked,
+    the drafts approach what greedy takes of the items asked about: every look confirms at least one more item.
 
     Settings common to all federated methods: see `Federated`; `polish` is 2 here, so that a run has at most
-    twelve rounds in all (rounds + polish + 6).
+    twelve rounds in total (rounds + polish + 6).
     """
 
     rounds: int = 4
@@ -56,13 +57,13 @@ class AdaptiveSequencing(Federated):
             as_count(self.cohort, "cohort")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds + 1
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, alone = problem.matroid, problem.singletons
         plan = SequencePlan.of(problem)
         looks: list[DraftLook] = []
@@ -73,21 +74,21 @@ class AdaptiveSequencing(Federated):
             left = discounts(looks, items, alone, doubt)
             order = draft_order(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
             if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
-                break  # this is what greedy takes: there is nothing left to learn
+                break  # this is what greedy takes: nothing is left to learn
             question = plan.question(order, items)
             reply = yield from problem.talk.ask(question, self.cohort, Purpose.SEARCH, f"look {turn + 1}")
             complete = complete and reply.count == problem.talk.population.everyone.weight
             asked = question.marks, question.items, reply.along, question.others, question.wide, reply.aside
             looks.append(DraftLook(order, *asked))
         orders = list(self._last(problem, plan, looks, doubt, looks[-1] if complete else None))
-        sets = distinct(np.array([indicator(matroid.n_items, order) for order in orders]))
+        sets = drop_duplicates(np.array([indicator(matroid.n_items, order) for order in orders]))
         best = sets[0]
         if len(sets) > 1:
             scores = yield from score_sets(problem, sets, "scoring drafts")
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
         merit = looks[-1].gains_at_wide(matroid.n_items)
-        return Chosen(best, self._promise(problem, looks) if complete else None, order, merit)
+        return ChosenSet(best, self._promise(problem, looks) if complete else None, order, merit)
 
     def _last(
         self,
@@ -97,7 +98,7 @@ class AdaptiveSequencing(Federated):
         doubt: float,
         known: DraftLook | None,
     ) -> Iterator[Ids]:
-        """Bases to choose from: drafts with more and with less doubt, all that were looked along, and popularity."""
+        """Bases to choose from: drafts with more and less doubt, all that were asked about, and the popular base."""
         matroid, alone, rank = problem.matroid, problem.singletons, problem.matroid.rank
         items = plan.candidates(looks)
         for times in DOUBTS:
@@ -106,21 +107,21 @@ class AdaptiveSequencing(Federated):
         popular = matroid.first_base(plan.by_worth)
         yield plan.by_worth[np.isin(plan.by_worth, popular)]
 
-    def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "Sequenced":
+    def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "SequencePromise":
         matroid, ranges = problem.matroid, problem.ranges
         off = ranges.single * (0.5 / FINE + problem.talk.population.slack)
         kept = [shares(matroid, look, problem.singletons, off) for look in looks]
         lost = (1 + self.polish) * ranges.whole * (1 / FINE + 2 * problem.talk.population.slack)
-        found = [Sequenced(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
+        found = [SequencePromise(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
         return max(found, key=lambda one: one.factor)
 
 
 @dataclass(frozen=True, eq=False)
 class SequencePlan:
-    """How long sequences are, at which prefixes gains are asked for, and of which items."""
+    """How long sequences are, at which prefixes gains are asked for, and for which items."""
 
     problem: SearchProblem
-    by_worth: Ids  # all items, those that may be chosen first
+    by_worth: Ids  # all items by worth; those that may not be chosen come last
     allowed: Ids
     length: int
     marks: Ids
@@ -135,8 +136,8 @@ class SequencePlan:
         return cls(problem, order_items(worth, problem.talk.coins(Stream.SEQUENCE)), allowed, length, np.unique(marks))
 
     def candidates(self, looks: list[DraftLook]) -> Ids:
-        """As many as one answer can tell about, by worth: the last sequence, popular items, and those beyond them that
-        gained most beside the sequences so far. Before the first look, layers of popular bases.
+        """As many items as fit in one answer, by worth: the last sequence, popular items, and the other items that
+        gained most next to the sequences so far. Before the first look, layers of popular bases.
         """
         most = max(MOST_NUMBERS // len(self.marks), self.length)
         if most >= len(self.allowed):
@@ -165,9 +166,9 @@ class SequencePlan:
 
 
 def shares(matroid: Matroid, look: DraftLook, alone: Array, off: float) -> tuple[float, ...]:
-    """For each item of the base that was looked along, its gain over the largest that any item could have added there.
+    """For each item of the base that was asked about: its gain divided by the largest gain that any item had there.
 
-    Items that were not asked about gain no more than alone. `off`: by how much a mean may be wrong.
+    Items that were not asked about gain at most what they are worth alone. `off`: how far a mean may be off.
     """
     members, out = np.zeros(matroid.n_items, dtype=bool), []
     for at, item in enumerate(look.order[: matroid.rank]):
@@ -183,17 +184,17 @@ def shares(matroid: Matroid, look: DraftLook, alone: Array, off: float) -> tuple
 
 
 @dataclass(frozen=True)
-class Sequenced:
-    """Greedy that takes, at each step, an item of at least a known share of the largest gain; everybody was asked.
+class SequencePromise:
+    """Greedy that takes, at each step, an item with at least a known share of the largest gain; everyone was asked.
 
-    With shares α_j, F(S) ≥ (1 − Π(1 − α_j/k))·OPT under a cardinality k; under any matroid, if all of a base is known
-    and α is the least of the shares, F(S) ≥ α/(1 + α)·OPT. Scoring and polishing never choose a set that is worth less.
+    With shares α_j, F(S) ≥ (1 − Π(1 − α_j/k))·OPT under a cardinality k. Under any matroid, if the shares of a whole
+    base are known and α is the smallest, F(S) ≥ α/(1 + α)·OPT. Scoring and polishing never choose a set of less value.
     """
 
     cardinality: bool
     rank: int
     shares: tuple[float, ...]
-    lost: float  # what fixed point may have lost when sets were compared
+    lost: float  # the most that fixed-point rounding may have lost when sets were compared
 
     @property
     def factor(self) -> float:

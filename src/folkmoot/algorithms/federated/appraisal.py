@@ -1,4 +1,4 @@
-"""How good an answer is, from sums: what it is worth, and what no allowed set can be worth more than."""
+"""How good an answer is, from sums: its value, and an upper bound on the value of any allowed set."""
 
 from math import inf
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from folkmoot.algorithms.federated.search import SearchProblem, layer_bases, order_items
-from folkmoot.conversation.outcome import Appraised
+from folkmoot.conversation.outcome import AppraisedSet
 from folkmoot.conversation.population import Sample
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Estimate
@@ -21,16 +21,16 @@ from folkmoot.questions.values import Appraisal, compress_sets
 from folkmoot.theory.certificate import bound_from_gains
 from folkmoot.theory.confidence import Tail
 
-MOST_LOOKS = 3  # points from which the bound is looked at
-WAYS = 2 * MOST_LOOKS  # to a bound: each look, the first two and all three together, and what everything is worth
-BETWEEN = 0.6  # the bound is looked at here between x and the set, a little above both: tighter than at either
-ASIDE, LAYERS = 0.1, 3  # or so far from the set to so many bases beside it
-SPENT = (0.9, 0.1)  # of what confidence leaves, by the answer and by popularity, which may take its place
-RANDOM_BASES = 8  # whose mean is shown as "random"
+MOST_LOOKS = 3  # points at which the bound is computed
+WAYS = 2 * MOST_LOOKS  # ways to a bound: each look, the first two, all three, and the worth of all items together
+BETWEEN = 0.6  # the bound is computed at BETWEEN·(x + set), a little above both: tighter than at either
+ASIDE, LAYERS = 0.1, 3  # or this far from the set towards this many bases next to it
+SPENT = (0.9, 0.1)  # shares of 1 − confidence: for the answer, and for the popular base, which may take its place
+RANDOM_BASES = 8  # their mean value is shown as "random"
 
 
 class Look(NamedTuple):
-    """What the clients asked say about the optimum from a point: to them on average, no allowed set is worth more."""
+    """A bound from the gradient at one point: to the clients asked, no allowed set is worth more on average."""
 
     gradient: Array
     bound: float
@@ -39,16 +39,16 @@ class Look(NamedTuple):
 
 def appraise(
     problem: SearchProblem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
-) -> Run[Appraised]:
-    """How good the answer is, from a last cohort that scores little but it: its score is not the best of many.
+) -> Run[AppraisedSet]:
+    """How good the answer is, from a last cohort that scores few other sets: its score is not the best of many.
 
-    With `doubt`, popularity is the answer where this cohort says that it is better, so that no answer is knowingly
-    worse; both are given an interval then, and share what confidence leaves. Half of that goes to each end of an
-    interval, and the bound's half is shared by the ways that lead to one. `order`: all items, in which what each adds
-    to those before it is told.
+    With `doubt`, the popular base becomes the answer if this cohort says that it is better, so that no answer is
+    knowingly worse; then both get an interval and share the error probability 1 − confidence. Half of it goes to each
+    end of an interval, and the half of the bound is shared by the ways that lead to one. `order`: all items, in the
+    order in which the gains of the chosen ones are reported.
 
-    Where several juries are asked, they look at the bound from y in the same answers. What both say is not independent
-    then; that each may be wrong with its own probability holds all the same.
+    If several juries are asked, the same answers also give the bound at y. The two are not independent then, but each
+    still fails with at most its own probability (union bound).
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
     n, rng = matroid.n_items, talk.coins(Stream.RANDOM_BASES).generator()
@@ -83,8 +83,8 @@ def appraise(
     mean = float(grid.points @ everything) / reply.count
     _, most = sample.interval(mean, grid, everything, alpha / WAYS, coins)
     tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
-    nothing = tail.top == 0 or (sample.complete and mean == 0)  # nobody gains anything, for certain
-    least = 0.0 if nothing else ranges.whole * (0.5 / FINE + talk.population.slack)  # what fixed point may be off
+    nothing = tail.top == 0 or (sample.complete and mean == 0)  # certainly, nobody gains anything
+    least = 0.0 if nothing else ranges.whole * (0.5 / FINE + talk.population.slack)  # error of fixed point
     bound_high = min(bound_highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
     clipped = max(ranges.clipped, reply.cut)
     known = (ranges.public or ranges.surveyed) and not clipped
@@ -107,33 +107,33 @@ def appraise(
     )
     after = 2 + RANDOM_BASES + best * len(orders[0])
     values = np.append(means[after : after + len(orders[best])], value)
-    return Appraised((chosen, popular)[best], estimate, orders[best], np.diff(values))
+    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values))
 
 
 def find_popular_base(problem: SearchProblem) -> Mask:
-    """The base of what is worth most by itself."""
+    """The best base by what items are worth alone."""
     order = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
     return indicator(problem.matroid.n_items, problem.matroid.first_base(order))
 
 
 def bound_highest(looks: list[Look], tail: Tail, delta: float) -> float:
-    """No allowed set is worth more to everyone, except with probability delta for each look and each mean of looks.
+    """An upper bound on the value of any allowed set, except with probability delta per look and per mean of looks.
 
-    The optimum is one set, whoever is asked. To those asked on average it is worth no more than a look says; so only
-    the error of that one mean counts, and that of its mean over several independent looks is smaller.
+    The optimum is one set, whoever is asked. Its mean value to the clients asked is at most what a look says, so only
+    the error of that one mean counts; and the error of the mean over several independent looks is smaller.
     """
-    found = [look.sample.highest(look.bound, look.sample.draws, tail, delta) for look in looks]
+    found = [look.sample.bound_mean(look.bound, look.sample.draws, tail, delta) for look in looks]
     for count in range(2, len(looks) + 1):
         some = looks[:count]
         draws = np.array([look.sample.draws for look in some])
         if draws.all():
             mean = float(draws @ [look.bound for look in some]) / int(draws.sum())
-            found.append(max(look.sample.highest(mean, int(draws.sum()), tail, delta) for look in some))
+            found.append(max(look.sample.bound_mean(mean, int(draws.sum()), tail, delta) for look in some))
     return min(found)
 
 
 def find_point_near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Array:
-    """A point a little above x and the set; the set itself where gradients are sampled or there is no x."""
+    """A point a little above x and the set; the set itself if gradients are sampled or there is no x."""
     at_set = chosen.astype(np.float64)
     if x is None or not problem.talk.population.closed_form:
         return at_set
@@ -141,8 +141,8 @@ def find_point_near(problem: SearchProblem, chosen: Mask, x: Array | None) -> Ar
 
 
 def find_point_beside(problem: SearchProblem, chosen: Mask, gains: Array | None) -> Array:
-    """A point on the way from the set to bases of what gains most beside it: with a little of each, all gain less, and
-    the bound is lower than at the set. The set itself where that is not known or gradients are sampled.
+    """A point on the way from the set to bases of the items that gain most next to it: a little of each lowers the
+    gains of all, so that the bound is lower than at the set. The set itself if gains are unknown or gradients sampled.
     """
     y = chosen.astype(np.float64)
     if gains is None or not problem.talk.population.closed_form:
@@ -159,22 +159,22 @@ def find_point_beside(problem: SearchProblem, chosen: Mask, gains: Array | None)
 
 
 def ask_look(problem: SearchProblem, y: Array) -> Run[Look]:
-    """A look from y, as one jury says."""
+    """A look at y, by one jury."""
     reply = yield from problem.talk.ask(ask_gradient_at(problem, y), problem.jury, Purpose.BOUND, "bound, all items")
     return make_look(problem, reply, problem.talk.sample(reply))
 
 
 def ask_gradient_at(problem: SearchProblem, y: Array) -> Gradient:
-    """The question of a look."""
+    """The question that a look at y asks."""
     ranges = problem.ranges
     return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, coins=NO_COINS)
 
 
 def make_look(problem: SearchProblem, reply: PointReply, sample: Sample) -> Look:
-    """What no allowed set is worth more than, from one sum over the gradients at y of all items.
+    """An upper bound on the value of any allowed set, from one sum of gradients at y over all items.
 
-    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base makes the right side largest. That
-    holds for the mean over any clients, and so for those who are asked.
+    For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base maximises the right side. This
+    holds for the mean over any clients, and so for those asked.
     """
     matroid, ranges = problem.matroid, problem.ranges
     lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / FINE + problem.talk.population.slack)

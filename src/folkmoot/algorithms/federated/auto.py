@@ -1,4 +1,4 @@
-"""The default: a greedy search by running means, or continuous greedy where rounds are few; it says which, and why."""
+"""The default: greedy by running means, or continuous greedy if rounds are few; it says which it chose, and why."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from folkmoot.algorithms.federated.fedcg import FedCG
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, Found, SearchProblem, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, SearchResult, order_items
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
@@ -22,13 +22,13 @@ from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Discrete
 
-ANSWERS = 6_000  # in the whole search, if cohorts are small: fewer do not tell items apart
-MOST_VISITS = 3  # rounds for one item, for that reason
-MOST_PICKS = 2  # items from one round; with more, near-duplicates come in together
-FORGET = 2.0  # the share of a new round is so many times that of a plain running mean
-KNOWN = 4  # juries so many times as large as what would be asked have said it already
-START = 2  # the first sums count for no more than so many cohorts
-UNEVEN = 2.0  # mean square over squared mean of clients' scales, from which on they answer by coins of scale
+ANSWERS = 6_000  # wanted in the whole search, if cohorts are small: fewer cannot tell items apart
+MOST_VISITS = 3  # most rounds per item, to get that many answers
+MOST_PICKS = 2  # most items per round; with more, near-duplicates would be chosen together
+FORGET = 2.0  # the weight of a new round, relative to that in a plain running mean
+KNOWN = 4  # the first item is not asked about if the jury was at least this many times larger
+START = 2  # the singleton sums count for at most this many cohorts
+UNEVEN = 2.0  # from this mean square over squared mean of scales on, clients answer by coins of scale
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Plan:
 
     way: str  # "greedy" or "continuous"
     rounds: int  # of the search
-    visits: tuple[int, ...]  # rounds before each time items are taken
-    picks: tuple[int, ...]  # items taken then
+    visits: tuple[int, ...]  # rounds before each choice of items
+    picks: tuple[int, ...]  # items taken at each choice
     why: str
 
 
@@ -46,14 +46,14 @@ class Plan:
 class Auto(Federated):
     """Choose the search by rank, population, cohort and rounds; `plan` says beforehand which, and why.
 
-    Mostly items are taken one by one, each by the largest gain in a running mean over all rounds so far: a client
-    answers what items add now, less a share of what they added before the last item came in (`Drift`). Rounds are as
-    many as items, or more where cohorts are so small that a few thousand answers would not come together; `rounds`
-    sets another number. Where that is less than half the rank, it is continuous greedy (`FedCG`).
+    Usually, items are taken one at a time, each by the largest gain in a running mean over all rounds so far: a client
+    answers what items add now, minus a share of what they added before the last item was chosen (`Drift`). There is one
+    round per item, or more if cohorts are so small that this would give fewer than a few thousand answers; `rounds`
+    sets another number. If that is less than half the rank, the search is continuous greedy (`FedCG`).
 
-    by_scale: whether clients answer in search and polishing by coins in proportion to what their best item is worth
-    to them (with a floor), which keeps a few heavy clients from being missed. Then all must be reachable, and who
-    answers hints at scale. None: only where the range question shows that scales differ much.
+    by_scale: whether, in search and polishing, clients decide by coins whether to answer, with chances proportional to
+    what their best item is worth to them (with a floor), so that a few heavy clients are not missed. Then all clients
+    must be reachable, and who answers hints at scale. None: only if the range question shows that scales differ much.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -70,14 +70,14 @@ class Auto(Federated):
                 as_count(getattr(self, name), name)
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self._plan(matroid.rank, None).rounds
 
     def plan(self, population: Population, matroid: Matroid) -> Plan:
-        """What will be done, and why, in a sentence."""
+        """What will be done, with the reason in one sentence."""
         return self._plan(matroid.rank, population)
 
     def _plan(self, rank: int, population: Population | None) -> Plan:
@@ -85,23 +85,21 @@ class Auto(Federated):
         everyone = cohort is None or (population is not None and population.asks_everyone(cohort))
         wanted = rank if everyone else min(max(rank, -(-ANSWERS // (cohort or 1))), MOST_VISITS * rank)
         rounds = wanted if self.rounds is None else min(self.rounds, wanted)
-        who = "everybody" if everyone else f"{cohort:,} clients a round"
+        who = "everyone" if everyone else f"{cohort:,} clients per round"
         if rounds * MOST_PICKS < rank:
-            why = (
-                f"continuous greedy, because {self.rounds} rounds are too few to take {rank} items one after the other"
-            )
+            why = f"continuous greedy, because {self.rounds} rounds are too few to take {rank} items one at a time"
             return Plan("continuous", self.rounds or 1, (), (), why)
         if rounds < rank:
             picks = tuple(MOST_PICKS if at < rank - rounds else 1 for at in range(rounds))
-            why = f"greedy by running means, {who}, two items in some rounds because {rank} items must come in {rounds}"
-            why += " rounds"
+            why = f"greedy by running means, {who}, two items in some rounds because {rank} items must be taken in "
+            why += f"{rounds} rounds"
             return Plan("greedy", rounds, (1,) * rounds, picks, why)
         visits = tuple(rounds // rank + (at < rounds % rank) for at in range(rank))
-        why = f"greedy by running means, {who}, one item after the other: {rank} items"
+        why = f"greedy by running means, {who}, one item at a time: {rank} items"
         if everyone:
-            why = f"greedy, because everybody is asked: {rank} items, one after the other"
+            why = f"greedy, because everyone is asked: {rank} items, one at a time"
         elif rounds > rank:
-            why += f" in {rounds} rounds, because {cohort:,} clients do not tell near substitutes apart at once"
+            why += f" in {rounds} rounds, because {cohort:,} answers are too few to tell similar items apart"
         return Plan("greedy", rounds, visits, (1,) * rank, why)
 
     def reason(self, talk: Talk) -> str:
@@ -111,26 +109,26 @@ class Auto(Federated):
         return None if talk.population.asks_everyone(jury) else self._coins(talk.population, ranges, jury)
 
     def _coins(self, population: Population, ranges: Ranges, answers: int | None) -> Participation | None:
-        """Who answers by coins; None: cohorts are drawn."""
+        """How clients decide by coins who answers; None: cohorts are drawn."""
         wanted = ranges.uneven >= UNEVEN if self.by_scale is None else self.by_scale
         if not wanted or answers is None or population.asks_everyone(answers) or not ranges.mean_single > 0:
             return None
         return Participation.by_scale(answers, population.everyone.weight, ranges.mean_single)
 
-    def search(self, problem: SearchProblem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[SearchResult]:
         plan = self.plan(problem.talk.population, problem.matroid)
         if plan.way == "continuous":
-            found: Found = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
+            found: SearchResult = yield from FedCG(rounds=plan.rounds, cohort=self.cohort).search(problem)
             return found
         return (yield from self._greedy(problem, plan))
 
-    def _greedy(self, problem: SearchProblem, plan: Plan) -> Run[Chosen]:
+    def _greedy(self, problem: SearchProblem, plan: Plan) -> Run[ChosenSet]:
         matroid, talk = problem.matroid, problem.talk
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
         heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
-        start = heard if who is None else 0  # a jury that was drawn may have missed the heavy clients
-        mean = Running(problem, cohort, who, start)
+        start = heard if who is None else 0  # the jury was drawn and may have missed the heavy clients
+        mean = RunningMean(problem, cohort, who, start)
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         for visits, picks in zip(plan.visits, plan.picks, strict=True):
@@ -144,7 +142,7 @@ class Auto(Federated):
                 and who is None
                 and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
             )
-            if not known:  # by the jury, which has said what items are worth alone
+            if not known:  # `known`: the jury has already said what items are worth alone
                 yield from mean.hear(members, visits, f"item {len(taken) + 1}")
             order = order_items(mean.gains, talk.coins(Stream.PICKS, talk.rounds), problem.singletons)
             left = picks
@@ -158,30 +156,30 @@ class Auto(Federated):
         promise = Discrete(
             matroid.rank, matroid.n_items, None if exact else 0.0, 0.1, isinstance(matroid, Uniform), False
         )
-        return Chosen(members, promise, np.array(taken, dtype=np.int64), mean.gains)
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains)
 
 
-class Running:
+class RunningMean:
     """The server's running mean of what each item adds to the present set.
 
     d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old
-    one and that of a mean of g − keep·g', which is small where the last item changed little. `keep` falls with how
-    many answers there were, as in a plain running mean; old errors are forgotten twice as fast, because the items
+    one plus that of a mean of g − keep·g', which is small where the last item changed little. `keep` depends on how
+    many answers there were, as in a plain running mean; but old errors are forgotten twice as fast, because the items
     taken were those that looked best.
     """
 
     def __init__(self, problem: SearchProblem, cohort: int | None, who: Participation | None, answers: int) -> None:
-        """`answers`: how many the singleton sums count for, which it starts with."""
+        """It starts with the singleton sums, which count for `answers` answers."""
         self.problem, self.cohort, self.who, self.answers = problem, cohort, who, answers
         self.gains, self.before = problem.singletons, np.zeros(problem.matroid.n_items, dtype=bool)
         ranges, everyone = problem.ranges, problem.talk.population.everyone
         self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
         if who is not None:
             heaviest = 1 if everyone.times is None else int(everyone.times.max())
-            self.most, self.whole, self.standing = (who.most(heaviest, one) for one in (self.most, self.whole, 1.0))
+            self.most, self.whole, self.standing = (who.bound(heaviest, one) for one in (self.most, self.whole, 1.0))
 
     def hear(self, members: Mask, visits: int, label: str) -> Run[None]:
-        """Rounds at this set, which count as one with all their clients."""
+        """Ask about this set in `visits` rounds, whose answers are pooled."""
         talk, size = self.problem.talk, self.cohort
         fresh = visits * (size or 0)
         share = min(FORGET * fresh / (self.answers + fresh), 1.0) if fresh else 1.0
@@ -205,6 +203,6 @@ class Running:
         for _ in range(visits):
             reply = yield from talk.ask(question, size if self.who is None else None, Purpose.SEARCH, label)
             heard = reply if heard is None else heard + reply
-        if heard is not None and heard.clients:  # coins may leave nobody to answer
+        if heard is not None and heard.clients:  # coins may have decided that nobody answers
             self.gains = (1.0 - share) * self.gains + heard.mean
             self.answers, self.before = self.answers + fresh, members

@@ -1,4 +1,4 @@
-"""Federated methods from related work, through the same front door, so that a reader can compare."""
+"""Federated methods from related work, behind the same interface, for comparison."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +20,8 @@ from folkmoot.questions.local import ShardBase
 
 @dataclass(frozen=True, repr=False)
 class FederatedFrankWolfe(Federated):
-    """Stochastic Frank–Wolfe with partial participation: full-precision gradients, averaged over the rounds with
-    weight ρ_t = 4/(t + 8)^(2/3) for the new one (Mokhtari, Hassani and Karbasi 2018).
+    """Stochastic Frank–Wolfe with partial participation: full-precision gradients, averaged over the rounds, with
+    weight ρ_t = 4/(t + 8)^(2/3) for the newest (Mokhtari, Hassani and Karbasi 2018).
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -36,7 +36,7 @@ class FederatedFrankWolfe(Federated):
             as_count(self.cohort, "cohort")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
@@ -47,7 +47,9 @@ class FederatedFrankWolfe(Federated):
         way = yield from walk(problem, partial(ask_gradient, problem, None), self.cohort, self.rounds, direction)
         least = 4 / (self.rounds + 7) ** (2 / 3)
         memory = 1 - min(least, 1.0)
-        promise = problem.continuous(self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single)
+        promise = problem.make_promise(
+            self.rounds, self.cohort, bases=False, memory=memory, reach=problem.ranges.single
+        )
         return Point(way.x, way.merit, promise, way.lowest)
 
 
@@ -56,8 +58,8 @@ class RandGreeDi(Federated):
     """Two rounds of distributed greedy over shards (after Barbosa, Ene, Nguyen and Ward 2015).
 
     Clients and items are dealt to `shards` at random. Each shard, which must see its own clients' functions,
-    answers with the greedy base of its items; then all shards choose from the union, and what most of them
-    take is rounded. The party whose answer is hidden in the sum is a shard, not a client.
+    answers with the greedy base of its items; then all shards choose from the union of these bases, and their votes are
+    rounded to a set. What is hidden in the sum is the answer of a shard, not of a client.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -67,7 +69,7 @@ class RandGreeDi(Federated):
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
         as_count(self.shards, "shards", least=2)
-        matroid.parameters()  # shards must be told the matroid
+        matroid.parameters()  # shards must know the matroid, so it must be storable
 
     def count_search_rounds(self, matroid: Matroid) -> int:
         return 2

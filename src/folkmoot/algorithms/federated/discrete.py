@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem, ask_singleton_means, layer_bases, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, ask_singleton_means, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
@@ -21,24 +21,25 @@ from folkmoot.questions.gains import Gains, Importance
 from folkmoot.questions.participation import FLOOR, Participation
 from folkmoot.theory.guarantee import Discrete, kappa_in_theory
 
-SHORT = 10  # items per rank, over which importance is looked at with "shortlist"
-HEADROOM = 16  # times the range of a sampled jury: answers over a chance have bits to spare
+SHORT = 10  # items per rank, over which "shortlist" computes importance
+HEADROOM = 16  # factor on the range that a jury found: answers divided by a chance have bits to spare
 Kind = Literal["paper", "uniform", "shortlist", "scale"]
 
 
 @dataclass(frozen=True, repr=False)
 class DiscreteGreedy(Federated):
-    """Add the item of the largest summed gain, `batch` items per round (Algorithm 3).
+    """Add the items with the largest summed gains, `batch` items per round (Algorithm 3).
 
-    Every client is asked, and answers with a probability κ_i of its own, over κ_i. Either `expected_answers` a round
-    do, or `epsilon` gives κ as a proof needs it (`guarantee.kappa_in_theory`), which makes nearly everybody answer.
-    κ_i follows from the importance of client i: "scale" (the default), what its best item is worth to it; "uniform",
-    its weight alone; "paper" (the default with epsilon), the largest share that it has in an item; "shortlist", the
-    same over the most popular items. All are mixed with the uniform one, so that nobody is never heard: sums are
-    unbiased, whatever the importance. Who answers is visible: to be important is to answer often.
+    Every client is asked; client i answers with probability κ_i and divides its answer by κ_i. Either about
+    `expected_answers` clients answer per round, or `epsilon` sets κ as the proof needs it
+    (`guarantee.kappa_in_theory`), which makes nearly everyone answer. κ_i follows from the importance of client i:
+    "scale" (the default), what its best item is worth to it; "uniform", its weight alone; "paper" (the default with
+    epsilon), the largest share that it has in an item; "shortlist", the same over the most popular items. All are
+    mixed with "uniform", so that every client has a chance to answer: sums are unbiased, whatever the importance. The
+    server sees who answers, and important clients answer often.
 
-    sample: "fresh" (the default), new coins every round; "fixed" (the default with epsilon), the same clients with
-    the same weights in all rounds, which is what Theorem 4 speaks of.
+    sample: "fresh" (the default): new coins every round; "fixed" (the default with epsilon): the same clients with
+    the same weights in all rounds, as Theorem 4 assumes.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -53,7 +54,7 @@ class DiscreteGreedy(Federated):
         super().check(matroid)
         if (self.epsilon is None) == (self.expected_answers is None):
             given = "neither was" if self.epsilon is None else "both were"
-            raise InputError(f"give one of epsilon and expected_answers; {given} given", argument="epsilon")
+            raise InputError(f"give either epsilon or expected_answers; {given} given", argument="epsilon")
         if self.epsilon is not None and not 1e-6 <= as_number(self.epsilon, "epsilon") < 1:
             raise InputError(f"needs a number between 0.000001 and 1, got {self.epsilon}", argument="epsilon")
         if self.expected_answers is not None:
@@ -67,12 +68,12 @@ class DiscreteGreedy(Federated):
         as_count(self.batch, "batch")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.expected_answers
 
     @property
     def _importance(self) -> str:
-        """As the theorem has it where κ is a proof's; else as it holds up best."""
+        """As in the theorem if κ follows from epsilon; otherwise what works best."""
         return self.importance or ("scale" if self.epsilon is None else "paper")
 
     @property
@@ -82,14 +83,14 @@ class DiscreteGreedy(Federated):
     def count_search_rounds(self, matroid: Matroid) -> int:
         return -(-matroid.rank // self.batch) + (2 if self._importance in ("paper", "shortlist") else 0)
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, talk, ranges = problem.matroid, problem.talk, problem.ranges
         alone, who = yield from self._participation(problem)
         everyone = talk.population.everyone
         heaviest = 1 if everyone.times is None else int(everyone.times.max())
         single, whole = ranges.single, ranges.whole
         if who is not None:
-            single, whole = (HEADROOM * who.most(heaviest, one) for one in (single, whole))
+            single, whole = (HEADROOM * who.bound(heaviest, one) for one in (single, whole))
         fixed = talk.coins(Stream.FIXED_SAMPLE) if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
@@ -119,10 +120,10 @@ class DiscreteGreedy(Federated):
             self._importance == "paper" and self._is_fixed,
             self.batch,
         )
-        return Chosen(members, promise, np.array(taken, dtype=np.int64))
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64))
 
     def _participation(self, problem: SearchProblem) -> Run[tuple[Array, Participation | None]]:
-        """Singleton means, and who answers (None: everybody)."""
+        """Singleton means, and how clients decide who answers (None: everyone answers)."""
         talk, n_items, alone, answers = problem.talk, problem.matroid.n_items, problem.singletons, self.expected_answers
         everyone = talk.population.everyone
         if self._importance in ("uniform", "scale"):
@@ -132,8 +133,8 @@ class DiscreteGreedy(Federated):
             return alone, Participation.by_scale(answers, everyone.weight, mean)
         if problem.jury is not None:
             alone = yield from ask_singleton_means(talk, problem.ranges, None)
-        sums = alone * everyone.weight  # O: sums on both sides of a share, never a mean on one
-        looked_at = sums > 0  # what is worth nothing to anybody is nobody's share
+        sums = alone * everyone.weight  # O: sums, in the same counts as each client's share
+        looked_at = sums > 0  # nobody has a share in an item that is worth nothing to anyone
         if self._importance == "shortlist":
             size = self.shortlist if self.shortlist is not None else SHORT * problem.matroid.rank
             short = layer_bases(problem.matroid, order_items(alone, talk.coins(Stream.IMPORTANCE)), size)

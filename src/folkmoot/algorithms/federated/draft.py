@@ -1,8 +1,8 @@
-"""What the server believes of gains that it has not asked for, and the sequence that greedy would take if it were so.
+"""What the server believes about gains that it has not asked for, and the sequence that greedy would then take.
 
-The gain of e at S is taken to be F(e) times one discount per member of S. Discounts come from sums: where a sequence
-was looked along, the gain of e before and after a joined is known, and their quotient is the discount a gives to e.
-On the way that was looked along this is exact by construction; elsewhere it is a guess, and the next look tests it.
+The gain of e at S is modelled as F(e) times one discount per member of S. Discounts come from sums: along a sequence
+that was asked about, the gains of e before and after a joined are known, and their quotient is the discount that a
+gives to e. Along that sequence this is exact by construction; elsewhere it is a guess, and the next look tests it.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class DraftLook:
-    """Gains of F along a sequence: at the prefixes of these lengths, the first of them 0 and one of them `wide`."""
+    """Gains of F along a sequence, at the prefixes whose lengths are in `marks`: the first is 0, one is `wide`."""
 
     order: Ids
     marks: Ids
@@ -28,14 +28,14 @@ class DraftLook:
     aside: Array  # gains of the others at the prefix of length `wide`
 
     def gains_at_wide(self, n_items: int) -> Array:
-        """Gains at that prefix, over all items (0 where none was asked about)."""
+        """Gains at the prefix of length `wide`, over all items (0 for items that were not asked about)."""
         out = np.zeros(n_items)
         out[self.items] = self.gains[int(np.searchsorted(self.marks, self.wide))]
         out[self.others] = self.aside
         return out
 
     def course(self) -> Array:
-        """What part of all that is lost up to the prefix of length `wide` each of its items takes, in logarithms."""
+        """Which share of the total loss of gains, in logarithms, each item of the prefix of length `wide` causes."""
         sums = np.log(np.maximum(self.gains.sum(axis=1), TINY))
         along = np.interp(np.arange(self.wide + 1), self.marks, sums)
         if along[0] - along[-1] <= 1e-9:
@@ -47,10 +47,10 @@ class DraftLook:
 def discounts(looks: list[DraftLook], items: Ids, alone: Array, doubt: float) -> Array:
     """How much of the gain of e is left when a joins: items × items, row a, column e.
 
-    Looks are pooled by what was there to lose: Σ after / Σ before. What a takes from e, e takes from a (at the same
-    prefix, since f(a) + f(e) − f(a, e) does not care for the order), so that every quotient is used twice. All are
-    drawn to the mean discount that a gives, with the weight of `doubt` times the largest F(e): gains of few clients say
-    little.
+    Looks are pooled in proportion to the gains that could be lost: Σ after / Σ before. What a takes from e, e takes
+    from a (at the same prefix, since f(a) + f(e) − f(a, e) does not depend on the order), so every quotient is used
+    twice. All are pulled towards the mean discount that a gives, with weight `doubt` times the largest F(e), because
+    gains from few clients say little.
     """
     before, after = np.zeros((len(items), len(items))), np.zeros((len(items), len(items)))
     place = np.full(len(alone), -1)
@@ -72,7 +72,7 @@ def discounts(looks: list[DraftLook], items: Ids, alone: Array, doubt: float) ->
                 after[e, a] += np.maximum(mine - had[others] * (1 - share[others]), 0.0)
         away = place[look.others]
         known = away >= 0
-        if known.any():  # who was asked at one prefix only loses along the way as the others do on the whole
+        if known.any():  # items asked about at one prefix only: assume they lose as the others do in total
             had = alone[look.others[known]]
             lost = np.log(np.clip(look.aside[known] / np.maximum(had, TINY), 1e-9, 1.0))
             rows, parts = place[look.order[: look.wide]], look.course()
@@ -89,9 +89,9 @@ def discounts(looks: list[DraftLook], items: Ids, alone: Array, doubt: float) ->
 def draft_order(
     matroid: Matroid, items: Ids, alone: Array, left: Array, length: int, known: DraftLook | None = None
 ) -> Ids:
-    """Greedy by discounted gains: a base of the matroid, then one of the items that are left, and so on.
+    """Greedy by discounted gains: a base of the matroid, then a base of the items that are left, and so on.
 
-    `items`: among equals the first is taken. `known`: a look whose gains are exact; they replace the guesses for as
+    `items`: among equal gains the first is taken. `known`: a look whose gains are exact; they replace the guesses as
     long as the draft follows its sequence.
     """
     gains, free = alone[items].copy(), np.ones(len(items), dtype=bool)
@@ -106,7 +106,7 @@ def draft_order(
         fits = free & matroid.find_addable(members)[items]
         if not fits.any():
             if not members.any():
-                break  # what is left can never be chosen
+                break  # the items that are left can never be chosen
             members[:] = False
             continue
         best = int(np.where(fits, gains, -1.0).argmax())

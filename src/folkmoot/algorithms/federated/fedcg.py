@@ -1,4 +1,4 @@
-"""Federated continuous greedy: Algorithms 1 and 2 of the paper, and the answers that make the first one work better."""
+"""Federated continuous greedy: Algorithms 1 and 2 of the paper, and kinds of answers that improve the first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gradient import AtPoint, Gradient, Votes
+from folkmoot.questions.gradient import Gradient, PointQuery, Votes
 from folkmoot.questions.local import LocalBase, LocalWalk
 from folkmoot.questions.query import FINE_BITS
 from folkmoot.theory.certificate import bound_from_gains
 
-VOTE_BITS = 12  # what a vote is worth
+VOTE_BITS = 12  # in which the worth of a vote is written
 Answer = Literal["quantized", "gradient", "base", "votes"]
-Question = Callable[[Array, PublicCoins], AtPoint]  # from x and the coins of its round
+Question = Callable[[Array, PublicCoins], PointQuery]  # from x and the coins of its round
 
 
-Direction = Callable[[Array, int], Array]  # from what a round said, and its number
+Direction = Callable[[Array, int], Array]  # from the mean of a round, and its number
 
 
 def ask_gradient(
     problem: SearchProblem, bits: int | None, x: Array, coins: PublicCoins, norm: float | None = None
 ) -> Gradient:
-    """The gradient rounded to so many bits by a coin; None: in fixed point."""
+    """The question for the gradient, rounded to `bits` bits by a coin; None: in fixed point."""
     ranges, fine = problem.ranges, bits is None
     return Gradient(
         x=x,
@@ -49,15 +49,15 @@ def ask_gradient(
 
 @dataclass(frozen=True)
 class Way:
-    """Where continuous greedy came to, and what it heard."""
+    """Where continuous greedy ended, and what it learned."""
 
     x: Array
-    merit: Array  # the mean over the rounds
-    lowest: Array  # the point, short of x, from which the bound on the optimum looked lowest
+    merit: Array  # the mean answer over the rounds
+    lowest: Array  # the point before x at which the bound on the optimum was lowest
 
 
 def walk(problem: SearchProblem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
-    """Algorithm 1: x ← x + Δ/T, where Δ is what the sum of the answers says."""
+    """Algorithm 1: x ← x + Δ/T, where Δ follows from the sum of the answers."""
     x = np.zeros(problem.matroid.n_items)
     merit = np.zeros_like(x)
     bounds: list[tuple[float, Array]] = []
@@ -77,10 +77,10 @@ def take_mean(mean: Array, _: int) -> Array:
 
 @dataclass
 class BestBase:
-    """The best base of the gradient, averaged over the rounds so far with a share rho(t) for the new one.
+    """The best base by the gradient averaged over the rounds so far, with weight rho(t) for the newest.
 
-    Old gradients are a little too large (gradients fall as x grows) and far less noisy together. Only items
-    that gain are taken, and ties fall by coins.
+    Old gradients are a little too large (gradients fall as x grows), but their average is far less noisy. Only items
+    with a positive gain are taken, and ties are broken by coins.
     """
 
     matroid: Matroid
@@ -100,13 +100,13 @@ class FedCG(Federated):
     """Federated continuous greedy (Algorithm 1): `rounds` rounds, each with `cohort` clients (None: everyone).
 
     What a client answers: "quantized", its gradient at x rounded to `bits` bits by a coin; "gradient", the
-    same in fixed point; "votes", a handful of items drawn in proportion to it; "base", the paper's own, the
-    base that the client alone likes best. The first three let the server take the best base of the sum, so
-    that clients with different tastes do not hurt; `memory` is the share that earlier rounds keep in it. With
-    "base" the result can be poor where tastes differ (docs/methods.md): use it to compare.
+    same in fixed point; "votes", a handful of items drawn in proportion to it; "base", as in the paper, the
+    client's own best base. With the first three the server takes the best base of the sum, so that different tastes
+    do no harm; it averages over rounds, and `memory` is the weight of earlier ones. With "base" the
+    result can be poor where tastes differ (docs/methods.md): use it for comparison.
 
-    norm: no client's gradient counts for more than this in L2, so that nobody can move the sum further; longer ones are
-    shortened at home ("quantized" and "gradient" only). No theorem covers such runs.
+    norm: the largest L2 norm of a client's gradient, so that no client can move the sum further; clients scale longer
+    ones down ("quantized" and "gradient" only). No theorem covers such runs.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -129,16 +129,16 @@ class FedCG(Federated):
             )
         as_count(self.bits, "bits", most=32)
         if self.answer == "base":
-            matroid.parameters()  # clients must be told the matroid
+            matroid.parameters()  # clients must know the matroid, so it must be storable
         if not 0 <= as_number(self.memory, "memory") < 1:
-            raise InputError(f"needs a share of at least 0 and below 1, got {self.memory}", argument="memory")
+            raise InputError(f"needs a number from 0 to below 1, got {self.memory}", argument="memory")
         if self.norm is not None:
             as_number(self.norm, "norm", above=True)
             if self.answer not in ("quantized", "gradient"):
-                raise InputError(f"is for gradients, not for the answer {self.answer!r}", argument="norm")
+                raise InputError(f"is for gradients only, not for the answer {self.answer!r}", argument="norm")
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     @property
@@ -165,13 +165,13 @@ class FedCG(Federated):
         }[self.answer]
         base = self.answer == "base"
         memory = 0.0 if base else self.memory
-        promise = problem.continuous(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
+        promise = problem.make_promise(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
         return Point(way.x, way.merit, promise if self.norm is None else None, None if base else way.lowest)
 
     def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
 
-        def question(x: Array, coins: PublicCoins) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> PointQuery:
             if self.answer == "base":
                 return LocalBase(
                     x=x, whole=ranges.whole, coins=coins, items=items, matroid=problem.matroid, single=ranges.single
@@ -188,11 +188,11 @@ class FedCG(Federated):
 
 @dataclass(frozen=True, repr=False)
 class FedCGPlus(Federated):
-    """Practical federated continuous greedy (Algorithm 2): `local_steps` steps of a walk at home a round.
+    """Practical federated continuous greedy (Algorithm 2): clients take `local_steps` local steps per round.
 
-    `rounds` is the paper's T, the steps in all; there are T / local_steps rounds of communication (its loop
-    header stops short of that). Gradients at home are exact, or from `samples` sets. Walks leave the cube;
-    gradients are taken at min(x, 1). Like FedCG(answer="base") it suffers where tastes differ.
+    `rounds` is the paper's T, the number of steps in total; there are T / local_steps rounds of communication (the
+    paper's loop header stops short of that). Local gradients are exact, or estimated from `samples` sets. Walks leave
+    the cube; gradients are taken at min(x, 1). Like FedCG(answer="base"), it does worse where tastes differ.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -208,17 +208,17 @@ class FedCGPlus(Federated):
         as_count(self.local_steps, "local_steps")
         if self.rounds % self.local_steps:
             raise InputError(
-                f"{self.local_steps} steps a round do not divide the {self.rounds} steps in all",
+                f"{self.local_steps} steps per round do not divide the {self.rounds} steps in total",
                 remedy=f"try rounds={self.local_steps * max(round(self.rounds / self.local_steps), 1)}",
                 argument="local_steps",
             )
-        matroid.parameters()  # clients must be told the matroid
+        matroid.parameters()  # clients must know the matroid, so it must be storable
         for name in ("cohort", "samples"):
             if getattr(self, name) is not None:
                 as_count(getattr(self, name), name)
 
     @property
-    def asked(self) -> int | None:
+    def cohort_size(self) -> int | None:
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
@@ -227,7 +227,7 @@ class FedCGPlus(Federated):
     def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
 
-        def question(x: Array, coins: PublicCoins) -> AtPoint:
+        def question(x: Array, coins: PublicCoins) -> PointQuery:
             return LocalWalk(
                 x=x,
                 whole=ranges.whole,
@@ -241,5 +241,7 @@ class FedCGPlus(Federated):
 
         talks = self.rounds // self.local_steps
         way = yield from walk(problem, question, self.cohort, talks, take_mean)
-        promise = problem.continuous(talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples)
+        promise = problem.make_promise(
+            talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples
+        )
         return Point(way.x, way.merit, promise)

@@ -1,7 +1,7 @@
 """What every federated method shares: its settings, and the course of its conversation.
 
-A method searches, each in its own way, for a point x or a set. Then all do the same: see `polish` and `appraisal`.
-The clients who score candidates are the jury.
+Each method searches in its own way for a point x or a set. What follows is the same for all: see `polish` and
+`appraisal`. The clients who score candidates are called the jury.
 """
 
 from abc import abstractmethod
@@ -23,10 +23,10 @@ from folkmoot.algorithms.federated.appraisal import (
 )
 from folkmoot.algorithms.federated.polish import polish, score_sets
 from folkmoot.algorithms.federated.search import (
-    Chosen,
-    Found,
+    ChosenSet,
     Point,
     SearchProblem,
+    SearchResult,
     ask_singleton_means,
     order_items,
     shortlist_items,
@@ -43,21 +43,21 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
 
-JURY = 40  # times the cohort: roundings differ by little, and many clients must tell which is better
-FEW_DRAWS = 4  # under matroids where a draw takes seconds
+JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
+FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Federated(Conversation):
-    """A method whose server learns sums only. These settings are common to all.
+    """A method whose server learns only sums. These settings are common to all such methods.
 
-    shortlist: ask about the best so many items alone, found by one round of singleton sums (None: all items).
-    roundings: how many pipage draws are scored beside the top of x. polish: at most so many rounds of best swaps.
-    jury: clients who score (None: 40 cohorts, or everyone). juries: so many juries, a round each, say together how good
-    the answer is, its value and its bound in one question (None: two questions, to one jury each). range_from: whom
-    to ask how large values are, unless the objective knows (`most`); only "everyone" leads to bounds, since a few
-    clients unasked may hold nearly all value.
-    clip: share of clients whose values must fit the public range whole. confidence: of the estimate.
+    shortlist: ask only about this many items, the best by one round of singleton sums (None: all items).
+    roundings: number of pipage draws that are scored besides the top of x. polish: most rounds of best swaps.
+    jury: number of clients who score (None: 40 cohorts, or everyone). juries: number of juries, one round each, that
+    together say how good the answer is, its value and its bound in one question (None: two questions, to one jury
+    each). range_from: whom to ask how large values are, unless the objective knows (`most`); only "everyone" leads to
+    bounds, since a few clients who were not asked might hold nearly all value.
+    clip: share of clients all of whose values must fit the public range. confidence: of the estimate.
     """
 
     shortlist: int | None = None
@@ -78,25 +78,25 @@ class Federated(Conversation):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @abstractmethod
-    def search(self, problem: SearchProblem) -> Run[Found]:
+    def search(self, problem: SearchProblem) -> Run[SearchResult]:
         """The method's own part of the conversation."""
 
     @property
-    def asked(self) -> int | None:
-        """Clients a round of the search; None: everyone."""
+    def cohort_size(self) -> int | None:
+        """How many clients each round of the search asks; None: everyone."""
         return None
 
     def reason(self, _talk: Talk) -> str | None:
-        """What the method decided to do and why, where it decides."""
+        """What the method decided to do and why, for methods that decide."""
         return None
 
     def jurors(self, _talk: Talk, _ranges: Ranges, _jury: int | None) -> Participation | None:
-        """Who compares sets, if clients decide that by coins of their own."""
+        """How clients decide by coins who compares sets; None: a jury is drawn."""
         return None
 
     @property
     def needs_sums(self) -> bool:
-        """Whether the search must know what all items are worth to a client, one by one."""
+        """Whether the search needs the range of Σ_e f_i(e), the sum of a client's singletons."""
         return False
 
     def plan_rounds(self, matroid: Matroid) -> int:
@@ -109,13 +109,13 @@ class Federated(Conversation):
         """How many rounds the search takes."""
 
     def check(self, matroid: Matroid) -> None:
-        """Refuse settings that cannot work, before anyone is asked."""
+        """Refuse settings that cannot work, before any client is asked."""
         if self.shortlist is not None:
             as_count(self.shortlist, "shortlist")
             if self.shortlist < matroid.rank:
                 raise InputError(
-                    f"{self.shortlist} items cannot hold a base of {matroid.rank}",
-                    remedy=f"give at least {matroid.rank}, better ten times that",
+                    f"{self.shortlist} items cannot contain a base of {matroid.rank}",
+                    remedy=f"give at least {matroid.rank}, preferably ten times that",
                     argument="shortlist",
                 )
         as_count(self.roundings, "roundings", least=0)
@@ -133,7 +133,7 @@ class Federated(Conversation):
 
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
-        jury = self.jury if self.jury is not None else None if self.asked is None else JURY * self.asked
+        jury = self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
         ranges = yield from self._ranges(talk, jury)
         alone = yield from ask_singleton_means(talk, ranges, jury)
         problem = SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
@@ -152,7 +152,7 @@ class Federated(Conversation):
             rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
         y = find_point_near(problem, chosen, x)
-        if self.juries is not None and isinstance(found, Chosen):
+        if self.juries is not None and isinstance(found, ChosenSet):
             y = find_point_beside(problem, chosen, looks[0].gradient if looks else found.merit)
         further = [] if self.juries is not None or (chosen == first).all() else [y]
         if isinstance(found, Point) and found.on_the_way is not None and talk.population.closed_form:
@@ -165,7 +165,7 @@ class Federated(Conversation):
         return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
 
     def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
-        """How large numbers are: as everybody knows, or as clients say."""
+        """How large values are: from public knowledge, or from the clients."""
         most = talk.population.most
         if most is not None and not self.needs_sums:
             return Ranges(most, most, talk.matroid.n_items * most, public=True)
@@ -177,27 +177,27 @@ class Federated(Conversation):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
-    def _order(self, problem: SearchProblem, found: Found) -> Ids:
-        """All items: as the search took them, or by how much of them it took; then by what they are worth alone."""
+    def _order(self, problem: SearchProblem, found: SearchResult) -> Ids:
+        """All items. For a set: in the order taken, then by worth alone; for a point: by x, then by merit."""
         rest = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
         if isinstance(found, Point):
             return order_items(found.x, problem.talk.coins(Stream.ITEM_ORDER), found.merit)
         return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:
-        """The top of x, and draws of pipage."""
-        fill = np.empty(len(found.x))  # what looked worth more comes first; among equals, coins
+        """The top of x, and draws of pipage rounding."""
+        fill = np.empty(len(found.x))  # items that looked better come first; ties are broken by coins
         fill[order_items(found.merit, problem.talk.coins(Stream.FILLING))] = np.arange(len(fill), 0, -1)
         sets = [rounding.top_of_base(problem.matroid, found.x, fill=fill)[None, :]]
         draws = self.roundings if problem.matroid.blocks is not None else min(self.roundings, FEW_DRAWS)
         if draws:
             key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
-        return distinct(np.vstack(sets))
+        return drop_duplicates(np.vstack(sets))
 
 
-def distinct(sets: Mask) -> Mask:
-    """Each set once, in the order they came."""
-    occurring = sets[:, sets.any(axis=0)]  # a thousandth of all items, where there are many
+def drop_duplicates(sets: Mask) -> Mask:
+    """Each set once, in the order of first occurrence."""
+    occurring = sets[:, sets.any(axis=0)]  # few of all items, where there are many
     _, first = np.unique(occurring, axis=0, return_index=True)
     return sets[np.sort(first)]

@@ -1,4 +1,4 @@
-"""Sums that tell candidates apart: many sets scored in one question, and single swaps that improve the best."""
+"""Comparing candidates by sums: many sets scored in one question, and single swaps that improve the best one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from folkmoot.questions.differences import Differences
 from folkmoot.questions.values import Values, compress_sets
 
 MOST_SWAPS = 2048  # sets in one question
-NARROWER = 8  # one of so many sets is asked about once more, where a jury was not sure
-SKEW = 2.0  # of the heaviest client that there can be, by which means of few numbers may be off beyond that
-FEW_RIVALS = 2.0  # standard errors by which one of a handful of sets must be better
+NARROWER = 8  # where a jury was not sure, one in this many sets is asked about again
+SKEW = 2.0  # times the reach of the heaviest possible client: extra margin for means of few skewed numbers
+FEW_RIVALS = 2.0  # standard errors by which one of a few whole sets must be better
 
 
 def score_sets(problem: SearchProblem, sets: Mask, label: str, purpose: Purpose = Purpose.SCORING) -> Run[Array]:
@@ -32,8 +32,8 @@ def score_sets(problem: SearchProblem, sets: Mask, label: str, purpose: Purpose 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What juries said about other sets beside the present one: mean differences, the squares of their standard
-    errors, and how much one client can make of a mean.
+    """What juries said about other sets, compared with the present one: mean differences, the squares of their standard
+    errors, and how much one client can change a mean.
     """
 
     mean: Array
@@ -42,7 +42,7 @@ class Evidence:
     juries: int = 1
 
     def pool(self, other: "Evidence") -> "Evidence":
-        """Both together, in proportion to how many juries they come from."""
+        """Both pooled, in proportion to how many juries they come from."""
         juries = self.juries + other.juries
         mine, its = self.juries / juries, other.juries / juries
         return Evidence(
@@ -52,18 +52,18 @@ class Evidence:
             juries,
         )
 
-    def of(self, some: Ids) -> "Evidence":
+    def select(self, some: Ids) -> "Evidence":
         return Evidence(self.mean[some], self.variance[some], self.reach, self.juries)
 
-    def least(self, z: Array) -> Array:
-        """What the differences are at least, z standard errors down. Means of few skewed numbers are off by more than
-        a normal one: the last term allows for a client who is as heavy as clients can be.
+    def lower_limits(self, z: Array) -> Array:
+        """Lower limits of the differences, z standard errors below. Means of few skewed numbers have larger errors than
+        normal ones: the last term allows for one client that is as heavy as possible.
         """
         return self.mean - z * np.sqrt(self.variance) - SKEW * self.reach
 
 
 def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence]:
-    """By how much the other sets are better than the first, as a fresh jury says: differences on the same clients."""
+    """How much better the other sets are than the first, by a fresh jury: differences on the same clients."""
     talk, ranges, who = problem.talk, problem.ranges, problem.jurors
     population, everyone = talk.population, talk.population.everyone
     if population.asks_everyone(problem.jury):
@@ -73,8 +73,8 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
     most, single, standing = ranges.whole, ranges.single, 1.0
     if who is not None:
         heaviest = 1 if everyone.times is None else int(everyone.times.max())
-        most, standing = who.most(heaviest, most), who.most(heaviest, 1.0)
-        single = who.largest(heaviest, single)
+        most, standing = who.bound(heaviest, most), who.bound(heaviest, 1.0)
+        single = who.bound_own(heaviest, single)
 
     def question(coins: PublicCoins) -> Differences:
         return Differences(items=items, sets=masks, most=most, standing=standing, coins=coins, who=who)
@@ -88,16 +88,16 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
 
 
 def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, rivals: Sequence[Mask] = ()) -> Run[Mask]:
-    """At most so many rounds of single swaps that are better beyond doubt, each asked of a fresh jury.
+    """At most `rounds` rounds of single swaps that are significantly better, each asked of a fresh jury.
 
-    Thousands of swaps are looked at, and the best of thousands of noisy numbers is above 0 even where no swap is any
-    good. So a swap must be better by z standard errors of its paired difference, with z such that of so many
-    worthless swaps one is expected to be. Where none is, the best eighth is put to a fresh jury, whose word is judged
-    by their smaller number, and together with what juries said before by the whole one. Where everybody is asked
-    nothing is in doubt, and any swap that is better is taken.
+    Thousands of swaps are compared, and the best of thousands of noisy numbers is above 0 even if no swap is an
+    improvement. So a swap must be better by z standard errors of its paired difference, with z such that of as many
+    worthless swaps one is expected to pass. If none passes, the best eighth is put to a fresh jury. Its own evidence
+    is tested with the z of this smaller number; together with earlier evidence, with the z of the whole number. If
+    everyone is asked, nothing is in doubt, and any swap that is better is taken.
 
-    What may come in are the items that gain most, as the jury said when it was asked for the bound. Swaps that looked
-    good together with the best one are tried at once in the next round. `rivals` are other whole sets in the running.
+    Items that may come in are those that gain most, as the jury said when it was asked for the bound. Swaps that looked
+    good besides the best one are tried together in the next round. `rivals` are other whole sets to compare with.
     """
     matroid = problem.matroid
     promising = order_items(np.where(chosen, -1.0, gains), problem.talk.coins(Stream.SWAPS))
@@ -112,7 +112,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
     everyone, left = problem.talk.population.asks_everyone(problem.jury), list[Mask]()
 
     def is_new(other: Mask) -> bool:
-        """Where everybody is asked there is no going back: the same question would be put to the same clients."""
+        """If everyone is asked, earlier sets are not tried again: the same clients would be asked the same question."""
         return not everyone or not any((other == one).all() for one in left)
 
     for turn in range(rounds):
@@ -128,7 +128,7 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
         so_far = fresh if so_far is None else so_far.pool(fresh)
         few = np.arange(len(others)) < whole
         at_first, now = (np.where(few, FEW_RIVALS, deviations_for(count)) for count in (tests, len(others)))
-        sure = np.maximum(so_far.least(at_first), fresh.least(now))  # this jury had no part in choosing who is left
+        sure = np.maximum(so_far.lower_limits(at_first), fresh.lower_limits(now))  # this jury did not choose these
         best = int(sure.argmax())
         if sure[best] > 0:
             single = whole <= best < whole + len(pairs)
@@ -140,19 +140,19 @@ def polish(problem: SearchProblem, chosen: Mask, gains: Array, rounds: int, riva
         hopeful = np.sort(hopeful[np.argsort(-so_far.mean[hopeful], kind="stable")[: len(others) // NARROWER]])
         if not hopeful.size:
             break
-        so_far = so_far.of(hopeful)
+        so_far = so_far.select(hopeful)
         pairs = [pairs[at - whole] for at in hopeful.tolist() if whole <= at < whole + len(pairs)]
         others, whole = [others[at] for at in hopeful.tolist()], int((hopeful < whole).sum())
     return chosen
 
 
 def deviations_for(tests: int) -> float:
-    """So many standard errors above nothing lies, on average, one of so many normal numbers that are worth nothing."""
+    """z such that, of this many standard normal numbers, about one is expected to exceed z."""
     return NormalDist().inv_cdf(1 - 1 / (tests + 2))
 
 
 def list_swaps(matroid: Matroid, members: Mask, shortlist: Ids) -> list[tuple[int, int]]:
-    """Every (out, into) that keeps the set allowed, into from the shortlist."""
+    """Every pair (out, into) whose swap keeps the set allowed, with `into` from the shortlist."""
     pairs = []
     for out in np.flatnonzero(members).tolist():
         without = members.copy()
@@ -169,7 +169,7 @@ def swap_items(members: Mask, out: int, into: int) -> Mask:
 
 
 def make_leaps(matroid: Matroid, members: Mask, pairs: list[tuple[int, int]], better: Array) -> list[Mask]:
-    """The best swap with the next best beside it, and the next, as long as they help and do not meet."""
+    """The best swap together with the next best, and the next, as long as they help and share no item."""
     now, used = members, set[int]()
     leaps: list[Mask] = []
     for at in np.argsort(-better, kind="stable"):

@@ -1,4 +1,4 @@
-"""What a federated search is given, and what it leaves behind."""
+"""What a federated search is given, and what it returns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,66 +25,66 @@ class SearchProblem:
     talk: Talk
     ranges: Ranges
     jury: int | None
-    singletons: Array  # what each item is worth alone, as the jury says
+    singletons: Array  # what each item is worth alone, according to the jury
     items: Ids | None = None  # the shortlist; None: all items
-    juries: int | None = None  # so many say together how good the answer is; None: one its bound, another its value
-    jurors: Participation | None = None  # who compares sets, where clients decide that by coins; None: a jury is drawn
+    juries: int | None = None  # how many juries appraise the answer; None: one its bound, another its value
+    jurors: Participation | None = None  # how clients decide by coins who compares sets; None: a jury is drawn
 
     @property
     def matroid(self) -> Matroid:
         return self.talk.matroid
 
-    def continuous(self, rounds: int, cohort: int | None, *, bases: bool, **told: Any) -> Continuous:
-        """What the theorems on continuous greedy need to know."""
+    def make_promise(self, rounds: int, cohort: int | None, *, bases: bool, **settings: Any) -> Continuous:
+        """The guarantee of continuous greedy, with what the theorems need to know."""
         population = self.talk.population
         sampled = None if population.asks_everyone(cohort) else cohort
         rank, n_items = self.matroid.rank, self.matroid.n_items
-        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **told)
+        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **settings)
 
 
 @dataclass(frozen=True)
 class Point:
-    """What a search ends with that leads to a point of the polytope."""
+    """The result of a search that ends at a point of the polytope."""
 
     x: Array
-    merit: Array  # what items looked worth on the way: ties and gaps go by it
+    merit: Array  # what items seemed to be worth during the search: decides ties and gaps
     promise: Promise | None
-    on_the_way: Array | None = None  # a point short of x from which the bound on the optimum promises to be low
+    on_the_way: Array | None = None  # a point before x at which the bound on the optimum is likely to be low
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What a search ends with that leads to a set."""
+class ChosenSet:
+    """The result of a search that ends with a set."""
 
     members: Mask
     promise: Promise | None
-    order: Ids  # as they were taken
-    merit: Array | None = None  # what items looked worth beside the set, as last known
+    order: Ids  # in which items were taken
+    merit: Array | None = None  # what items gain next to the set, as last known
 
 
-Found = Point | Chosen
+SearchResult = Point | ChosenSet
 
 
 def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -> Ids:
-    """Items by weight, largest first; equal ones by `then`, or by coins, so that ties favour nobody."""
+    """Items by weight, largest first; ties are broken by `then`, and then by coins, so that no item is favoured."""
     second = np.zeros_like(weights) if then is None else then
     return np.lexsort((coins.toss(np.arange(len(weights))), -second, -weights))
 
 
 def ask_singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
-    """What each item is worth alone: popularity, and the shortlist, go by it."""
+    """What each item is worth alone, which decides popularity and the shortlist."""
     question = ask_singletons(talk.population.n_items, ranges.single)
     reply = yield from talk.ask(question, size, Purpose.SINGLETONS, "each item alone")
     return reply.mean
 
 
 def shortlist_items(problem: SearchProblem, size: int) -> Ids:
-    """The best items alone, and always a whole base."""
+    """The items that are worth most alone; always includes a whole base."""
     return layer_bases(problem.matroid, order_items(problem.singletons, problem.talk.coins(Stream.SHORTLIST)), size)
 
 
 def layer_bases(matroid: Matroid, order: Ids, size: int) -> Ids:
-    """The first base of this order, then the first of what is left, and so on: every group has its best items in."""
+    """The first base in this order, then the first of what is left, and so on: it has the best items of every group."""
     taken = np.zeros(matroid.n_items, dtype=bool)
     while taken.sum() < size:
         base = matroid.first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
