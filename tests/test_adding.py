@@ -14,8 +14,8 @@ from rich.console import Console
 from scipy import sparse
 
 import folkmoot as fm
-from folkmoot.algorithms.central.methods import Selection
-from folkmoot.algorithms.federated.search import Chosen, SearchProblem
+from folkmoot.algorithms.central import Selection
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem
 from folkmoot.application.origin import SECTIONS
 from folkmoot.application.template import make_template
 from folkmoot.conversation import Ask, Population, Purpose, Sum
@@ -179,7 +179,7 @@ class MostHappy(fm.Federated):
     def count_search_rounds(self, matroid: fm.Matroid) -> int:
         return matroid.n_items
 
-    def search(self, problem: SearchProblem) -> Run[Chosen]:
+    def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         shares = []
         for item in range(problem.matroid.n_items):
             question = Happy(members=np.arange(problem.matroid.n_items) == item, least=self.least)
@@ -188,7 +188,7 @@ class MostHappy(fm.Federated):
         order = np.argsort(shares)[::-1]
         base = problem.matroid.first_base(order)
         members = np.isin(np.arange(problem.matroid.n_items), base)
-        return Chosen(members, None, order[members[order]])
+        return ChosenSet(members, None, order[members[order]])
 
 
 def test_add_a_federated_method(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from folkmoot.algorithms.central.methods import ContinuousGreedy, Method
+from folkmoot.algorithms.central import ContinuousGreedy, Method
 from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe
 from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus

@@ -30,7 +30,7 @@ from folkmoot.algorithms.federated.adaptive import DEPTH, DOUBT, SequencePromise
 from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.rounds import Ask, Sum, read_reply
-from tests.around import Around
+from tests.conversation.around import Around
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 

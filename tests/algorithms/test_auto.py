@@ -12,7 +12,7 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.questions import Drift, Gains
 from folkmoot.secagg import Policy
-from tests.around import Around
+from tests.conversation.around import Around
 
 
 def heavy(clients: int = 2_000, seed: int = 0) -> fm.FacilityLocation:

@@ -33,7 +33,7 @@ from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.questions import LocalBase, Ranges
-from tests.around import Around
+from tests.conversation.around import Around
 from tests.matroids.kinds import KINDS
 from tests.objectives.families import FAMILIES
 

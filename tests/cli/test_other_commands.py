@@ -10,7 +10,7 @@ import pytest
 
 from folkmoot.demo import SPREAD, homes, places
 from folkmoot.foundation.settings import METHODS
-from folkmoot.report.kept import from_json
+from folkmoot.report.stored_story import from_json
 from tests.cli.calling import films, folkmoot, ratings
 
 TOWNS = """geonameid,name,country,admin1,lat,lon,population

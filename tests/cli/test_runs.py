@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot import Auto, FacilityLocation, Greedy, Result, solve
 from folkmoot.data import Data, load
-from folkmoot.report.kept import from_json
+from folkmoot.report.stored_story import from_json
 from tests.cli.calling import films, folkmoot, ratings
 
 

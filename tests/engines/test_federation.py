@@ -11,9 +11,9 @@ from folkmoot.conversation.engine import Cancelled, Control
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, Federation, InProcess
+from folkmoot.engines.answering import write_question
 from folkmoot.engines.exchange import QUESTION
 from folkmoot.engines.federation import EXCHANGES
-from folkmoot.engines.inquiry import write_question
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Differences, Gradient, Query

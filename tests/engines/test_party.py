@@ -12,8 +12,8 @@ from folkmoot import InputError, Simulation
 from folkmoot.conversation.codec import pack
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
+from folkmoot.engines.answering import TIMES, digest_question, write_question, write_times
 from folkmoot.engines.exchange import QUESTION
-from folkmoot.engines.inquiry import TIMES, digest_question, write_question, write_times
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Gradient, Magnitude, Query, Votes

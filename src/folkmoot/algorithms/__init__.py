@@ -1,6 +1,6 @@
 """Methods: central ones, which see every client's function, and federated ones, which see only sums."""
 
-from folkmoot.algorithms.central.methods import (
+from folkmoot.algorithms.central import (
     ContinuousGreedy,
     Exhaustive,
     Greedy,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
-from folkmoot.algorithms.central.methods import Method
+from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.job import COHORT, constrain
 from folkmoot.application.problem import Problem

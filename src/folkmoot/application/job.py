@@ -19,7 +19,7 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
-from folkmoot.algorithms.central.methods import Method
+from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve

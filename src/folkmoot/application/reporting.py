@@ -14,7 +14,7 @@ from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import FolkmootError, TranscriptError
 from folkmoot.report import Comparison, Item, Story, compare_page, markdown_of, page, pictures, pictures_of
 from folkmoot.report import markdown as as_markdown
-from folkmoot.report.kept import from_json, to_json
+from folkmoot.report.stored_story import from_json, to_json
 
 
 def has_charts() -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.algorithms.central.methods import Greedy, Method
+from folkmoot.algorithms.central import Greedy, Method
 from folkmoot.algorithms.federated.auto import Auto
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.conversation.conduct import Steering, conduct, continue_run, verify_run
+from folkmoot.conversation.conduct import Steering, conduct, continue_transcript, verify_transcript
 from folkmoot.conversation.engine import Engine, as_engine, never
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
@@ -119,7 +119,7 @@ def resume(
                 argument="objective",
             )
         engine = Simulation(objective)
-    return continue_run(path, as_engine(engine), matroid, Steering(progress, deadline, cancelled))
+    return continue_transcript(path, as_engine(engine), matroid, Steering(progress, deadline, cancelled))
 
 
 def verify(
@@ -138,7 +138,7 @@ def verify(
     """
     if engine is None and objective is not None:
         engine = Simulation(objective)
-    return verify_run(path, None if engine is None else as_engine(engine), matroid)
+    return verify_transcript(path, None if engine is None else as_engine(engine), matroid)
 
 
 def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Method, seed: int) -> Result:

@@ -74,7 +74,7 @@ def conduct(
         return _conduct(method, matroid, engine, seed, store, engine.terms, steering)
 
 
-def continue_run(
+def continue_transcript(
     path: str | Path, engine: Engine, matroid: Matroid | None = None, steering: Steering | None = None
 ) -> Result:
     """Continue a run that was stopped: stored sums are replayed, and every question must be the same as before."""
@@ -211,7 +211,7 @@ def _make_result(
     )
 
 
-def verify_run(path: str | Path, engine: Engine | None = None, matroid: Matroid | None = None) -> Result:
+def verify_transcript(path: str | Path, engine: Engine | None = None, matroid: Matroid | None = None) -> Result:
     """Recompute a finished run: every question from the sums before it, and the result from all sums.
 
     If the engine can recompute its sums, every sum is recomputed too. Other engines are never asked anything: their

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Cohort, Population, ids_of
 from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.engines.answering import digest_question, read_speakers, write_question, write_times
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
-from folkmoot.engines.inquiry import digest_question, read_speakers, write_question, write_times
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Ids

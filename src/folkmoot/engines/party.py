@@ -15,8 +15,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike
 
+from folkmoot.engines.answering import Inquiry
 from folkmoot.engines.exchange import QUESTION, Bundle
-from folkmoot.engines.inquiry import Inquiry
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.store import LedgerEntry, MemoryStore, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError

@@ -18,7 +18,7 @@ from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.streams import Chance
 from folkmoot.engines.attendance import Attendance
 from folkmoot.engines.federation import check_protection
-from folkmoot.engines.simulated import SimulatedFederation
+from folkmoot.engines.simulated_party import SimulatedFederation
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError

@@ -31,7 +31,7 @@ from folkmoot.questions import (
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import Kind, N
 from tests.objectives.families import SetFunction, sparse_matrix
-from tests.queries.kinds import (
+from tests.questions.kinds import (
     COINS,
     KEY,
     graphic,
@@ -39,7 +39,7 @@ from tests.queries.kinds import (
     point,
     uniform,
 )
-from tests.queries.measures import CLOSED, LIMIT, case_of, coin, crowd, dense, fixed_point, once, ranges_of, within
+from tests.questions.measures import CLOSED, LIMIT, case_of, coin, crowd, dense, fixed_point, once, ranges_of, within
 
 # Bases at home.
 

@@ -12,7 +12,7 @@ from folkmoot.conversation.codec import digest_of, pack, unpack
 from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Query
-from tests.queries.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE
+from tests.questions.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from folkmoot.questions import (
 )
 from folkmoot.questions.query import FINE_BITS, ReplyT
 from tests.objectives.families import FAMILIES, Case
-from tests.queries.kinds import (
+from tests.questions.kinds import (
     EVERY,
 )
 

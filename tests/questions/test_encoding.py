@@ -20,9 +20,9 @@ from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.questions import Encoding, Gradient, Importance, Pair, Part, Query, Reply
 from folkmoot.secagg import Policy
-from tests.queries.kinds import EVERY, KINDS, SHARDS, appraisal, point
-from tests.queries.measures import CLOSED, case_of, dense, once, ranges_of
-from tests.queries.test_contract import Asked, put
+from tests.questions.kinds import EVERY, KINDS, SHARDS, appraisal, point
+from tests.questions.measures import CLOSED, case_of, dense, once, ranges_of
+from tests.questions.test_contract import Asked, put
 
 CLOSE = 1 + 1e-12  # lengths are floats
 

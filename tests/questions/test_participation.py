@@ -11,8 +11,8 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Sum, read_reply
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Drift, Gains, Participation
-from tests.around import Around
-from tests.queries.measures import within
+from tests.conversation.around import Around
+from tests.questions.measures import within
 
 IMPORTANCE: tuple[Kind, ...] = ("paper", "uniform", "shortlist", "scale")
 

@@ -26,14 +26,14 @@ from folkmoot.questions import (
 )
 from folkmoot.questions.magnitude import BINS, LEAST, MOST, find_bins
 from folkmoot.questions.query import FINE_BITS
-from tests.queries.kinds import (
+from tests.questions.kinds import (
     EVERY,
     ITEMS,
     point,
     some_members,
     some_sets,
 )
-from tests.queries.measures import LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, reply_of, within
+from tests.questions.measures import LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, reply_of, within
 
 # Gains, and who answers.
 

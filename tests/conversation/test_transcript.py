@@ -33,7 +33,7 @@ from folkmoot.conversation.engine import Control
 from folkmoot.conversation.result import Round
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.transcript import Transcript
-from tests.around import Around
+from tests.conversation.around import Around
 
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
 METHODS = [
@@ -97,7 +97,7 @@ solve(people(), Partition(GROUPS, 1), FedCG(3, cohort=12), seed=4, transcript={p
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_a_real_kill(rounds: int, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    root = str(Path(__file__).parent.parent)
+    root = str(Path(__file__).parents[2])
     script = SCRIPT.format(root=root, rounds=rounds, path=str(path))
     process = subprocess.run([sys.executable, "-c", script], check=False, cwd=root, env={**os.environ})
     assert process.returncode == -signal.SIGKILL

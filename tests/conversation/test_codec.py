@@ -36,7 +36,7 @@ from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.questions import Gains, Gradient, LocalBase, Magnitude
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import N
-from tests.queries.kinds import KINDS, SHARDS, WIRE
+from tests.questions.kinds import KINDS, SHARDS, WIRE
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
 REFUSAL = "^data: is not a packed question$"

@@ -28,7 +28,7 @@ from folkmoot.questions import (
     Votes,
 )
 from tests.objectives.families import sparse_matrix
-from tests.queries.kinds import (
+from tests.questions.kinds import (
     EVERY,
     GENERAL,
     ITEMS,
@@ -36,7 +36,7 @@ from tests.queries.kinds import (
     SHARDS,
     point,
 )
-from tests.queries.measures import (
+from tests.questions.measures import (
     LIMIT,
     case_of,
     crowd,

@@ -20,7 +20,7 @@ from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.questions import Gains, Gradient, Magnitude, Query, Votes
 from folkmoot.questions.gains import ask_singletons
-from tests.around import Around
+from tests.conversation.around import Around
 
 CLIENTS, ITEMS = 60, 200
 

@@ -1,1 +1,0 @@
-"""Methods that see every client's function."""
