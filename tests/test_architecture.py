@@ -1,6 +1,8 @@
 """Imports point one way: every room knows the rooms below it, and no other."""
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,41 @@ def test_no_numba_but_where_kernels_are_compiled() -> None:
     for path in ROOT.rglob("*.py"):
         if path.stem != "compiled":
             assert not any(name.split(".")[0] == "numba" for name in find_imports(path)), path
+
+
+# Names.
+
+PARTICIPLES = {
+    *("told", "begun", "borne", "written", "drawn", "shown", "said", "taken", "given", "made", "found", "kept"),
+    *("grown", "dealt", "held", "known", "sent", "built", "frozen"),
+}
+# Nouns and verbs that only look like participles.
+FINE = {"seed", "embed", "need", "feed", "exceed", "speed"}
+
+
+def list_definitions() -> Iterator[tuple[Path, ast.ClassDef | ast.FunctionDef]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                yield path, node
+
+
+def is_property(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(one).split(".")[-1] in ("property", "cached_property") for one in node.decorator_list)
+
+
+def test_no_two_classes_share_a_name() -> None:
+    classes = Counter(node.name for _, node in list_definitions() if isinstance(node, ast.ClassDef))
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
+def test_functions_are_not_named_by_participles() -> None:
+    """A property may say what something is; a function says what it does, or what it returns."""
+    wrong = []
+    for path, node in list_definitions():
+        if isinstance(node, ast.FunctionDef) and not is_property(node):
+            words = node.name.strip("_").split("_")
+            alone = len(words) == 1 and words[0].endswith("ed") and words[0] not in FINE
+            if alone or words[0] in PARTICIPLES:
+                wrong.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert wrong == []
