@@ -24,8 +24,22 @@ def describe_costs(story: Story) -> Section:
             Fact("Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), "per client and round", Level.DETAIL),
             Fact("In total", Quantity(cost.up + cost.down, Form.SIZE, "cost.total"), "to and from all clients"),
             took,
+            Paragraph(explain_bytes(story), level=Level.DETAIL),
             Fold("Every round", (_list_rounds(story),)),
         ),
+    )
+
+
+def explain_bytes(story: Story) -> str:
+    """How the bytes are known."""
+    measured = [one.measured for one in story.result.rounds or ()]
+    if all(measured):
+        return "Bytes were counted as they were sent."
+    sizes = "computed from the sizes of the protocol's messages, for rounds in which nobody drops out"
+    return (
+        f"Bytes were counted in some rounds; in the others they are {sizes}."
+        if any(measured)
+        else f"Bytes are {sizes}."
     )
 
 
@@ -38,9 +52,10 @@ def _list_rounds(story: Story) -> Table:
             Quantity(one.answered, Form.COUNT, f"rounds.{place}.answered"),
             Quantity(one.down, Form.COUNT, f"rounds.{place}.down"),
             Quantity(one.up, Form.COUNT, f"rounds.{place}.up"),
+            Quantity(one.seconds, Form.SECONDS),
             Quantity(one.value),
         )
         for place, one in enumerate(story.result.rounds or ())
     )
-    names = ("Round", "What for", "Asked", "Answered", "Bytes down", "Bytes up", "Value")
+    names = ("Round", "What for", "Asked", "Answered", "Bytes down", "Bytes up", "Time", "Value")
     return Table("Every round", tuple(Header(name) for name in names), rows)
