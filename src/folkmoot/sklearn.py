@@ -274,17 +274,17 @@ def bin_column(column: Array, edges: Array) -> Ids:
     return np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
 
 
-def as_edges(given: Any, name: str, place: str | None = None) -> Array:
+def as_edges(given: Any, name: str, within: str | None = None) -> Array:
     """Increasing finite numbers."""
     try:
         edges = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"needs a list of numbers, got {given!r}", argument=name, place=place) from None
+        raise InputError(f"needs a list of numbers, got {given!r}", argument=name, within=within) from None
     if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise InputError(
             f"needs a list of finite numbers, each larger than the one before, got {given!r}",
             argument=name,
-            place=place,
+            within=within,
         )
     return edges
 

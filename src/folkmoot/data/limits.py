@@ -44,7 +44,7 @@ def constraint(items: Items, count: int | None, limits: Sequence[Limit]) -> Matr
 
 def make_groups(items: Items, limit: Limit, others: Sequence[list[Group]] = ()) -> list[Group]:
     """The groups of one limit; each lies within a group of every other limit, around it, or is disjoint."""
-    at_most = as_count(limit.at_most, "at_most", least=0, place=f"per {limit.per}")
+    at_most = as_count(limit.at_most, "at_most", least=0, within=f"per {limit.per}")
     members: dict[str, list[int]] = {}
     for item, label in enumerate(items.groups(limit.per, limit.within)):
         if label is not None:

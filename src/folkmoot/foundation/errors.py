@@ -16,9 +16,9 @@ def spell_keyword(name: str, value: object) -> str:
 class FolkmootError(Exception):
     """The root of everything Folkmoot raises on purpose.
 
-    `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file, a line or a
-    row; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "argument: place:
-    problem; remedy: settings". Whoever calls things by other names (a command line has flags, a problem file has
+    `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file or a
+    line of one; `within` is a part of the argument, such as "set 3"; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "place: argument:
+    within: problem; remedy: settings". Whoever calls things by other names (a command line has flags, a problem file has
     lines) says so from the parts, by `rename`, and never from the text.
     """
 
@@ -28,15 +28,16 @@ class FolkmootError(Exception):
         *,
         argument: str | None = None,
         place: object | None = None,
+        within: str | None = None,
         remedy: str | None = None,
         settings: Sequence[Setting] = (),
     ) -> None:
         super().__init__(problem)
         self.problem, self.argument, self.remedy, self.settings = problem, argument, remedy, tuple(settings)
-        self.place = None if place is None else str(place)
+        self.place, self.within = None if place is None else str(place), within
 
     def __str__(self) -> str:
-        sentence = ": ".join(part for part in (self.argument, self.place, self.problem) if part)
+        sentence = ": ".join(part for part in (self.place, self.argument, self.within, self.problem) if part)
         advice = self.advise(spell_keyword)
         return sentence if advice is None else f"{sentence}; {advice}"
 
@@ -53,8 +54,10 @@ class FolkmootError(Exception):
         if place is not None:
             problem, where = (problem if where is None else f"{where}: {problem}"), str(place)
         if spell is not None:
-            return type(self)(problem, argument=argument, place=where, remedy=self.advise(spell))
-        return type(self)(problem, argument=argument, place=where, remedy=self.remedy, settings=self.settings)
+            return type(self)(problem, argument=argument, place=where, within=self.within, remedy=self.advise(spell))
+        return type(self)(
+            problem, argument=argument, place=where, within=self.within, remedy=self.remedy, settings=self.settings
+        )
 
 
 class InputError(FolkmootError, ValueError):

@@ -42,13 +42,13 @@ def as_share(value: Any, name: str) -> float:
     return share
 
 
-def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None, place: str | None = None) -> int:
+def as_count(value: Any, name: str, *, least: int = 1, most: int | None = None, within: str | None = None) -> int:
     """A whole number within its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InputError(f"needs a whole number, got {value!r}", argument=name, place=place)
+        raise InputError(f"needs a whole number, got {value!r}", argument=name, within=within)
     if value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"needs a whole number {span}, got {value}", argument=name, place=place)
+        raise InputError(f"needs a whole number {span}, got {value}", argument=name, within=within)
     return int(value)
 
 
@@ -64,12 +64,12 @@ def as_path(given: Any, name: str) -> Path:
     return path
 
 
-def as_list(given: Any, name: str, place: str | None = None) -> list[Any]:
+def as_list(given: Any, name: str, within: str | None = None) -> list[Any]:
     """A list of anything that can be iterated."""
     try:
         return list(given)
     except TypeError:
-        raise InputError(f"needs a list, got {given!r}", argument=name, place=place) from None
+        raise InputError(f"needs a list, got {given!r}", argument=name, within=within) from None
 
 
 def as_names(names: Sequence[Any] | None, count: int, argument: str) -> Names:

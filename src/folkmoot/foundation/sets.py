@@ -36,12 +36,12 @@ def add_in_order(numbers: Iterable[float]) -> float:
     return total
 
 
-def as_array(given: Any, name: str, place: str | None = None) -> NDArray[Any]:
+def as_array(given: Any, name: str, within: str | None = None) -> NDArray[Any]:
     """A numpy array of whatever numpy can turn into one."""
     try:
         return np.asarray(given)
     except (ValueError, TypeError):
-        raise InputError("its parts differ in length", argument=name, place=place) from None
+        raise InputError("its parts differ in length", argument=name, within=within) from None
 
 
 def freeze(array: AnyArray) -> AnyArray:
@@ -57,17 +57,17 @@ def indicator(n_items: int, items: Ids | Sequence[int]) -> Mask:
     return mask
 
 
-def as_members(n_items: int, items: ItemSet, name: str = "members", place: str | None = None) -> Mask:
+def as_members(n_items: int, items: ItemSet, name: str = "members", within: str | None = None) -> Mask:
     """A mask over the items, from a mask or from item ids without repeats."""
     try:
-        given = as_array(items if isinstance(items, np.ndarray) else list(items), name, place)
+        given = as_array(items if isinstance(items, np.ndarray) else list(items), name, within)
     except TypeError:
         raise InputError(
-            f"needs a boolean mask over the items or a list of item ids, got {items!r}", argument=name, place=place
+            f"needs a boolean mask over the items or a list of item ids, got {items!r}", argument=name, within=within
         ) from None
     if given.dtype == bool:
         if given.shape != (n_items,):
-            raise InputError(f"has a mask of shape {given.shape} for {n_items} items", argument=name, place=place)
+            raise InputError(f"has a mask of shape {given.shape} for {n_items} items", argument=name, within=within)
         return given
     if given.size == 0:
         return np.zeros(n_items, dtype=bool)
@@ -76,17 +76,17 @@ def as_members(n_items: int, items: ItemSet, name: str = "members", place: str |
             f"needs a boolean mask over the items or a list of item ids, got {given.dtype} of shape {given.shape}",
             remedy="for many sets give a boolean matrix with one row per set",
             argument=name,
-            place=place,
+            within=within,
         )
     outside = (given < 0) | (given >= n_items)
     if outside.any():
         raise InputError(
-            f"item {given[outside][0]} is not one of the items 0..{n_items - 1}", argument=name, place=place
+            f"item {given[outside][0]} is not one of the items 0..{n_items - 1}", argument=name, within=within
         )
     mask = indicator(n_items, given)
     if np.count_nonzero(mask) < given.size:
         ids, counts = np.unique(given, return_counts=True)
-        raise InputError(f"item {ids[counts > 1][0]} is listed twice", argument=name, place=place)
+        raise InputError(f"item {ids[counts > 1][0]} is listed twice", argument=name, within=within)
     return mask
 
 

@@ -27,7 +27,7 @@ class Laminar(Matroid):
                     f"set {at} has {len(pair)} parts", remedy="give its items and its capacity", argument="limits"
                 )
         sets = [as_members(self.n_items, items, "limits", f"set {at}") for at, (items, _) in enumerate(pairs)]
-        capacities = [as_count(c, "limits", least=0, place=f"capacity of set {at}") for at, (_, c) in enumerate(pairs)]
+        capacities = [as_count(c, "limits", least=0, within=f"capacity of set {at}") for at, (_, c) in enumerate(pairs)]
         order = sorted(range(len(sets)), key=lambda at: int(sets[at].sum()))  # inner sets before outer ones
         inner = np.full(self.n_items, -1)  # the outermost set so far around each item
         for at in order:

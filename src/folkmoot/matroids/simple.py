@@ -125,7 +125,7 @@ class Partition(CountingMatroid):
             if label not in index:
                 raise InputError(f"group {label!r} (of item {item}) has none", argument="capacities")
         capacity = [
-            as_count(number, "capacities", least=0, place=f"group {name!r}")
+            as_count(number, "capacities", least=0, within=f"group {name!r}")
             for name, number in zip(names, numbers, strict=True)
         ]
         self.names = tuple(names)

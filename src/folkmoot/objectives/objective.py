@@ -296,11 +296,11 @@ def stack(rows: list[Rows]) -> Rows:
     return sparse.csr_array(sparse.vstack(rows, format="csr"))
 
 
-def as_objective(given: Any, name: str = "objective", place: str | None = None) -> Objective:
+def as_objective(given: Any, name: str = "objective", within: str | None = None) -> Objective:
     """The same objective, or an error if it is none."""
     if not isinstance(given, Objective):
         raise InputError(
-            f"needs an objective such as FacilityLocation, got {type(given).__name__}", argument=name, place=place
+            f"needs an objective such as FacilityLocation, got {type(given).__name__}", argument=name, within=within
         )
     return given
 

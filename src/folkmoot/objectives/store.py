@@ -91,7 +91,7 @@ def save_parts(
                 made = family(part, item_names=item_names, **options)
             except InputError as error:
                 problem = f"{error.argument}: {error.problem}"  # arguments of the family, not of this function
-                raise InputError(problem, argument="parts", place=f"part {count}", remedy=error.remedy) from None
+                raise InputError(problem, argument="parts", within=f"part {count}", remedy=error.remedy) from None
             arrays = _arrays(made)
             if not count:
                 about, item_names = _describe(made), made.item_names
