@@ -136,7 +136,7 @@ CASES = {
         ("items: none of the 3 items is in column movieId of m.csv", "items_id=…"),
     ),
     # Distances and places.
-    "no reach": bad("user,shop,distance\n1,1,3\n1,2,4\n2,1,5\n", "r.csv: needs to know", "reach=8.0", item="shop"),
+    "no reach": bad("user,shop,distance\n1,1,3\n1,2,4\n2,1,5\n", "r.csv: needs a reach", "reach=8.0", item="shop"),
     "reach 0": bad("user,store,distance\n1,1,3\n", "reach: needs a number above 0", reach=0),
     "out of reach": bad("user,store,distance\n1,1,3\n", "no value is within 2", reach=2),
     "places alone": bad(PEOPLE, "items: r.csv says where people are", reach=1),

@@ -290,7 +290,9 @@ def test_what_lies_beyond_the_headroom_is_refused(name: str, count: int, clients
     for number in (highest, lowest, 0):
         assert check_sum(ask, said(number)).total[2] == number
     for number in (highest + 1, lowest - 1):
-        with pytest.raises(RoundFailed, match=r"^a step: what the engine returned is not a sum of answers to this"):
+        with pytest.raises(
+            RoundFailed, match=r"^a step: the engine returned something that is not a sum of answers to this"
+        ):
             check_sum(ask, said(number))
 
 

@@ -133,7 +133,7 @@ def test_top_of_base_is_the_best_base_by_x(matroid: Matroid) -> None:
 
 
 def test_points_outside_the_polytope_are_refused() -> None:
-    with pytest.raises(InputError, match="x: sums to 4 over group 0, which holds 3"):
+    with pytest.raises(InputError, match="x: sums to 4 over group 0, which may have 3"):
         rounding.pipage(Uniform(8, 3), np.full(8, 0.5))
     triangle = Graphic([(0, 1), (1, 2), (2, 0), (2, 3)])
     for way in WAYS.values():

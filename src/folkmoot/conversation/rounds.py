@@ -156,7 +156,9 @@ def check_sum(ask: Ask, said: Sum) -> Sum:
         fits = fits and int(said.total.min()) >= ask.find_lowest(said.count, said.clients)
         fits = fits and int(said.total.max()) <= ask.find_highest(said.count, said.clients)
     if not fits:
-        raise RoundFailed("what the engine returned is not a sum of answers to this question", place=ask.label)
+        raise RoundFailed(
+            "the engine returned something that is not a sum of answers to this question", place=ask.label
+        )
     if not said.lost and not _names_clients(ask.cohort, said):
         raise RoundFailed(f"the engine does not say which {said.clients:,} clients are in its sum", place=ask.label)
     return said

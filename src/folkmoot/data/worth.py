@@ -92,7 +92,7 @@ def choose_reach(request: Request, nearest: Array, unit: str) -> float:
             remedy="for a start, try",
             settings=[("reach", suggestion)],
         )
-    request.findings.note(f"No reach was given; {near}, so {suggestion:g} would be a start.")
+    request.findings.note(f"No reach was given; {near}, so {suggestion:g} is a sensible start.")
     return suggestion
 
 
