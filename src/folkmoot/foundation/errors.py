@@ -16,10 +16,11 @@ def spell_keyword(name: str, value: object) -> str:
 class FolkmootError(Exception):
     """The root of everything Folkmoot raises on purpose.
 
-    `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file or a
-    line of one; `within` is a part of the argument, such as "set 3"; `remedy` is what to do, and `settings` are settings any of which would do it. As text: "place: argument:
-    within: problem; remedy: settings". Whoever calls things by other names (a command line has flags, a problem file has
-    lines) says so from the parts, by `rename`, and never from the text.
+    `problem` says what is wrong; `argument` names what was passed, as Python calls it; `place` is a file or a line of
+    one; `within` is a part of the argument, such as "set 3"; `remedy` is what to do, and `settings` are settings any
+    of which would do it. As text: "place: argument: within: problem; remedy: settings". Whoever calls things by other
+    names (a command line has flags, a problem file has lines) says so from the parts, by `rename`, and never from the
+    text.
     """
 
     def __init__(
