@@ -47,7 +47,12 @@ def reasons(party: Party) -> set[str]:
 
 
 def gains(**other: Any) -> Gains:
-    usual = {"members": np.zeros(ITEMS, dtype=bool), "items": np.arange(ITEMS), "most": 5.0, "coins": PublicCoins(1)}
+    usual: dict[str, Any] = {
+        "members": np.zeros(ITEMS, dtype=bool),
+        "items": np.arange(ITEMS),
+        "most": 5.0,
+        "coins": PublicCoins(1),
+    }
     return Gains(**(usual | other))
 
 
@@ -73,9 +78,9 @@ def test_counts_that_would_show_one_answer_are_refused(name: str) -> None:
     trusting, party = (make_party(clients, EVERYONE, policy) for policy in (OPEN, None))
     np.testing.assert_array_equal(read(make_federation(clients, [trusting])(ask).total), answer)
     said = make_federation(clients, [party])(ask)
-    assert (said.lost, said.spent) == (True, False)
+    assert said.lost or not np.asarray(said.present)[VICTIM]
+    assert not np.array_equal(read(said.total), answer)
     assert reasons(party) == {"the announced size of vectors does not fit the question"}
-    assert not party.ledger
 
 
 def test_counts_cannot_change_between_the_poll_and_the_sum() -> None:
@@ -107,7 +112,7 @@ def test_data_decide_who_takes_part_only_where_the_party_agrees() -> None:
 
 
 def test_other_counts_do_not_show_more_of_who_would_take_part() -> None:
-    """A search over counts would find a client's best item; the same question with the same counts shows nothing new."""
+    """A search over counts would find a client's best item; the same counts again show nothing new."""
     party = make_party(crowd(CLIENTS), EVERYONE)
     first = party.reply(put(voluntary(ITEMS)))
     assert set(first.letters) == set(EVERYONE.tolist())
@@ -170,9 +175,9 @@ WRONG: dict[str, Callable[[], Any]] = {
     "members of one number": lambda: gains(members=np.array([0])),
     "members that are numbers": lambda: gains(members=np.zeros(ITEMS)),
     "items that are fractions": lambda: gains(items=np.arange(ITEMS).astype(float)),
-    "items of 32 bits": lambda: gains(items=np.arange(ITEMS, dtype=np.int32)),
+    "items in a list": lambda: gains(items=list(range(ITEMS))),
     "a point of one number": lambda: replace(gradient(ITEMS), x=np.array([0]), items=np.arange(1)),
-    "a point of whole numbers": lambda: replace(gradient(ITEMS), x=np.arange(ITEMS)),
+    "a point of whole numbers": lambda: replace(gradient(ITEMS), x=np.arange(ITEMS)),  # type: ignore[arg-type]
     "a point that is a mask": lambda: replace(gradient(ITEMS), x=np.zeros(ITEMS, dtype=bool)),
     "a point that is no number": lambda: replace(gradient(ITEMS), x=np.full(ITEMS, np.nan)),
     "shares of one item": lambda: Importance(inverse=np.array([1])),
@@ -204,7 +209,7 @@ def test_arrays_that_a_kernel_would_read_beyond_are_refused(name: str) -> None:
 
 def unchecked(kind: type, **fields: Any) -> Any:
     """What a server can write that does not check what it writes."""
-    made = object.__new__(kind)
+    made: Any = object.__new__(kind)
     for name, value in fields.items():
         object.__setattr__(made, name, value)
     return made
@@ -214,12 +219,17 @@ def chances(**other: Any) -> Any:
     return unchecked(Participation, **({"even": 0.1, "slope": 0.0, "own": "nothing", "inverse": None} | other))
 
 
+def toss(key: Any) -> Callable[[], Bundle]:
+    return lambda: put(gains(coins=unchecked(PublicCoins, key=key), who=chances()))
+
+
+def decide(even: Any) -> Callable[[], Bundle]:
+    return lambda: put(gains(who=chances(even=even)))
+
+
 ESCAPES: dict[str, Callable[[], Bundle]] = {
-    **{
-        f"coins {key!r}": lambda key=key: put(gains(coins=unchecked(PublicCoins, key=key), who=chances()))
-        for key in (-1, "x", 2**64, True, None)
-    },
-    **{f"even {even!r}": lambda even=even: put(gains(who=chances(even=even))) for even in ("x", None, 0.0)},
+    **{f"coins {key!r}": toss(key) for key in (-1, "x", 2**64, True, None)},
+    **{f"even {even!r}": decide(even) for even in ("x", None, 0.0)},
     "shares of nothing": lambda: put(gains(who=chances(slope=0.1, own="share"))),
     "who is coins": lambda: put(gains(who=PublicCoins(1))),
     "who is a text": lambda: put(gains(who="x")),
