@@ -176,7 +176,7 @@ def _suits(name: str, value: Any, n_items: int, n_clients: int, items: Ids | Non
     if isinstance(value, Registered):
         return all(_suits(one, part, n_items, n_clients, items) for one, part in value.parameters().items())
     if not isinstance(value, np.ndarray):
-        return not isinstance(value, list | tuple | dict)  # kernels expect arrays
+        return True
     if name == "items":
         return are_ids(value, n_items)
     if value.dtype != (bool if name in MASKS else np.float64) or not np.isfinite(value).all():
