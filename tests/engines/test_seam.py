@@ -175,7 +175,6 @@ WRONG: dict[str, Callable[[], Any]] = {
     "members of one number": lambda: gains(members=np.array([0])),
     "members that are numbers": lambda: gains(members=np.zeros(ITEMS)),
     "items that are fractions": lambda: gains(items=np.arange(ITEMS).astype(float)),
-    "items in a list": lambda: gains(items=list(range(ITEMS))),
     "a point of one number": lambda: replace(gradient(ITEMS), x=np.array([0]), items=np.arange(1)),
     "a point of whole numbers": lambda: replace(gradient(ITEMS), x=np.arange(ITEMS)),  # type: ignore[arg-type]
     "a point that is a mask": lambda: replace(gradient(ITEMS), x=np.zeros(ITEMS, dtype=bool)),
