@@ -76,7 +76,7 @@ def make_party(
     """A party that holds some of the clients."""
     identities = make_identities(clients.n_clients)
     own = {one: identities[one] for one in ids.tolist()}
-    policy = PartyPolicy(TERMS) if policy is None else policy
+    policy = PartyPolicy(TERMS, volunteers=True) if policy is None else policy
     return Party(clients[ids], ids, own, make_roster(clients.n_clients), policy, store, **how)
 
 

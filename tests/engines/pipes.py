@@ -39,8 +39,9 @@ def answer_pipe(pipe: Connection, shard: Shard) -> None:
     identities = make_identities(shard.clients)
     objective = crowd(shard.clients, weights=shard.weights)[shard.ids]
     own = {one: identities[one] for one in shard.ids.tolist()}
+    policy = PartyPolicy(TERMS, uneven=shard.weights is not None, volunteers=True)
     with closing(FolderStore(shard.folder)) as store:
-        party = Party(objective, shard.ids, own, make_roster(shard.clients), PartyPolicy(TERMS), store)
+        party = Party(objective, shard.ids, own, make_roster(shard.clients), policy, store)
         with suppress(EOFError, BrokenPipeError):
             while True:
                 data = pipe.recv_bytes()

@@ -12,7 +12,7 @@ from folkmoot import InputError, Simulation
 from folkmoot.conversation.codec import pack
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
-from folkmoot.engines.answering import TIMES, digest_question, write_question, write_times
+from folkmoot.engines.answering import NOBODY, TIMES, digest_question, write_question, write_times
 from folkmoot.engines.exchange import QUESTION
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
@@ -75,8 +75,9 @@ def test_it_says_who_takes_part_and_nothing_else() -> None:
     assert willing is not None
     assert 0 < willing.sum() < CLIENTS
     reply = party.reply(put(query))
-    assert list(reply.letters) == EVERYONE[willing].tolist()
-    assert all(letter == client.to_bytes(4, "little") for client, letter in reply.letters.items())
+    assert sorted(reply.letters) == EVERYONE.tolist()
+    own = {client: client.to_bytes(4, "little") for client in EVERYONE[willing].tolist()}
+    assert reply.letters == dict.fromkeys(EVERYONE[~willing].tolist(), NOBODY) | own
     assert not reply.question
 
 
@@ -203,14 +204,14 @@ def test_its_policy_says_how_often_it_answers_a_day() -> None:
 
 def test_who_volunteers_counts_as_an_answer() -> None:
     """Else a server could ask who would take part without end, and learn how large their values are."""
-    party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=3))
+    party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=3, volunteers=True))
     replies = [party.reply(put(voluntary(12))) for _ in range(5)]
     assert [bool(reply.letters) for reply in replies] == [True, True, True, False, False]
     assert {entry.stage for entry in party.ledger} == {QUESTION}
 
 
 def test_volunteers_who_answer_have_answered_once() -> None:
-    party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=2))
+    party = make_party(crowd(CLIENTS), EVERYONE, PartyPolicy(TERMS, per_day=2, volunteers=True))
     federation = make_federation(crowd(CLIENTS), [party])
     said = [federation(ask_everyone(CLIENTS, voluntary(12, key=key), key)) for key in range(3)]
     assert [one.clients > 0 for one in said] == [True, True, False]

@@ -115,7 +115,7 @@ def alone_with(worth: Array) -> tuple[Objective, Array]:
 def expected_answers(objective: Objective, inverse: Array, wanted: float) -> float:
     ids, times = once(objective)
     kappa = reply_of(Importance(inverse=inverse), objective, ids, times).find_kappa(wanted)
-    return float(Participation.by_share(kappa, 0.0, inverse).chances(objective, times).sum())
+    return float(Participation.by_share(kappa, 1e-300, inverse).chances(objective, times).sum())
 
 
 @pytest.mark.parametrize("wanted", [5, 50, 500, 1500, 1900])

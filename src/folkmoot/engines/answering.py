@@ -22,6 +22,8 @@ from folkmoot.secagg import Announcement, Refused
 from folkmoot.secagg.messages import SESSION
 
 TIMES, SPEAKER = Struct("<Q"), Struct("<I")
+NOBODY = SPEAKER.pack(2**32 - 1)  # the reply of a client that does not take part
+MOST_ROUNDS = 2**32
 MOST_TIMES = 2**63 - 1
 SHAPELESS = (AttributeError, TypeError, ValueError, KeyError, IndexError, ArithmeticError)
 
@@ -64,7 +66,8 @@ class Inquiry:
         try:
             asked = unpack(sent.question, kinds)
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
-            good = isinstance(query, Query) and len(session) == SESSION and isinstance(number, int) and number >= 0
+            good = isinstance(query, Query) and len(session) == SESSION
+            good = good and type(number) is int and 0 <= number < MOST_ROUNDS
             good = good and query.suits(clients.n_items, n_clients) and query.length > 0 and query.encoding.limit > 0
             times = _read_times(list(sent.letters.values()))
         except InputError as why:
@@ -88,6 +91,12 @@ class Inquiry:
     @cached_property
     def digest(self) -> bytes:
         return digest_question(self.query)
+
+    @property
+    def shows_data(self) -> bool:
+        """Whether it depends on clients' own data who takes part."""
+        who = getattr(self.query, "who", None)
+        return self.query.voluntary and not (isinstance(who, Participation) and who.slope == 0)
 
     def keep(self, mask: Mask) -> "Inquiry":
         """The same question to some of these clients."""
@@ -114,9 +123,9 @@ class Inquiry:
         speaker = dict(zip(groups[self.ids[speaking]].tolist(), self.ids[speaking].tolist(), strict=True))
         return np.array([speaker[group] for group in groups[self.ids].tolist()], dtype=np.int64)
 
-    def write_speakers(self) -> Bundle:
-        """What a party replies to a question: who takes part, and who speaks for whom."""
-        return Bundle(dict(zip(self.ids.tolist(), map(SPEAKER.pack, self.speakers.tolist()), strict=True)))
+    def write_speakers(self) -> dict[int, bytes]:
+        """The replies of those who take part: who speaks for each."""
+        return dict(zip(self.ids.tolist(), map(SPEAKER.pack, self.speakers.tolist()), strict=True))
 
     @cached_property
     def rows(self) -> Rows:
@@ -150,14 +159,19 @@ class Inquiry:
         if (announced.session, announced.round) != (self.session, self.round):
             raise Refused("the question was asked for another session or round")
 
-    def check_announcement(self, client: int, announced: Announcement) -> None:
-        """Refuse a round that is not about this question, or has no room for this client's numbers."""
+    def check_announcement(self, client: int, announced: Announcement, uneven: bool) -> None:
+        """Refuse a round that is not about this question, or has no room for this client's numbers.
+
+        Everyone signs the announcement: if its largest number is exactly this client's, everyone counts as often as
+        this client does. Where some count more often, the remainder or the first digits of a sum show one answer.
+        """
         self.check_round(announced)
         if client not in self.places or self.speakers[self.places[client]] != client:
             raise Refused("this client was not asked, does not take part, or another client speaks for it")
         encoding, times = self.query.encoding, int(self.times[self.places[client]])
         most = (encoding.limit - encoding.lowest) * times + 2 * encoding.headroom
-        if announced.length != encoding.length or (announced.largest or announced.most) < most:
+        largest = announced.largest or announced.most
+        if announced.length != encoding.length or largest < most or (largest > most and not uneven):
             raise Refused("the announced size of vectors does not fit the question")
 
 
@@ -179,5 +193,6 @@ def _select(clients: Objective, places: Ids) -> Objective:
 def read_speakers(reply: Bundle, groups: bool) -> dict[int, int]:
     """Who speaks for each client, according to its party; without groups, clients can only speak for themselves."""
     size = SPEAKER.size
-    said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in reply.letters.items() if len(letter) == size}
+    letters = {one: letter for one, letter in reply.letters.items() if len(letter) == size and letter != NOBODY}
+    said = {one: int(SPEAKER.unpack(letter)[0]) for one, letter in letters.items()}
     return {one: other for one, other in said.items() if (said.get(other) == other if groups else one == other)}

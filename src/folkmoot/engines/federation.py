@@ -45,6 +45,7 @@ class Poll:
     speaker_of: dict[int, int]  # who speaks for each client that takes part
     by_group: bool  # whether some speak for others
     reached: int  # clients that the question reached
+    refused: bool  # whether a party refused to say who volunteers: a sum without its clients would be biased
     cost: Cost  # per client asked
 
     @cached_property
@@ -122,7 +123,7 @@ class Federation(Engine):
             return Sum.lose(ask, 0)
         query, cohort = ask.query, ask.cohort
         poll = self._poll(ask, control)
-        if poll.reached < max(self.least * cohort.size, 1):
+        if poll.refused or poll.reached < max(self.least * cohort.size, 1):
             return Sum.lose(ask, poll.reached, cost=poll.cost)
         if not poll.speaker_of:
             nothing, nobody = np.zeros(query.length, dtype=np.int64), cohort.mark_present(np.zeros(0, dtype=np.int64))
@@ -155,6 +156,10 @@ class Federation(Engine):
                 argument="query",
             )
         groups = query.group_clients()
+        if groups is not None and (query.encoding.lowest or query.encoding.headroom):
+            raise InputError(
+                "where one client speaks for a group, answers can be neither negative nor noisy", argument="query"
+            )
         if not query.voluntary:
             speakers = ask.cohort.size if groups is None else len(np.unique(groups[ids_of(ask.cohort)]))
             check_protection(self.terms, speakers)
@@ -168,8 +173,9 @@ class Federation(Engine):
         groups, speaker_of = query.group_clients() is not None, dict[int, int]()
         for reply in inbox.values():
             speaker_of |= read_speakers(reply, groups)
-        reached = sum(len(outbox[name].letters) for name in inbox) if query.voluntary else len(speaker_of)
-        return Poll(speaker_of, groups, reached, self._measure_question(outbox, inbox, cohort.size))
+        reached = sum(len(reply.letters) for reply in inbox.values()) if query.voluntary else len(speaker_of)
+        refused = query.voluntary and not all(reply.letters for reply in inbox.values())
+        return Poll(speaker_of, groups, reached, refused, self._measure_question(outbox, inbox, cohort.size))
 
     def _begin_session(self, number: int) -> None:
         """Start a new session if round numbers do not increase: then another run has begun."""

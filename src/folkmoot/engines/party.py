@@ -4,23 +4,23 @@ A server learns nothing about it except its replies. Whether a client takes part
 here, from the party's own data. What it refuses to answer is left out of the reply; the reason is kept here.
 """
 
-from collections import deque
+import sqlite3
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time
-from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike
 
-from folkmoot.engines.answering import Inquiry
+from folkmoot.engines.answering import NOBODY, Inquiry
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.store import LedgerEntry, MemoryStore, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError
-from folkmoot.foundation.randomness import SYSTEM
+from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
@@ -47,14 +47,10 @@ class Refusal:
 
 def count_answers(entries: Iterable[LedgerEntry]) -> int:
     """Each reply that says who takes part counts as one, and so does each answered round without such a reply."""
-    polls, answers = list[Any](), set[Any]()
+    polls, answers = Counter[tuple[str, int, str]](), Counter[tuple[str, int, str]]()
     for entry in entries:
-        round_of = entry.session, entry.round, entry.question
-        if entry.stage == QUESTION:
-            polls.append(round_of)
-        else:
-            answers.add(round_of)
-    return len(polls) + len(answers.difference(polls))
+        (polls if entry.stage == QUESTION else answers)[entry.session, entry.round, entry.question] += 1
+    return (polls | answers).total()
 
 
 class Party:
@@ -86,13 +82,15 @@ class Party:
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
         self.store = MemoryStore() if store is None else store
-        self.random, self.clock = random, clock
+        self.random, self.clock = as_private(random), clock
         self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._members: dict[int, Member] = {}
         if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
         self._inquiry: Inquiry | None = None
+        self._announced = b""  # the only announcement that is accepted for this inquiry
+        self._answered = False  # whether any vector of this inquiry has left
         self._work = SharedWork()  # clients have no secrets from their own party
 
     @property
@@ -101,12 +99,25 @@ class Party:
         return self.store.read_ledger()
 
     def reply(self, sent: Bundle) -> Bundle:
-        """One exchange. Clients that refuse are missing from the reply; states are stored before it is returned."""
-        return self._consider(sent) if sent.question else self._take_turns(sent)
+        """One exchange. Clients that refuse are missing from the reply; states are stored before it is returned.
+
+        Whatever a server sends, no exception leaves except those of the store.
+        """
+        try:
+            return self._consider(sent) if sent.question else self._take_turns(sent)
+        except (sqlite3.Error, OSError):
+            raise
+        except Exception as error:  # its text may contain data
+            self._forget()
+            self._refuse(sent.stage, None, Refused(f"answering failed with {type(error).__name__}"))
+            return Bundle({})
+
+    def _forget(self) -> None:
+        self._inquiry, self._work, self._announced, self._answered = None, SharedWork(), b"", False
 
     def _consider(self, sent: Bundle) -> Bundle:
         """Reply to a question: who takes part, and who speaks for whom."""
-        self._inquiry, self._work = None, SharedWork()
+        self._forget()
         try:
             inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
             self._check_policy(inquiry)
@@ -119,19 +130,26 @@ class Party:
         if incomplete.all():
             return Bundle({})
         inquiry = inquiry.keep(~incomplete)
+        absent = dict[int, bytes]()
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
         if willing is not None:  # who takes part reveals something, so it counts as an answer
             self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
+            absent = dict.fromkeys(inquiry.ids[~willing].tolist(), NOBODY)
             if not willing.any():
-                return Bundle({})
+                return Bundle(absent)
             inquiry = inquiry.keep(willing)
         self._inquiry = inquiry
-        return inquiry.write_speakers()
+        return Bundle(absent | inquiry.write_speakers())
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
         if not policy.allows(inquiry.kind):
             raise Refused(f"this party does not answer questions of the kind {inquiry.kind}")
+        if inquiry.shows_data:
+            if not policy.volunteers:
+                raise Refused("this party does not let its clients' data decide who takes part")
+            if not policy.uneven and (inquiry.times != 1).any():  # other counts would show more at every try
+                raise Refused("who takes part is said only where everyone counts once")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
@@ -150,9 +168,12 @@ class Party:
                 if NAMES.get(kind_of(letter)) != stage:
                     raise Malformed("messages of several exchanges arrived together")
                 if kind_of(letter) == Announcement.kind:
-                    inquiry.check_announcement(client, Announcement.decode(letter))
+                    inquiry.check_announcement(client, Announcement.decode(letter), self.policy.uneven)
+                    if self._answered or letter != (self._announced or letter):
+                        raise Refused("another round was announced for this question")
+                    self._announced = letter
                 elif state.announced:
-                    inquiry.check_round(state.announcement)
+                    inquiry.check_announcement(client, state.announcement, self.policy.uneven)
                 else:
                     raise Refused("this client is in no round")
             except (Refused, Malformed) as why:
@@ -189,6 +210,7 @@ class Party:
         )
         if stage in FORGETTING:
             self._work.forget()
+        self._answered |= stage == VECTOR and bool(replies)
         entry = self._make_entry(inquiry, stage, len(replies)) if stage == VECTOR and replies else None
         self.store.save({client: states[client] for client in replies}, entry)
         return replies

@@ -17,11 +17,17 @@ class PartyPolicy:
     terms: what each of them requires of a round (the smallest cohort, shares of corrupt clients and of dropouts).
     questions: the kinds of questions that they answer; None: all known kinds. per_day: the most rounds that they answer
     in 24 hours; None: no limit.
+    uneven: whether some clients may count more often than others. The server is then trusted with how often each
+    counts: there are counts with which a sum shows one client's answer.
+    volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
+    has large values.
     """
 
     terms: Policy = field(default_factory=Policy)
     questions: tuple[type[Query[Any]], ...] | None = None
     per_day: int | None = None
+    uneven: bool = False
+    volunteers: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Policy):

@@ -58,7 +58,7 @@ class SimulatedFederation:
             objective.n_clients,
             lambda client: identities[client].public_key().public_bytes_raw(),
         )
-        party = Party(objective, everyone, identities, roster, PartyPolicy(policy))
+        party = Party(objective, everyone, identities, roster, PartyPolicy(policy, uneven=True, volunteers=True))
         self.exchange = LossyExchange(InProcess({0: party}))
         self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, devices=True)
 

@@ -76,10 +76,12 @@ class FolderStore:
         path = as_path(folder, "folder") / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.chmod(path, 0o600)  # it may have existed
         self._file = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._file.executescript(
                 "pragma locking_mode = exclusive; pragma synchronous = full; pragma secure_delete = on;"
+                "pragma journal_mode = truncate;"  # otherwise the journal keeps secrets that the file has forgotten
             )
             self._file.executescript(f"begin exclusive; {TABLES} commit;")
         except sqlite3.OperationalError:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids
@@ -24,6 +25,10 @@ class PublicCoins(Registered):
     """The coins of one key. A coin depends on nothing but the key, the client and the item."""
 
     key: int  # 64 bits
+
+    def __post_init__(self) -> None:
+        if type(self.key) is not int or not 0 <= self.key <= MASK64:
+            raise InputError("needs a whole number of 64 bits", argument="key")
 
     @classmethod
     def of(cls, *parts: int) -> "PublicCoins":

@@ -50,7 +50,7 @@ SYSTEM = PrivateRandomness()
 
 def as_private(value: object, argument: str = "random") -> PrivateRandomness:
     """The value, if it is private randomness. The error names its type only: the value itself may be a secret."""
-    if isinstance(value, PrivateRandomness):
+    if type(value) is PrivateRandomness:  # a subclass could draw its bytes from anywhere
         return value
     raise InputError(
         f"needs PrivateRandomness, which nobody but the client knows, got {type(value).__name__}",

@@ -11,7 +11,7 @@ from folkmoot.foundation.coding import code_rows, whole_numbers
 from folkmoot.foundation.sets import Array, Ids, Rows, freeze, indicator
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part
-from folkmoot.questions.query import FINE, Query, Reply, add_up, append_columns, are_below
+from folkmoot.questions.query import FINE, Query, Reply, add_up, append_columns, are_ids
 
 
 class AlongReply(Reply):
@@ -56,8 +56,9 @@ class GainsAlong(Query[AlongReply]):
             freeze(array)
 
     def suits(self, n_items: int, n_clients: int) -> bool:
-        prefixes = are_below(self.marks, len(self.order) + 1) and self.wide in self.marks
-        return prefixes and all(are_below(array, n_items) for array in (self.order, self.items, self.others))
+        if not all(are_ids(array, n_items) for array in (self.order, self.items, self.others)):
+            return False
+        return are_ids(self.marks, len(self.order) + 1) and self.wide in self.marks
 
     @cached_property
     def encoding(self) -> Encoding:

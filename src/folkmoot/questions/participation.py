@@ -14,11 +14,13 @@ one, answering reveals nothing beyond the public weight.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from math import isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
@@ -40,8 +42,20 @@ class Participation(Registered):
     inverse: Array | None = None
 
     def __post_init__(self) -> None:
+        for name, least in (("even", "above"), ("slope", "at least")):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+            if not number or value < 0 or (name == "even" and value == 0):
+                raise InputError(f"needs a finite number {least} 0", argument=name)
+        if self.own not in get_args(Own):
+            raise InputError(f"needs one of {', '.join(get_args(Own))}", argument="own")
         if self.inverse is not None:
+            good = isinstance(self.inverse, np.ndarray) and self.inverse.dtype == np.float64
+            if not good or not (np.isfinite(self.inverse) & (self.inverse >= 0)).all():
+                raise InputError("needs finite numbers of at least 0", argument="inverse")
             freeze(self.inverse)
+        elif self.own == "share":
+            raise InputError("is needed for shares", argument="inverse")
 
     def parameters(self) -> Mapping[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -20,6 +20,7 @@ from folkmoot.questions.encoding import Encoding
 
 FINE_BITS = 20  # of a number that must be exact for all practical purposes
 FINEST_BITS = 24  # of a number that is first divided by a small probability
+MASKS = ("members", "before", "sets")  # fields that hold sets of items
 FINE, FINEST = 2**FINE_BITS - 1, 2**FINEST_BITS - 1
 
 
@@ -149,11 +150,11 @@ class Query(Registered, ABC, Generic[ReplyT]):
     def suits(self, n_items: int, n_clients: int) -> bool:
         """Whether the question fits a population of this many items and clients. Clients check it first.
 
-        Arrays of whole numbers hold items; other arrays have one number per item or, for several sets, per item asked
-        about. Questions with other fields override this.
+        `items` holds items; `members`, `before` and `sets` are masks; other arrays hold finite numbers. Masks and
+        numbers are one per item or, for several sets, per item asked about. Questions with other fields override this.
         """
         items = getattr(self, "items", None)
-        return all(_suits(value, n_items, n_clients, items) for value in self.parameters().values())
+        return all(_suits(name, value, n_items, n_clients, items) for name, value in self.parameters().items())
 
     @property
     def all_speak(self) -> bool:
@@ -167,20 +168,28 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
 
 
-def _suits(value: Any, n_items: int, n_clients: int, items: Ids | None) -> bool:
+def _suits(name: str, value: Any, n_items: int, n_clients: int, items: Ids | None) -> bool:
     if isinstance(value, Query):
         return value.suits(n_items, n_clients)
     if isinstance(value, Matroid):
         return value.n_items == n_items
     if isinstance(value, Registered):
-        return all(_suits(part, n_items, n_clients, items) for part in value.parameters().values())
+        return all(_suits(one, part, n_items, n_clients, items) for one, part in value.parameters().items())
     if not isinstance(value, np.ndarray):
         return True
-    if value.dtype.kind in "iu":
-        return value.ndim == 1 and are_below(value, n_items)
+    if name == "items":
+        return are_ids(value, n_items)
+    if value.dtype != (bool if name in MASKS else np.float64) or not np.isfinite(value).all():
+        return False
     if value.ndim == 2 and items is not None:
         return int(value.shape[1]) == len(items)
     return tuple(value.shape) == (n_items,)
+
+
+def are_ids(numbers: Any, limit: int) -> bool:
+    """Whether it is a sequence of whole numbers in 0 … limit − 1, as kernels expect them."""
+    array = isinstance(numbers, np.ndarray) and numbers.dtype == np.int64 and numbers.ndim == 1
+    return array and are_below(numbers, limit)
 
 
 def are_below(numbers: Ids, limit: int) -> bool:
