@@ -42,7 +42,7 @@ def answer_pipe(pipe: Connection, shard: Shard) -> None:
     policy = PartyPolicy(TERMS, uneven=shard.weights is not None, volunteers=True)
     with closing(FolderStore(shard.folder)) as store:
         party = Party(objective, shard.ids, own, make_roster(shard.clients), policy, store)
-        with suppress(EOFError, BrokenPipeError):
+        with suppress(EOFError, ConnectionError):  # the pipe was closed, perhaps before a reply was read
             while True:
                 data = pipe.recv_bytes()
                 number, how = HEAD.unpack_from(data)
