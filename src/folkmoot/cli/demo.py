@@ -11,10 +11,12 @@ from folkmoot.cli.flags import name_flags
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 
-MOST_PEOPLE = 1_000_000
+FEWEST_PEOPLE, MOST_PEOPLE = 1_000, 1_000_000
 ASKED, JURIES, CORRUPT = 300, 5, 0.05
 ROUNDS = 12, 24  # of the search, at least and at most: one for each clinic
-TITLE = "Where should {clinics} clinics stand so that {people:,} people are close, if nobody tells us where they live?"
+TITLE = (
+    "Where should {clinics} clinics be, so that {people:,} people live close to one, if nobody says where they live?"
+)
 
 
 def demo(
@@ -27,7 +29,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Draws homes, cohorts and coins.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Where should 12 clinics stand so that 100,000 people are close, if nobody tells us where they live?"""
+    """Where should 12 clinics be, so that 100,000 people live close to one, if nobody says where they live?"""
     from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import Problem
     from folkmoot.application.run import begin_run
@@ -35,8 +37,8 @@ def demo(
     from folkmoot.cli.show import console, show_view, show_work
     from folkmoot.demo import CREDIT, places, write_files
 
-    if not 1_000 <= people <= MOST_PEOPLE:
-        raise InputError(f"needs 1,000 to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
+    if not FEWEST_PEOPLE <= people <= MOST_PEOPLE:
+        raise InputError(f"needs {FEWEST_PEOPLE:,} to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
     if seed < 0:
         raise InputError(f"needs a whole number of at least 0, got {seed}", argument="--seed")
     if not 1 <= clinics <= len(places()):
