@@ -87,10 +87,15 @@ class Differences(Query[DifferencesReply]):
 
     def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
         """A few sets at a time, so that not all of them are in memory together."""
-        often = np.ones_like(times) if self.counts_times else times
-        parts = [(often @ first, often @ square) for first, square in self._compare(clients, ids, times)]
+        often = None if self.counts_times or (times == 1).all() else times[:, None]
+
+        def add_up(numbers: Ids) -> Ids:
+            total: Ids = (numbers if often is None else numbers * often).sum(axis=0)
+            return total
+
+        parts = [(add_up(first), add_up(square)) for first, square in self._compare(clients, ids, times)]
         firsts, squares = (np.concatenate([part[at] for part in parts]) for at in range(2))
-        return np.concatenate([firsts, squares, [often @ self._count_standing(clients, ids, times)]])
+        return np.concatenate([firsts, squares, add_up(self._count_standing(clients, ids, times)[:, None])])
 
     def _compare(self, clients: Objective, ids: Ids, times: Ids) -> Iterator[tuple[Ids, Ids]]:
         """A few sets at a time: differences and their squares, each clients × sets."""
