@@ -11,23 +11,17 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
-from folkmoot.questions.participation import Participation
-from folkmoot.questions.query import FINEST, Query, Reply, write_dense
+from folkmoot.questions.participation import Participation, StandingReply
+from folkmoot.questions.query import FINEST, Query, write_dense
 
 SETS_AT_ONCE = 64
 FIRSTS, SQUARES, STANDING = range(3)  # parts of an answer
-LEAST = 1e-300  # in place of 0 clients, where nobody answered: it is divided by
 
 
-class DifferencesReply(Reply):
+class DifferencesReply(StandingReply):
     """How much better other sets are than the first."""
 
     question: "Differences"
-
-    @property
-    def standing(self) -> float:
-        """How many clients the answers stand for."""
-        return max(float(self.parts[STANDING][0] * self.question.encoding.parts[STANDING].unit), LEAST)
 
     @property
     def mean(self) -> Array:

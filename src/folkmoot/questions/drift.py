@@ -16,23 +16,17 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
-from folkmoot.questions.participation import Participation
-from folkmoot.questions.query import FINEST, Query, Reply, append_columns, spread_over
+from folkmoot.questions.participation import Participation, StandingReply
+from folkmoot.questions.query import FINEST, Query, append_columns, spread_over
 from folkmoot.questions.slots import keep_slots, slots_of
 
 GAINS, VALUE, STANDING = range(3)  # parts of an answer
-LEAST = 1e-300  # in place of 0 clients, where nobody answered: it is divided by
 
 
-class DriftReply(Reply):
+class DriftReply(StandingReply):
     """How gains have changed, on average."""
 
     question: "Drift"
-
-    @property
-    def standing(self) -> float:
-        """How many clients the answers stand for."""
-        return max(float(self.parts[STANDING][0] * self.question.encoding.parts[STANDING].unit), LEAST)
 
     @property
     def mean(self) -> Array:

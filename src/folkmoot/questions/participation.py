@@ -24,7 +24,9 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions.query import Reply
 
+NOBODY_ANSWERED = 1e-300  # clients that a sum then stands for, so that it can be divided by
 FLOOR = 0.3  # share of answers that does not depend on s_i: no factor times_i/κ_i is above 1/FLOOR × an even one
 
 Own = Literal["nothing", "single", "whole", "share"]
@@ -121,3 +123,11 @@ class Participation(Registered):
         if self.own != "single":
             return self.bound(heaviest, single)
         return max(heaviest * single, min(single / self.even, 1 / self.slope))
+
+
+class StandingReply(Reply):
+    """A reply whose last number says how many clients the answers stand for."""
+
+    @property
+    def standing(self) -> float:
+        return max(float(self.parts[-1][0] * self.question.encoding.parts[-1].unit), NOBODY_ANSWERED)
