@@ -3,7 +3,6 @@
 import csv
 import json
 import lzma
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -108,20 +107,15 @@ def test_init_writes_a_problem_that_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_is_the_main_job_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a third of the people in each round, which takes a tenth of the time."""
-    module = sys.modules["folkmoot.cli.demo"]
-    assert module.__dict__["ASKED"] == 300
-    monkeypatch.setattr(module, "ASKED", 100)
-    monkeypatch.setattr(module, "FEWEST_PEOPLE", 330)
-    said = folkmoot(tmp_path, "demo", "--people", "330", "--clinics", "4", "--seed", "1")
+def test_the_demo_is_the_main_job_end_to_end(tmp_path: Path) -> None:
+    said = folkmoot(tmp_path, "demo", "--people", "1000", "--clinics", "4", "--seed", "1")
     assert said.code == 0, said.err
     for words in ("Most popular", "Random", "At least", "Answers", "Server saw", "Server learned", "report"):
         assert words in said.out
     story = from_json((tmp_path / "folkmoot-demo" / "run" / "story.json").read_text())
     assert story.secure == "real"
-    assert {one.asked for one in story.result.rounds or ()} == {82, 83, 100}  # 330 people are heard in four juries
-    assert "Up to 100 people are asked at a time" in said.out
+    assert {one.asked for one in story.result.rounds or ()} == {250, 300}  # 1,000 people are heard in four juries
+    assert "Up to 300 people are asked at a time" in said.out
     assert story.result.estimate is not None
     assert story.result.estimate.everyone
     assert story.view is not None
