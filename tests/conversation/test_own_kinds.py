@@ -12,6 +12,7 @@ import pytest
 
 from folkmoot import Auto, FacilityLocation, FedCG, Federated, InputError, Matroid, resume, solve, verify
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem
+from folkmoot.conversation.codec import pack
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.registry import find_kinds, name_kind
@@ -141,3 +142,9 @@ def test_kinds_of_questions_are_known_by_name() -> None:
     assert {"Gradient", "Votes", "Magnitude", "Appraisal"} <= kinds.keys()
     assert all(name_kind(kind) == name for name, kind in kinds.items())
     assert name_kind(NoNeighbours) == "tests.conversation.test_own_kinds:NoNeighbours"
+
+
+def test_what_has_no_parameters_is_refused_in_a_sentence() -> None:
+    """A family of objectives is a kind that stores know, but private data is never written into a question."""
+    with pytest.raises(InputError, match=r"^a FacilityLocation has no parameters\(\), so it cannot be written down$"):
+        pack(crowd())

@@ -23,7 +23,7 @@ class Registered:
 
     def parameters(self) -> Mapping[str, Any]:
         """What makes this thing again: numbers, texts, lists, arrays, and other registered things."""
-        raise NotImplementedError
+        raise InputError(f"a {type(self).__name__} has no parameters(), so it cannot be written down")
 
 
 def name_kind(kind: type) -> str:
