@@ -108,7 +108,7 @@ class Population(Registered):
         """1/Σp_i², the effective number of clients: as many clients of equal weight give means of the same variance."""
         if self.weights is None:
             return float(self.n_clients)
-        return float(self.weights.sum()) ** 2 / float(self.weights @ self.weights)
+        return float(self.weights.sum()) ** 2 / float((self.weights**2).sum())
 
     @property
     def slack(self) -> float:

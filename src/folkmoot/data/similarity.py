@@ -110,5 +110,6 @@ def _cosine(rows: Array, items: Array) -> tuple[Array, str]:
         shrunk: Array = np.divide(of, length, out=np.zeros_like(of), where=length > 0)
         return shrunk
 
-    values = np.maximum(unit(rows) @ unit(items).T, 0.0).ravel()
+    cosines = np.round(unit(rows) @ unit(items).T, 12)  # later decimals depend on the processor
+    values = np.maximum(cosines, 0.0).ravel()
     return values, "the cosine of the angle, 0 if it is obtuse"

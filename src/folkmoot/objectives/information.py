@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_list, as_number
 from folkmoot.foundation.kernels import ENTRIES_PER_BLOCK, blocks, kernel, run_on_threads
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array, weigh
 from folkmoot.objectives.objective import Objective
 
 MOST_STATES = 1 << 22
@@ -77,7 +77,7 @@ class Information(Objective):
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         """Remove random items from a set until no client has too many joint states."""
-        wide = sets @ self._widest > log2(MOST_STATES)
+        wide = weigh(self._widest, sets.T) > log2(MOST_STATES)
         if not wide.any():
             return sets
         rng, sets = np.random.default_rng(seed), sets.copy()
@@ -88,7 +88,7 @@ class Information(Objective):
 
     def find_ceilings(self) -> Array:
         """H(Y): no features tell more about the label than the label itself."""
-        return np.array([-float(p @ np.log2(p)) for p in map(self._prior, range(self.n_clients))])
+        return np.array([-float(weigh(p, np.log2(p))) for p in map(self._prior, range(self.n_clients))])
 
     def _prior(self, client: int) -> Array:
         start = self.prior_offset[client]
@@ -108,7 +108,7 @@ class Information(Objective):
         return csr_array(out)
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
-        return np.where(members[items], 0.0, self.weights @ self._gains_of(members, items))
+        return np.where(members[items], 0.0, weigh(self.weights, self._gains_of(members, items)))
 
     def _gains_of(self, members: Mask, items: Ids) -> Array:
         out = np.zeros((self.n_clients, len(items)))

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, weigh
 from folkmoot.objectives.objective import Objective
 
 MOST = 1e100
@@ -62,7 +62,7 @@ class LogDet(Objective):
         return csr_array(self._gains_of(members, np.arange(self.n_items)))
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
-        return self.weights @ self._gains_of(members, items)
+        return np.asarray(weigh(self.weights, self._gains_of(members, items)))
 
 
 def _check(features: Any, noise: float) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ from folkmoot.foundation.sets import (
     as_point,
     as_sets,
     freeze,
+    weigh,
 )
 from folkmoot.objectives import sampling
 
@@ -149,7 +150,7 @@ class Objective(ABC):
     # What it may override with something faster.
 
     def mean_values_at(self, sets: Mask) -> Array:
-        return self.weights @ self.values_at(sets)
+        return np.asarray(weigh(self.weights, self.values_at(sets)))
 
     def mean_gains_at(self, members: Mask, items: Ids) -> Array:
         """Mean gains of some items, by definition: from the values of S + e and of S."""
@@ -280,7 +281,7 @@ class Objective(ABC):
     @property
     def ceiling(self) -> float:
         """An upper bound on F of every set: F of all items together, or a bound on that where it costs less."""
-        return float(self.weights @ self.find_ceilings())
+        return float(weigh(self.weights, self.find_ceilings()))
 
     def walk(self, members: ItemSet = ()) -> Walk:
         """A set that starts here and grows item by item: what greedy algorithms need."""

@@ -22,7 +22,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_matrix, as_number, as_owners, as_weights
 from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, weigh
 from folkmoot.objectives.columns import ItemColumns, ItemEntries
 from folkmoot.objectives.objective import Objective
 
@@ -246,7 +246,7 @@ class SparseRows(Registered, Objective):
 
         def one(lo: int, hi: int) -> Array:
             weight = self._mean_weight[lo:hi]
-            return np.concatenate([weight @ self._row_values(word, count, lo, hi) for word, count in words])
+            return np.concatenate([weigh(weight, self._row_values(word, count, lo, hi)) for word, count in words])
 
         parts = run_on_threads(one, blocks(self.layout.row_start, most=len(self.row_weight)))
         return np.asarray(np.sum(parts, axis=0) / self.client_weights.sum())

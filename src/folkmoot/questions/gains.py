@@ -8,7 +8,7 @@ from scipy import sparse
 
 from folkmoot.foundation.coding import code_column, code_rows
 from folkmoot.foundation.coins import NO_COINS, PublicCoins
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.participation import Participation
@@ -116,7 +116,7 @@ class ImportanceReply(Reply):
         low, high = 0.0, 2.0 / means.min()
         for _ in range(200):
             kappa = (low + high) / 2
-            enough = float(counts[some] @ np.minimum(1.0, kappa * means)) >= answers
+            enough = float(weigh(counts[some], np.minimum(1.0, kappa * means))) >= answers
             low, high = (low, kappa) if enough else (kappa, high)
         return float(high)
 

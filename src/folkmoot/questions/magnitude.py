@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part
 from folkmoot.questions.query import Query, Reply
@@ -72,8 +72,8 @@ class MagnitudeReply(Reply):
         shares = counts[1] / max(int(counts[1].sum()), 1)
         some = np.flatnonzero(shares)
         worth = Tail(np.concatenate(([0.0], TOPS))[some], shares[some]) if some.size else None
-        means = (counts[:2] @ MIDDLES) / np.maximum(counts[:2].sum(axis=1), 1)
-        square = float(counts[0] @ MIDDLES**2) / max(int(counts[0].sum()), 1)
+        means = weigh(MIDDLES, counts[:2].T) / np.maximum(counts[:2].sum(axis=1), 1)
+        square = float(weigh(counts[0], MIDDLES**2)) / max(int(counts[0].sum()), 1)
         uneven = square / float(means[0]) ** 2 if means[0] > 0 else 1.0
         single, whole = (float(mean) for mean in means)
         found = Ranges(tops[0], tops[1], tops[2], beyond, tail=worth)

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 
-from folkmoot.foundation.sets import Array, ItemSet, as_members, indicator
+from folkmoot.foundation.sets import Array, ItemSet, as_members, indicator, weigh
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.objectives.objective import Objective, Walk, as_objective
 
@@ -59,7 +59,7 @@ def bound_at_point(objective: Objective, matroid: Matroid, x: Array, gradient: A
     x ∨ 1_O, which moves each e in O by 1 − x_e. At an integral x this is the bound above; in between it is
     often much tighter. The gradient must be exact.
     """
-    value = float(objective.weights @ objective.extension(x))
+    value = float(weigh(objective.weights, objective.extension(x)))
     return bound_from_gains(value, (1.0 - x) * gradient, matroid)
 
 

@@ -13,7 +13,7 @@ from math import inf, log, log1p, sqrt
 
 import numpy as np
 
-from folkmoot.foundation.sets import Array, Ids, freeze
+from folkmoot.foundation.sets import Array, Ids, freeze, weigh
 
 STEPS, OCTAVES = 32, 12  # of a grid: points between a number and its double, and how many doublings
 ORDERS = 4  # orders in which a sample is bet on; the mean of the fortunes is a fortune too
@@ -147,7 +147,7 @@ class Tail:
     @property
     def mean(self) -> float:
         """The highest mean that values below the tops can have."""
-        return float(self.tops @ self.shares)
+        return float(weigh(self.tops, self.shares))
 
     def variance(self, mean: float) -> float:
         """The largest variance that values below the tops can have if this is their mean.
@@ -156,7 +156,7 @@ class Tail:
         """
         worth = (self.tops * self.shares)[::-1]
         taken = np.clip(mean - np.concatenate(([0.0], np.cumsum(worth)[:-1])), 0.0, worth)
-        return max(float(taken @ self.tops[::-1]) - mean**2, 0.0)
+        return max(float(weigh(taken, self.tops[::-1])) - mean**2, 0.0)
 
 
 def highest_mean(sampled: float, draws: int, tail: Tail, delta: float) -> float:
@@ -210,6 +210,6 @@ def bound_thinning(weights: Array | None, clients: int, chance: float, delta: fl
     """
     p = np.full(clients, 1 / clients) if weights is None else weights / weights.sum()
     proof, most = log(4 / delta), min(chance, 0.5)
-    off = sqrt(2 * most * (1 - most) * float(p @ p) * proof) + float(p.max()) * proof / 3
+    off = sqrt(2 * most * (1 - most) * float((p * p).sum()) * proof) + float(p.max()) * proof / 3
     present = 1 - chance - off
     return off / present if present > off else 1.0

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Array
+from folkmoot.foundation.sets import Array, weigh
 from folkmoot.objectives.objective import Objective
 
 
 def value(objective: Objective, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> float:
     """F̂(x)."""
-    return float(objective.weights @ objective.extension(x, samples=samples, seed=seed))
+    return float(weigh(objective.weights, objective.extension(x, samples=samples, seed=seed)))
 
 
 def gradient(objective: Objective, x: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Array:

@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
-from folkmoot.foundation.sets import Array, Ids, Mask, as_point, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, as_point, indicator, weigh
 from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
 
 WHOLE = 1e-8  # closer than this to 0 or 1 counts as integral
 NEAR = 1e-6  # closer than this to the polytope counts as inside: tolerates float32 and sums of steps
 EXACT = 1e-10  # how well a mixture fits its point
+ROUND = 12  # decimals of a share that are kept: later ones depend on the processor, and so would the bases
 PIN = 1e3  # larger than every residual
 
 
@@ -38,7 +39,7 @@ class Decomposition:
 
     @property
     def point(self) -> Array:
-        return self.shares @ self.bases
+        return np.asarray(weigh(self.shares, self.bases))
 
 
 def top_of_base(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) -> Mask:
@@ -149,7 +150,7 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     sets: list[Mask] = []
     columns, shares = np.empty((len(goal), 0)), np.empty(0)
     for _ in range(20 * len(goal) + 100):
-        residual = goal - columns @ shares
+        residual = goal - weigh(shares, columns.T)
         if np.abs(residual).max() < EXACT:
             break
         prices[fractional] = residual[:-2]
@@ -157,14 +158,14 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
         if not tight:
             members &= prices > residual[-2]  # keep an item only if its price is above that of lacking one
         column = np.append(members[fractional].astype(float), [matroid.rank - members.sum(), 1.0])
-        if column @ residual <= EXACT * EXACT:  # nothing improves the fit
+        if weigh(column, residual) <= EXACT * EXACT:  # nothing improves the fit
             break
         sets.append(members)
         columns = np.column_stack((columns, column))
         columns, shares, kept = _fit_nonnegative(columns, np.append(shares, 0.0), goal)
         sets = [members for members, keep in zip(sets, kept, strict=True) if keep]
     shares = shares / shares.sum()
-    off = np.abs(shares @ np.array(sets) - point)
+    off = np.abs(weigh(shares, sets) - point)
     if off.max() > NEAR:
         raise InputError(
             f"lies outside the matroid polytope by about {off.max():.3g} at item {off.argmax()}",
@@ -180,7 +181,8 @@ def _fit_nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array,
     """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
     kept = np.ones(len(shares), dtype=bool)
     while True:
-        best = scipy.linalg.lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
+        fitted = scipy.linalg.lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
+        best = np.round(fitted, ROUND)
         if (best > 0).all():
             shares = best
             break

@@ -13,7 +13,7 @@ from folkmoot.conversation.result import Estimate
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import NO_COINS, PublicCoins
-from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator, weigh
 from folkmoot.questions.gradient import Gradient, PointReply
 from folkmoot.questions.pair import Pair
 from folkmoot.questions.query import FINE, FINE_BITS
@@ -80,7 +80,7 @@ def appraise(
     best = int(doubt and means[1] > means[0])
     value, alpha = float(means[best]), 1 - confidence
     low, high = sample.interval(value, grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), coins)
-    mean = float(grid.points @ everything) / reply.count
+    mean = float(weigh(grid.points, everything)) / reply.count
     _, most = sample.interval(mean, grid, everything, alpha / WAYS, coins)
     tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
     nothing = tail.top == 0 or (sample.complete and mean == 0)  # certainly, nobody gains anything
@@ -127,7 +127,7 @@ def bound_highest(looks: list[Look], tail: Tail, delta: float) -> float:
         some = looks[:count]
         draws = np.array([look.sample.draws for look in some])
         if draws.all():
-            mean = float(draws @ [look.bound for look in some]) / int(draws.sum())
+            mean = float(weigh(draws, [look.bound for look in some])) / int(draws.sum())
             found.append(max(look.sample.bound_mean(mean, int(draws.sum()), tail, delta) for look in some))
     return min(found)
 
