@@ -51,7 +51,7 @@ def test_four_hospitals(hearts: Hearts) -> None:
     assert federated.result_.ratio > 0.8
     exhaustive = FederatedSelector(5, method=fm.Exhaustive()).fit(X, y, sites=hospitals)
     assert federated.result_.value >= 0.98 * exhaustive.result_.value
-    assert "a sum over 4 hides little" in str(federated.result_)
+    assert "A sum over 4 hides little" in str(federated.result_)
 
 
 def test_pipeline_of_hospitals(hearts: Hearts) -> None:

@@ -47,12 +47,12 @@ def test_census_tracts_and_stores(found: Find) -> None:
     # No road is shorter than the air line, whoever weighs how much.
     by_air, by_road = (fm.solve(of.objective, 4, fm.Greedy()).value for of in (read, roads))
     assert 0 < by_road < by_air < 1
-    with pytest.raises(fm.InputError, match="--reach 3200"):
+    with pytest.raises(fm.InputError, match="reach=3200"):
         load(Data(file=str(found(ROADS)), client="DestinationName", item="name"))
 
 
 def test_four_hospitals(found: Find) -> None:
-    with pytest.raises(fm.InputError, match=r"621 rows have missing features .*--missing category"):
+    with pytest.raises(fm.InputError, match=r"621 rows have missing features .*missing='category'"):
         load(Data(file=str(found(HEARTS)), target="num"))
     read = load(Data(file=str(found(HEARTS)), target="num", missing="category"))
     assert (read.kind, read.clients_called, read.items_called) == ("tables", "hospitals", "features")
