@@ -6,6 +6,7 @@ What describes a run is loaded when a description is wanted.
 import json
 import shlex
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -107,8 +108,10 @@ def begin_run(problem: Problem, command: str | None = None, work: Work = work_si
     folder = Folder.create(problem)
     try:
         with name_way_back(folder):
-            job = _read(problem, work)
-            folder.check_same_data(folder.read_problem())
+            with ThreadPoolExecutor(1) as aside:  # files are hashed while they are read
+                known = aside.submit(folder.check_same_data, folder.read_problem())
+                job = _read(problem, work)
+                known.result()
             return _finish(folder, job, command or _repeat(folder), work)
     except InputError:
         folder.forget()

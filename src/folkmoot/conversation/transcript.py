@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.conversation.codec import digest_of, pack, text_of
+from folkmoot.conversation.codec import text_of
 from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
@@ -27,6 +27,7 @@ from folkmoot.foundation.sets import Mask
 FORMAT = "folkmoot-transcript-3"
 FORMER = (b"folkmoot-transcript-1", b"folkmoot-transcript-2")
 MAGIC = b"SQLite format 3\0"
+QUICKLY = 1  # zlib's level: a run waits for every round to be stored
 TABLES = """
 create table about (name text primary key, value blob not null);
 create table rounds (
@@ -116,8 +117,8 @@ class Transcript:
         if row is None:
             return None
         digest, total, *numbers, present, cost, chain, stored, label = row
-        same = label == ask.label and _text(stored) == text_of(ask)
-        if digest != digest_of(ask) or not same:
+        text = text_of(ask)
+        if label != ask.label or _text(stored) != text or digest != _digest(text):
             raise TranscriptError(
                 f"round {ask.number} ({ask.label}) is not what this run would ask; "
                 "it was made with other settings, or was changed",
@@ -136,15 +137,17 @@ class Transcript:
 
     def note(self, ask: Ask, answer: Sum) -> None:
         """Store a round, entirely or not at all."""
-        digest, total = digest_of(ask), zlib.compress(answer.total.tobytes())
-        present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes())
+        text = text_of(ask)
+        digest, total = _digest(text), zlib.compress(answer.total.tobytes(), QUICKLY)
+        present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes(), QUICKLY)
         numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
         cost = json.dumps(None if answer.cost is None else asdict(answer.cost))
         chain = self._chain(ask.number, digest, total, present, cost, *numbers)
+        packed = zlib.compress(text.encode(), QUICKLY)
         with self.database:
             self.database.execute(
                 "insert into rounds values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (ask.number, ask.purpose, ask.label, pack(ask), digest, total, *numbers, present, cost, chain),
+                (ask.number, ask.purpose, ask.label, packed, digest, total, *numbers, present, cost, chain),
             )
 
     def forget_lost(self) -> None:
@@ -173,6 +176,10 @@ def _marks(stored: bytes, size: int) -> Mask | None:
     if not stored:
         return None
     return np.unpackbits(np.frombuffer(zlib.decompress(stored), dtype=np.uint8), count=size).astype(bool)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _text(stored: Any) -> str:
