@@ -19,6 +19,7 @@ test: check .data/browser
 	$(PYTEST) --ignore tests/secagg
 	$(PYTEST) tests/secagg --cov
 	$(RUN) -m tests.secagg.fuzz --seconds 2 --forget
+	$(RUN) -m tests.questions.fuzz --seconds 8 --forget
 
 # The quick tests under every Python that is found here, each in an environment of its own.
 versions: $(VERSIONS:%=version-%)
@@ -29,6 +30,7 @@ version-%:
 
 fuzz: $(VENV)/installed
 	$(RUN) -m tests.secagg.fuzz
+	$(RUN) -m tests.questions.fuzz
 
 check: $(VENV)/installed
 	$(RUN) -m ruff check

@@ -13,7 +13,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, Federation, InProcess
 from folkmoot.engines.answering import write_question
 from folkmoot.engines.exchange import QUESTION
-from folkmoot.engines.federation import EXCHANGES
+from folkmoot.engines.leading import EXCHANGES
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Differences, Gradient, Query
@@ -208,15 +208,15 @@ def test_clients_that_no_party_holds_are_missing() -> None:
 
 
 class Odd(Gradient):
-    """A question that does not say what fits."""
+    """A question that nobody should answer."""
 
-    def suits(self, n_items: int, n_clients: int) -> bool:  # noqa: ARG002
-        return False
+    def check(self, n_items: int, n_clients: int | None = None) -> None:  # noqa: ARG002
+        raise InputError("is odd")
 
 
 def test_a_question_that_clients_would_refuse_is_not_asked() -> None:
     query = Odd(x=np.full(12, 0.1), whole=5.0, coins=PublicCoins(1), single=5.0, bits=4, stochastic=True)
-    with pytest.raises(InputError, match=r"^query: Odd does not fit 12 items"):
+    with pytest.raises(InputError, match=r"^query: clients would refuse this Odd \(is odd\)"):
         two_parties()(ask_everyone(CLIENTS, query))
 
 

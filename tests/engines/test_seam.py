@@ -203,7 +203,8 @@ def test_arrays_that_a_kernel_would_read_beyond_are_refused(name: str) -> None:
     party = make_party(crowd(CLIENTS), EVERYONE)
     assert party.reply(put(along())).letters
     assert not party.reply(put(WRONG[name]())).letters
-    assert reasons(party) == {f"no question about {ITEMS} items that says how often each client counts"}
+    assert all(why.startswith("the question cannot be answered: ") for why in reasons(party))
+    assert len(reasons(party)) == 1
 
 
 def unchecked(kind: type, **fields: Any) -> Any:
@@ -318,10 +319,10 @@ class Remembering(FolderStore):
 
     secrets: set[bytes]
 
-    def save(self, states: Any, entry: Any = None) -> None:
+    def save(self, states: Any, entry: Any = None, members: bytes = b"") -> None:
         for state in states.values():
             self.secrets |= {state.seed, *state.held.values()} - {b""}
-        super().save(states, entry)
+        super().save(states, entry, members)
 
 
 def test_no_secret_is_left_in_any_file_when_a_round_is_over(tmp_path: Path) -> None:

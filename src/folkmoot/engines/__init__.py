@@ -1,14 +1,18 @@
 """Engines, which turn a question into the sum of the answers, and the parties that they reach."""
 
+from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import Bundle, Exchange, InProcess
 from folkmoot.engines.federation import Federation
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
+from folkmoot.engines.pooled_federation import PooledFederation
+from folkmoot.engines.pooled_party import PooledParty
 from folkmoot.engines.simulate import Simulation
 from folkmoot.engines.store import FolderStore, MemoryStore
 
 __all__ = [
     "Bundle",
+    "Census",
     "Exchange",
     "Federation",
     "FolderStore",
@@ -16,5 +20,7 @@ __all__ = [
     "MemoryStore",
     "Party",
     "PartyPolicy",
+    "PooledFederation",
+    "PooledParty",
     "Simulation",
 ]

@@ -68,10 +68,11 @@ class Inquiry:
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
             good = isinstance(query, Query) and len(session) == SESSION
             good = good and type(number) is int and 0 <= number < MOST_ROUNDS
-            good = good and query.suits(clients.n_items, n_clients) and query.length > 0 and query.encoding.limit > 0
             times = _read_times(list(sent.letters.values()))
+            if good:
+                query.check(clients.n_items, n_clients)
         except InputError as why:
-            raise Refused(f"the question cannot be read: {why}") from None
+            raise Refused(f"the question cannot be answered: {why}") from None
         except SHAPELESS:
             good = False
         if not good:
@@ -135,6 +136,16 @@ class Inquiry:
     @cached_property
     def places(self) -> dict[int, int]:
         return {client: place for place, client in enumerate(self.ids.tolist())}
+
+    def is_asked(self, client: int) -> bool:
+        return client in self.places
+
+    def prepare(self) -> None:
+        self.rows  # noqa: B018 - computed once
+
+    def mark_members(self) -> bytes:
+        """Nothing: every client remembers its own answers."""
+        return b""
 
     @cached_property
     def weights(self) -> Ids:

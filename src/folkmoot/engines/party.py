@@ -5,11 +5,13 @@ here, from the party's own data. What it refuses to answer is left out of the re
 """
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time
+from typing import Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -53,45 +55,66 @@ def count_answers(entries: Iterable[LedgerEntry]) -> int:
     return (polls | answers).total()
 
 
-class Party:
-    """Answers a server's bundles for its clients; `reply` is all that a transport calls.
+class RoundInquiry(Protocol):
+    """A question that a party has agreed to answer, as a round of secure aggregation needs it."""
 
-    clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
-    roster: all clients of the population, not only this party's. store: keeps what must survive the process; None:
-    nothing survives it. clock: seconds, for the ledger and for answers per day. A party is in one round at a time.
+    @property
+    def session(self) -> bytes: ...
+
+    @property
+    def round(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def digest(self) -> bytes: ...
+
+    def is_asked(self, client: int) -> bool: ...
+
+    def check_announcement(self, client: int, announced: Announcement, uneven: bool) -> None: ...
+
+    def prepare(self) -> None:
+        """Compute what all clients need, before threads ask for it."""
+        ...
+
+    def write_vector(self, client: int) -> Ids: ...
+
+    def mark_members(self) -> bytes:
+        """Which of the party's clients answer, as bits, where nobody else remembers it; otherwise nothing."""
+        ...
+
+
+class Speaker(ABC):
+    """Answers a server's bundles in rounds of secure aggregation; `reply` is all that a transport calls.
+
+    identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process; None:
+    nothing survives it. clock: seconds, for the ledger and for answers per day. It is in one round at a time.
     """
 
     def __init__(
         self,
-        clients: Objective,
-        ids: ArrayLike,
         identities: Mapping[int, Ed25519PrivateKey],
         roster: Roster,
-        policy: PartyPolicy | None = None,
-        store: StateStore | None = None,
-        *,
-        random: Random = SYSTEM,
-        clock: Callable[[], float] = time,
+        policy: PartyPolicy | None,
+        store: StateStore | None,
+        random: Random,
+        clock: Callable[[], float],
     ) -> None:
-        self.clients = as_objective(clients)
-        self.ids: Ids = np.asarray(ids, dtype=np.int64)
-        if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
-            raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
-        if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
-            raise InputError("needs clients that are on the roster and have an identity", argument="ids")
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = as_private(random), clock
         self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._members: dict[int, Member] = {}
-        if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
-            for client in self.ids.tolist():
-                self._find_member(client)
-        self._inquiry: Inquiry | None = None
+        self._inquiry: RoundInquiry | None = None
         self._announced = b""  # the only announcement that is accepted for this inquiry
         self._answered = False  # whether any vector of this inquiry has left
         self._work = SharedWork()  # clients have no secrets from their own party
+
+    @abstractmethod
+    def _consider(self, sent: Bundle) -> Bundle:
+        """Reply to a question, and remember it as the inquiry if it is accepted."""
 
     @property
     def ledger(self) -> list[LedgerEntry]:
@@ -114,6 +137,122 @@ class Party:
 
     def _forget(self) -> None:
         self._inquiry, self._work, self._announced, self._answered = None, SharedWork(), b"", False
+
+    def _check_habits(self, kind: str) -> None:
+        """Refuse kinds of questions that are not answered here, and more rounds than are answered in a day."""
+        policy = self.policy
+        if not policy.allows(kind):
+            raise Refused(f"this party does not answer questions of the kind {kind}")
+        if policy.per_day is not None:
+            answered = count_answers(self.store.read_ledger(self.clock() - DAY))
+            if answered >= policy.per_day:
+                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are allowed")
+
+    def _take_turns(self, sent: Bundle) -> Bundle:
+        """Reply to messages of secure aggregation, one per client."""
+        inquiry, letters = self._inquiry, dict[int, bytes]()
+        states: dict[int, State] = {}
+        stage = NAMES.get(kind_of(next(iter(sent.letters.values()), b"")), "")
+        for client, letter in sent.letters.items():
+            try:
+                if inquiry is None or not inquiry.is_asked(client):
+                    raise Refused("this client is in no round")
+                state = self.store.load(client)
+                if NAMES.get(kind_of(letter)) != stage:
+                    raise Malformed("messages of several exchanges arrived together")
+                if kind_of(letter) == Announcement.kind:
+                    inquiry.check_announcement(client, Announcement.decode(letter), self.policy.uneven)
+                    if self._answered or letter != (self._announced or letter):
+                        raise Refused("another round was announced for this question")
+                    self._announced = letter
+                elif state.announced:
+                    inquiry.check_announcement(client, state.announcement, self.policy.uneven)
+                else:
+                    raise Refused("this client is in no round")
+            except (Refused, Malformed) as why:
+                self._refuse(stage, client, why)
+            else:
+                letters[client], states[client] = letter, state
+        if inquiry is None or not letters:
+            return Bundle({})
+        return Bundle(self._reply_each(inquiry, stage, letters, states))
+
+    def _reply_each(
+        self, inquiry: RoundInquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
+    ) -> dict[int, bytes]:
+        members = {client: self._find_member(client) for client in letters}
+        first = next(iter(letters))
+        announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
+        if stage == VECTOR:
+            inquiry.prepare()
+        with suppress(Malformed):  # clients that were sent such a message refuse it below
+            self._work.agree(ends_of(stage, states, letters))
+
+        def answer(client: int) -> Answer:
+            return lambda _: inquiry.write_vector(client)
+
+        replies = exchange_in_process(
+            members,
+            states,
+            letters,
+            answer,
+            self.random,
+            self._work,
+            in_turn=announced.words < LONG,
+            refused=lambda client, why: self._refuse(stage, client, why),
+        )
+        if stage in FORGETTING:
+            self._work.forget()
+        self._answered |= stage == VECTOR and bool(replies)
+        after = {client: states[client] for client in replies}
+        if stage == VECTOR and replies:
+            self.store.save(after, self._make_entry(inquiry, stage, len(replies)), inquiry.mark_members())
+        else:
+            self.store.save(after)
+        return replies
+
+    def _make_entry(self, inquiry: RoundInquiry, stage: str, clients: int) -> LedgerEntry:
+        session, digest = inquiry.session.hex(), inquiry.digest.hex()
+        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients)
+
+    def _find_member(self, client: int) -> Member:
+        if client not in self._members:
+            self._members[client] = Member(client, self.identities[client], self.roster, self.policy.terms)
+        return self._members[client]
+
+    def _refuse(self, stage: str, client: int | None, why: FolkmootError) -> None:
+        self.refusals.append(Refusal(self.clock(), stage, str(why), client))
+
+
+class Party(Speaker):
+    """Some clients, each of which is one client of the secure sum.
+
+    clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
+    roster: all clients of the population, not only this party's.
+    """
+
+    def __init__(
+        self,
+        clients: Objective,
+        ids: ArrayLike,
+        identities: Mapping[int, Ed25519PrivateKey],
+        roster: Roster,
+        policy: PartyPolicy | None = None,
+        store: StateStore | None = None,
+        *,
+        random: Random = SYSTEM,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        super().__init__(identities, roster, policy, store, random, clock)
+        self.clients = as_objective(clients)
+        self.ids: Ids = np.asarray(ids, dtype=np.int64)
+        if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
+            raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
+        if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
+            raise InputError("needs clients that are on the roster and have an identity", argument="ids")
+        if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
+            for client in self.ids.tolist():
+                self._find_member(client)
 
     def _consider(self, sent: Bundle) -> Bundle:
         """Reply to a question: who takes part, and who speaks for whom."""
@@ -143,86 +282,9 @@ class Party:
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
-        if not policy.allows(inquiry.kind):
-            raise Refused(f"this party does not answer questions of the kind {inquiry.kind}")
+        self._check_habits(inquiry.kind)
         if inquiry.shows_data:
             if not policy.volunteers:
                 raise Refused("this party does not let its clients' data decide who takes part")
             if not policy.uneven and (inquiry.times != 1).any():  # other counts would show more at every try
                 raise Refused("who takes part is said only where everyone counts once")
-        if policy.per_day is not None:
-            answered = count_answers(self.store.read_ledger(self.clock() - DAY))
-            if answered >= policy.per_day:
-                raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are allowed")
-
-    def _take_turns(self, sent: Bundle) -> Bundle:
-        """Reply to messages of secure aggregation, one per client."""
-        inquiry, letters = self._inquiry, dict[int, bytes]()
-        states: dict[int, State] = {}
-        stage = NAMES.get(kind_of(next(iter(sent.letters.values()), b"")), "")
-        for client, letter in sent.letters.items():
-            try:
-                if inquiry is None or client not in inquiry.places:
-                    raise Refused("this client is in no round")
-                state = self.store.load(client)
-                if NAMES.get(kind_of(letter)) != stage:
-                    raise Malformed("messages of several exchanges arrived together")
-                if kind_of(letter) == Announcement.kind:
-                    inquiry.check_announcement(client, Announcement.decode(letter), self.policy.uneven)
-                    if self._answered or letter != (self._announced or letter):
-                        raise Refused("another round was announced for this question")
-                    self._announced = letter
-                elif state.announced:
-                    inquiry.check_announcement(client, state.announcement, self.policy.uneven)
-                else:
-                    raise Refused("this client is in no round")
-            except (Refused, Malformed) as why:
-                self._refuse(stage, client, why)
-            else:
-                letters[client], states[client] = letter, state
-        if inquiry is None or not letters:
-            return Bundle({})
-        return Bundle(self._reply_each(inquiry, stage, letters, states))
-
-    def _reply_each(
-        self, inquiry: Inquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
-    ) -> dict[int, bytes]:
-        members = {client: self._find_member(client) for client in letters}
-        first = next(iter(letters))
-        announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
-        if stage == VECTOR:
-            inquiry.rows  # noqa: B018 - computed once, before threads need them
-        with suppress(Malformed):  # clients that were sent such a message refuse it below
-            self._work.agree(ends_of(stage, states, letters))
-
-        def answer(client: int) -> Answer:
-            return lambda _: inquiry.write_vector(client)
-
-        replies = exchange_in_process(
-            members,
-            states,
-            letters,
-            answer,
-            self.random,
-            self._work,
-            in_turn=announced.words < LONG,
-            refused=lambda client, why: self._refuse(stage, client, why),
-        )
-        if stage in FORGETTING:
-            self._work.forget()
-        self._answered |= stage == VECTOR and bool(replies)
-        entry = self._make_entry(inquiry, stage, len(replies)) if stage == VECTOR and replies else None
-        self.store.save({client: states[client] for client in replies}, entry)
-        return replies
-
-    def _make_entry(self, inquiry: Inquiry, stage: str, clients: int) -> LedgerEntry:
-        session, digest = inquiry.session.hex(), inquiry.digest.hex()
-        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients)
-
-    def _find_member(self, client: int) -> Member:
-        if client not in self._members:
-            self._members[client] = Member(client, self.identities[client], self.roster, self.policy.terms)
-        return self._members[client]
-
-    def _refuse(self, stage: str, client: int | None, why: FolkmootError) -> None:
-        self.refusals.append(Refusal(self.clock(), stage, str(why), client))

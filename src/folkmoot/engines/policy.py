@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.registry import name_kind
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Policy
@@ -20,7 +20,10 @@ class PartyPolicy:
     uneven: whether some clients may count more often than others. The server is then trusted with how often each
     counts: there are counts with which a sum shows one client's answer.
     volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
-    has large values.
+    has large values. (Not where a party speaks for its clients: then nobody outside learns who takes part.)
+    clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together.
+    Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever
+    drops out: the sum says nearly as much about a party that is nearly all of it as its own vector would.
     """
 
     terms: Policy = field(default_factory=Policy)
@@ -28,12 +31,17 @@ class PartyPolicy:
     per_day: int | None = None
     uneven: bool = False
     volunteers: bool = False
+    clients: int = 10
+    largest_share: float = 0.5
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Policy):
             raise InputError(f"needs a Policy, got {self.terms!r}", argument="terms")
         if self.per_day is not None:
             as_count(self.per_day, "per_day", least=0)
+        as_count(self.clients, "clients")
+        if not 0 < as_number(self.largest_share, "largest_share") <= 1:
+            raise InputError(f"needs a share between 0 and 1, got {self.largest_share}", argument="largest_share")
         for kind in self.questions or ():
             if not (isinstance(kind, type) and issubclass(kind, Query)):
                 raise InputError(f"needs kinds of questions, got {kind!r}", argument="questions")

@@ -18,6 +18,7 @@ create table if not exists ledger (
     stage text not null, kind text not null, question text not null, session text not null, round integer not null,
     time real not null, clients integer not null
 );
+create table if not exists answered (question text primary key, members blob not null);
 """
 
 
@@ -39,11 +40,24 @@ class StateStore(Protocol):
 
     def load(self, client: int) -> State: ...
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None: ...
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
+        """members: which of a party's clients answered the entry's question, as bits, besides those who did before."""
+        ...
+
+    def read_members(self, question: str) -> bytes:
+        """Which of a party's clients answered this question, as bits; empty if none did."""
+        ...
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         """What was answered at that time or later, in order."""
         ...
+
+
+def join_bits(one: bytes, other: bytes) -> bytes:
+    """All that are marked in either; one of them may be empty."""
+    size = max(len(one), len(other))
+    both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
+    return both.to_bytes(size, "little")
 
 
 class MemoryStore:
@@ -52,14 +66,20 @@ class MemoryStore:
     def __init__(self) -> None:
         self._states: dict[int, State] = {}
         self._ledger: list[LedgerEntry] = []
+        self._answered: dict[str, bytes] = {}
 
     def load(self, client: int) -> State:
         return self._states.get(client, State())
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None:
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
         self._states.update(states)
         if entry is not None:
             self._ledger.append(entry)
+            if members:
+                self._answered[entry.question] = join_bits(members, self.read_members(entry.question))
+
+    def read_members(self, question: str) -> bytes:
+        return self._answered.get(question, b"")
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         return [entry for entry in self._ledger if entry.time >= since]
@@ -95,13 +115,20 @@ class FolderStore:
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
         return State() if row is None else State.decode(row[0])
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None) -> None:
+    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
         rows = [(client, state.encode()) for client, state in states.items()]
         with self._file:
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
             if entry is not None:
                 self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?)", astuple(entry))
+            if entry is not None and members:
+                both = join_bits(members, self.read_members(entry.question))
+                self._file.execute("insert or replace into answered values (?, ?)", (entry.question, both))
+
+    def read_members(self, question: str) -> bytes:
+        row = self._file.execute("select members from answered where question = ?", (question,)).fetchone()
+        return b"" if row is None else bytes(row[0])
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))

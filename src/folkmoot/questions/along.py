@@ -8,10 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import code_rows, whole_numbers
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids, Rows, freeze, indicator
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions.checking import check_items
 from folkmoot.questions.encoding import Encoding, Part
-from folkmoot.questions.query import FINE, Query, Reply, add_up, append_columns, are_ids
+from folkmoot.questions.query import FINE, Query, Reply, add_up, append_columns
 
 
 class AlongReply(Reply):
@@ -55,10 +57,11 @@ class GainsAlong(Query[AlongReply]):
         for array in (self.order, self.marks, self.items, self.others):
             freeze(array)
 
-    def suits(self, n_items: int, n_clients: int) -> bool:
-        if not all(are_ids(array, n_items) for array in (self.order, self.items, self.others)):
-            return False
-        return are_ids(self.marks, len(self.order) + 1) and self.wide in self.marks
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        check_items("marks", self.marks, len(self.order) + 1)
+        if not (np.diff(self.marks) > 0).all() or self.wide not in self.marks:
+            raise InputError("need to increase, and to include the wide one", argument="marks")
+        super().check(n_items, n_clients)
 
     @cached_property
     def encoding(self) -> Encoding:

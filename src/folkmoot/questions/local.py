@@ -10,6 +10,7 @@ from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_rows
 from folkmoot.foundation.coins import PublicCoins, hash_triple
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.matroids.matroid import Matroid
@@ -147,8 +148,12 @@ class ShardBase(Query[Reply]):
     def group_clients(self) -> Ids:
         return self.shard_of_client()
 
-    def suits(self, n_items: int, n_clients: int) -> bool:
-        return super().suits(n_items, n_clients) and self.clients == n_clients and 1 <= self.shards <= n_clients
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        if n_clients is not None and self.clients != n_clients:
+            raise InputError(f"needs {n_clients:,}, the number of all clients", argument="clients")
+        if type(self.shards) is not int or not 1 <= self.shards <= self.clients:
+            raise InputError("needs a number from 1 to that of the clients", argument="shards")
+        super().check(n_items, n_clients)
 
     def shard_of_client(self) -> Ids:
         """Shards are about equally large, so that none is empty."""

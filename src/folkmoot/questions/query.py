@@ -14,13 +14,12 @@ from scipy import sparse
 from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
-from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions.checking import check_encoding, check_question
 from folkmoot.questions.encoding import Encoding
 
 FINE_BITS = 20  # of a number that must be exact for all practical purposes
 FINEST_BITS = 24  # of a number that is first divided by a small probability
-MASKS = ("members", "before", "sets")  # fields that hold sets of items
 FINE, FINEST = 2**FINE_BITS - 1, 2**FINEST_BITS - 1
 
 
@@ -134,6 +133,15 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """Who answers, where clients decide that themselves; None: everyone who is asked."""
         return None
 
+    def total_of_willing(self, clients: Objective, ids: Ids, times: Ids) -> tuple[Ids, Mask | None]:
+        """The sum over those of these clients who take part, and who they are (None: all)."""
+        willing = self.takes_part(clients, ids, times)
+        if willing is None:
+            return self.total(clients, ids, times), None
+        if not willing.any():
+            return np.zeros(self.length, dtype=np.int64), willing
+        return self.total(clients[np.flatnonzero(willing)], ids[willing], times[willing]), willing
+
     @property
     def voluntary(self) -> bool:
         """Whether clients decide themselves if they answer."""
@@ -147,14 +155,14 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """The group of every client, where one client speaks for each group; None: each client speaks for itself."""
         return None
 
-    def suits(self, n_items: int, n_clients: int) -> bool:
-        """Whether the question fits a population of this many items and clients. Clients check it first.
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        """Raise `InputError` unless the question can be put to clients with this many items; parties do so before
+        anything is computed. `n_clients`: in the whole population, where that is known.
 
-        `items` holds items; `members`, `before` and `sets` are masks; other arrays hold finite numbers. Masks and
-        numbers are one per item or, for several sets, per item asked about. Questions with other fields override this.
+        Fields are checked by name and type (`checking.py`). Questions with other fields override this.
         """
-        items = getattr(self, "items", None)
-        return all(_suits(name, value, n_items, n_clients, items) for name, value in self.parameters().items())
+        check_question(self, n_items)
+        check_encoding(self.encoding)
 
     @property
     def all_speak(self) -> bool:
@@ -166,35 +174,6 @@ class Query(Registered, ABC, Generic[ReplyT]):
         if self.encoding.fills_up:
             return self.length
         return sum(min(part.length, part.nonzero * answers) for part in self.encoding.parts)
-
-
-def _suits(name: str, value: Any, n_items: int, n_clients: int, items: Ids | None) -> bool:
-    if isinstance(value, Query):
-        return value.suits(n_items, n_clients)
-    if isinstance(value, Matroid):
-        return value.n_items == n_items
-    if isinstance(value, Registered):
-        return all(_suits(one, part, n_items, n_clients, items) for one, part in value.parameters().items())
-    if not isinstance(value, np.ndarray):
-        return True
-    if name == "items":
-        return are_ids(value, n_items)
-    if value.dtype != (bool if name in MASKS else np.float64) or not np.isfinite(value).all():
-        return False
-    if value.ndim == 2 and items is not None:
-        return int(value.shape[1]) == len(items)
-    return tuple(value.shape) == (n_items,)
-
-
-def are_ids(numbers: Any, limit: int) -> bool:
-    """Whether it is a sequence of whole numbers in 0 … limit − 1, as kernels expect them."""
-    array = isinstance(numbers, np.ndarray) and numbers.dtype == np.int64 and numbers.ndim == 1
-    return array and are_below(numbers, limit)
-
-
-def are_below(numbers: Ids, limit: int) -> bool:
-    """Whether all lie in 0 … limit − 1."""
-    return not numbers.size or (int(numbers.min()) >= 0 and int(numbers.max()) < limit)
 
 
 def repeat_rows(rows: Rows, times: Ids) -> Rows:

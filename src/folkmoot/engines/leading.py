@@ -1,0 +1,171 @@
+"""What engines over parties share: a round is a question, and then a secure sum over those who agreed to answer it."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from folkmoot.conversation.engine import Control, Engine
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_number
+from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Policy, Roster, SketchFailed, serve
+from folkmoot.secagg.messages import SESSION
+from folkmoot.secagg.together import STAGES, Meter, Watch, lead
+
+EXCHANGES = 1 + len(STAGES)
+
+
+def check_protection(terms: Policy, clients: int) -> None:
+    """Refuse what could never work, before any client is asked."""
+    needed = terms.quorum(0)
+    if clients < needed:
+        raise InputError(
+            f"{clients} clients are asked per round, but real secure aggregation needs at least {needed}, among whom "
+            "each client hides",
+            remedy="ask more clients per round",
+            argument="clients",
+        )
+    terms.protection(clients)
+
+
+@dataclass(frozen=True)
+class Poll:
+    """What parties replied to a question."""
+
+    speaker_of: dict[int, int]  # who speaks for each client that takes part
+    by_group: bool  # whether some speak for others
+    reached: int  # clients that the question reached
+    refused: bool  # whether a party refused to say who volunteers: a sum without its clients would be biased
+    cost: Cost  # per client asked
+
+    @cached_property
+    def speakers(self) -> list[int]:
+        return sorted(client for client, speaker in self.speaker_of.items() if client == speaker)
+
+    def add_cost(self, meter: Meter) -> Cost:
+        """Mean bytes of a client that is in all exchanges."""
+        count = len(self.speakers)
+        return Cost(self.cost.down + meter.down / count, self.cost.up + meter.up / count)
+
+
+class SecureEngine(Engine):
+    """Sums by secure aggregation over an exchange of messages with parties.
+
+    roster: the public keys of all who can be in a sum, the same that all parties use. terms: on which they take part.
+    least: a round that reaches less than this share of those asked has no sum.
+    """
+
+    def __init__(
+        self, population: Population, roster: Roster, exchange: Exchange, terms: Policy | None, least: float
+    ) -> None:
+        self._population, self.roster, self.exchange = population, roster, exchange
+        self._terms = Policy() if terms is None else terms
+        self.least = as_number(least, "least")
+        self._session, self._last = b"", -1  # round numbers increase within a session
+
+    @property
+    def population(self) -> Population:
+        return self._population
+
+    @property
+    def terms(self) -> Policy:
+        return self._terms
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"roster": self.roster.digest.hex(), "least": self.least}
+
+    def add_up(self, ask: Ask, control: Control) -> Sum:
+        return self.lead_round(ask, control)
+
+    def lead_round(self, ask: Ask, control: Control, watch: Watch | None = None) -> Sum:
+        """One round; `watch` is called with every message of the secure sum."""
+        self._check(ask)
+        self._begin_session(ask.number)
+        control.check()
+        control.progress(QUESTION, 0, EXCHANGES)
+        if control.is_over():
+            return Sum.lose(ask, 0)
+        poll = self._poll(ask, control)
+        if poll.refused or poll.reached < max(self.least * ask.cohort.size, 1):
+            return Sum.lose(ask, poll.reached, cost=poll.cost)
+        if not poll.speaker_of:
+            return self._add_up_nobody(ask, poll)
+        meter = Meter()
+        try:
+            result = self._lead(ask, poll.speakers, control, watch, meter)
+        except AggregationFailed as failed:
+            return Sum.lose(ask, meter.present, spent=failed.answered, cost=poll.add_cost(meter))
+        except SketchFailed:
+            self._note_failed_sketch()
+            return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
+        control.progress("sum", EXCHANGES, EXCHANGES)
+        return self._read_sum(ask, poll, result, poll.add_cost(meter))
+
+    @abstractmethod
+    def _check(self, ask: Ask) -> None:
+        """Refuse what could never work, before anybody is asked."""
+
+    @abstractmethod
+    def _poll(self, ask: Ask, control: Control) -> Poll:
+        """The first exchange: the question, and what parties reply to it."""
+
+    @abstractmethod
+    def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:
+        """What those who speak are told about the round."""
+
+    @abstractmethod
+    def _read_sum(self, ask: Ask, poll: Poll, result: Aggregate, cost: Cost) -> Sum:
+        """What came out, and who is in it."""
+
+    @abstractmethod
+    def _deal(self, letters: Mapping[int, bytes]) -> dict[int, Bundle]:
+        """Messages to those who speak, grouped by party."""
+
+    def _add_up_nobody(self, ask: Ask, poll: Poll) -> Sum:
+        """Where nobody takes part there is no sum, unless a question is voluntary."""
+        return Sum.lose(ask, 0, cost=poll.cost)
+
+    def _note_failed_sketch(self) -> None:
+        """A sketch could not be decoded."""
+
+    def _begin_session(self, number: int) -> None:
+        """Start a new session if round numbers do not increase: then another run has begun."""
+        if not self._session or number <= self._last:
+            self._session = os.urandom(SESSION)
+        self._last = number
+
+    def _lead(self, ask: Ask, speakers: list[int], control: Control, watch: Watch | None, meter: Meter) -> Aggregate:
+        """The secure sum over those who speak."""
+
+        def begin(stage: str, place: int) -> bool:
+            control.check()
+            control.progress(stage, 1 + place, EXCHANGES)
+            return not control.is_over()
+
+        def exchange(outbox: dict[int, bytes]) -> dict[int, bytes]:
+            inbox = self._exchange(self._deal(outbox), control)
+            return {client: letter for reply in inbox.values() for client, letter in reply.letters.items()}
+
+        server = serve(self._announce(ask, speakers), self.roster, speakers, self.terms)
+        return lead(server, exchange, begin, watch, meter)
+
+    def _exchange(self, outbox: dict[int, Bundle], control: Control) -> dict[int, Bundle]:
+        """The replies of the parties that were asked, limited to the clients they were asked about."""
+        inbox = self.exchange(outbox, control.deadline)
+        return {
+            name: reply.select(outbox[name].letters.__contains__) for name, reply in inbox.items() if name in outbox
+        }
+
+    def _measure_question(
+        self, outbox: dict[int, Bundle], inbox: dict[int, Bundle], clients: int, *, each: bool = False
+    ) -> Cost:
+        """Bytes of the first exchange, per client asked; `each`: as if every client were sent the question."""
+        down = sum(len(sent.question) * (len(sent.letters) if each else 1) for sent in outbox.values())
+        down += sum(len(letter) for sent in outbox.values() for letter in sent.letters.values())
+        up = sum(len(letter) for reply in inbox.values() for letter in reply.letters.values())
+        return Cost(down / clients, up / clients)

@@ -1,0 +1,71 @@
+"""An engine over parties that each speak for all their clients."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.engines.answering import SPEAKER
+from folkmoot.engines.census import Census, list_present
+from folkmoot.engines.exchange import Bundle, Exchange
+from folkmoot.engines.leading import Poll, SecureEngine
+from folkmoot.engines.pooling import announce_pool, check_parties, find_lowest, write_pooled_question
+from folkmoot.foundation.errors import InputError
+from folkmoot.secagg import Aggregate, Announcement, Policy, Roster
+
+
+class PooledFederation(SecureEngine):
+    """Sums by secure aggregation over parties, each of which is one client of the sum.
+
+    census: how many clients each party holds. roster: the parties' public keys. Terms count parties, not clients: five
+    are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers.
+    """
+
+    def __init__(
+        self, census: Census, roster: Roster, exchange: Exchange, terms: Policy | None = None, *, least: float = 0.5
+    ) -> None:
+        super().__init__(census.population, roster, exchange, terms, least)
+        self.census = census
+        self._agreed: set[int] = set()  # the parties that take part in the round
+        if set(roster.keys) != set(range(len(census.sizes))):
+            raise InputError("needs a key for each party of the census", argument="roster")
+        check_parties(self.terms, len(census.sizes))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {**super().describe(), "census": self.census.digest}
+
+    def _check(self, ask: Ask) -> None:
+        query, shares = ask.query, self.census.divide(ask.cohort)
+        if query.group_clients() is not None:
+            raise InputError(
+                "deals clients to groups at random, but here clients stay at their parties", argument="query"
+            )
+        try:
+            query.check(self.population.n_items, self.population.n_clients)
+        except InputError as why:
+            raise InputError(f"parties would refuse this {type(query).__name__} ({why})", argument="query") from None
+        check_parties(self.terms, len(shares))
+
+    def _poll(self, ask: Ask, control: Control) -> Poll:
+        shares = self.census.divide(ask.cohort)
+        question = write_pooled_question(ask, self._session)
+        outbox = {share.party: Bundle({share.party: b""}, question) for share in shares}
+        inbox = self._exchange(outbox, control)
+        self._agreed = {party for party, reply in inbox.items() if reply.letters.get(party) == SPEAKER.pack(party)}
+        reached = sum(share.last - share.first for share in shares if share.party in self._agreed)
+        asked = {share.party: share.party for share in shares}  # all are announced; who did not agree has dropped out
+        return Poll(asked, False, reached, False, self._measure_question(outbox, inbox, len(outbox)))
+
+    def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:  # noqa: ARG002 - of all who were asked
+        return announce_pool(ask, self._session, self.roster.digest, self.census.divide(ask.cohort))
+
+    def _read_sum(self, ask: Ask, poll: Poll, result: Aggregate, cost: Cost) -> Sum:  # noqa: ARG002
+        cohort = ask.cohort
+        shares = [one for one in self.census.divide(cohort) if one.party in set(result.survivors)]
+        ids, weight = list_present(cohort, shares), sum(share.weight for share in shares)
+        total = result.total + find_lowest(ask.query.encoding, weight, len(shares))
+        present = cohort.mark_present(ids)  # nobody outside a party learns who of its clients volunteered
+        return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost)
+
+    def _deal(self, letters: Mapping[int, bytes]) -> dict[int, Bundle]:
+        return {party: Bundle({party: letter}) for party, letter in letters.items() if party in self._agreed}

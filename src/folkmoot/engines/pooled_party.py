@@ -1,0 +1,84 @@
+"""A party that is one client of the secure sum: it adds up its own clients' answers at home."""
+
+from collections.abc import Callable
+from time import time
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.engines.census import Census
+from folkmoot.engines.exchange import QUESTION, Bundle
+from folkmoot.engines.party import Speaker
+from folkmoot.engines.policy import PartyPolicy
+from folkmoot.engines.pooling import PooledInquiry, check_parties
+from folkmoot.engines.store import StateStore
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.randomness import SYSTEM
+from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.secagg import Refused, Roster
+from folkmoot.secagg.client import Random
+
+
+class PooledParty(Speaker):
+    """Clients that are heard as one vector.
+
+    clients: their functions, in the order of the census. number: of the party, on the roster and in the census.
+    identity: the key that it signs with. roster: all parties. census: how many clients each of them holds.
+    """
+
+    def __init__(
+        self,
+        clients: Objective,
+        number: int,
+        identity: Ed25519PrivateKey,
+        roster: Roster,
+        census: Census,
+        policy: PartyPolicy | None = None,
+        store: StateStore | None = None,
+        *,
+        random: Random = SYSTEM,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        super().__init__({number: identity}, roster, policy, store, random, clock)
+        self.clients, self.number, self.census = as_objective(clients), number, census
+        if not 0 <= number < len(census.sizes) or census.sizes[number] != self.clients.n_clients:
+            raise InputError(f"does not count {self.clients.n_clients:,} clients at party {number}", argument="census")
+        if census.population.n_items != self.clients.n_items:
+            raise InputError(
+                f"is about {census.population.n_items:,} items, but this party's clients are about "
+                f"{self.clients.n_items:,}",
+                argument="census",
+            )
+        if len(roster.keys) != len(census.sizes):
+            raise InputError("needs as many parties as the census", argument="roster")
+        self._find_member(number)  # refuses a key that is not on the roster
+
+    def _consider(self, sent: Bundle) -> Bundle:
+        self._forget()
+        try:
+            inquiry = PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest)
+            self._check_policy(inquiry)
+        except Refused as why:
+            self._refuse(QUESTION, None, why)
+            return Bundle({})
+        self._inquiry = inquiry
+        return Bundle({self.number: inquiry.write_consent()})
+
+    def _check_policy(self, inquiry: PooledInquiry) -> None:
+        policy = self.policy
+        self._check_habits(inquiry.kind)
+        try:
+            check_parties(policy.terms, len(inquiry.shares))
+        except InputError as why:
+            raise Refused(why.problem) from None
+        if not policy.uneven and not inquiry.is_even:
+            raise Refused("some clients would count more often than others")
+        if inquiry.effective_size < policy.clients:
+            raise Refused(
+                f"the clients asked are as good as {inquiry.effective_size:,.1f} that count alike; "
+                f"{policy.clients:,} are needed"
+            )
+        share = inquiry.find_largest_share(policy.terms.quorum(len(inquiry.shares)))
+        if share > policy.largest_share:
+            raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
+        if inquiry.has_answered(self.store.read_members(inquiry.digest.hex())):
+            raise Refused("some of these clients have already answered this question")
