@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     across,
+    cluster,
     coverage,
     few_rounds,
     gradient,
@@ -30,6 +31,7 @@ PARTS = {
     "few-rounds": few_rounds.main,
     "independence": independence.main,
     "million": million.main,
+    "cluster": cluster.main,
     "tool": tool.main,
     "secagg": secagg.main,
     "secagg-bytes": secagg_bytes.main,

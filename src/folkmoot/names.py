@@ -24,6 +24,7 @@ from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Cancelled, Control, Engine
 from folkmoot.conversation.result import Result
 from folkmoot.engines import Simulation
+from folkmoot.engines.dask import DaskCluster
 from folkmoot.foundation.errors import FolkmootError, InputError, NotSubmodular, RoundFailed, TranscriptError
 from folkmoot.matroids import (
     Free,
@@ -64,6 +65,7 @@ __all__ = [
     "ContinuousGreedy",
     "Control",
     "Coverage",
+    "DaskCluster",
     "DiscreteGreedy",
     "Engine",
     "Exhaustive",

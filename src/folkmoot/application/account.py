@@ -52,7 +52,7 @@ def tell_story(job: Job, result: Result, command: str, *, compare: bool = True) 
         chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
         others=tuple(shown(item) for item in others),
         baselines=tuple(_baselines(job)) if compare else (),
-        secure=problem.privacy.secure if federated else "none",
+        secure=problem.privacy.summing if federated else "none",
         protection=protection,
         view=_view(job) if protection and compare else None,
         notes=job.notes,
@@ -123,7 +123,7 @@ def _baselines(job: Job) -> list[Baseline]:
 def _protection(job: Job, result: Result) -> str:
     """The terms of the round with the fewest clients; nothing where none protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
-    if job.problem.privacy.secure == "plain" or fewest < job.policy.quorum(0):
+    if job.problem.privacy.summing == "plain" or fewest < job.policy.quorum(0):
         return ""
     try:
         return str(job.policy.protection(fewest))

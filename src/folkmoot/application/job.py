@@ -1,5 +1,7 @@
 """A problem with its data: everything is read and checked before anyone is asked; then it is carried out."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast
@@ -23,6 +25,7 @@ from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve
+from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.data import Group, Limit, Loaded, bind_groups, load, make_groups
@@ -81,12 +84,13 @@ class Job:
         )
 
     def engine(self) -> Simulation:
+        """All clients in this process; its sums are also those of a cluster."""
         privacy = self.problem.privacy
         return Simulation(
             self.loaded.objective,
-            cast(Literal["ideal", "plain", "real"], privacy.secure),
+            cast(Literal["ideal", "plain", "real"], privacy.summing),
             dropout=privacy.dropout,
-            seed=self.problem.seed,
+            seed=self.problem.seed if privacy.cluster is None else 0,
             policy=self.policy,
             witness=self.witness,
         )
@@ -98,6 +102,8 @@ def prepare(problem: Problem) -> Job:
         loaded = load(problem.data)
     job = Job(problem, loaded, constrain(problem, loaded, problem.choose.count), make_method(problem))
     with problem.locate_errors(own_settings(problem)):
+        if problem.privacy.cluster is not None:
+            _check_cluster(problem, job.method)
         if isinstance(job.method, Federated):
             job.method.check(job.matroid)
             if problem.privacy.secure == "real":
@@ -146,6 +152,22 @@ def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | F
     return made
 
 
+def _check_cluster(problem: Problem, method: Method | Federated) -> None:
+    if not isinstance(method, Federated):
+        raise InputError(f"{problem.method.name} asks nobody, so there is nothing to add up", argument="cluster")
+    if isinstance(method, RandGreeDi):
+        raise InputError(
+            f"{problem.method.name} deals clients to groups at random, but on a cluster they stay in their files",
+            argument="cluster",
+        )
+    if problem.privacy.secure == "real" or problem.privacy.dropout:
+        raise InputError(
+            "a cluster adds up in the clear, and nobody drops out",
+            remedy="leave out secure and dropout, which are for simulations",
+            argument="cluster",
+        )
+
+
 def _check_cohort(job: Job, method: Federated) -> None:
     """Refuse rounds too small for the whole protocol; the setting that makes them small is named, or the file."""
     present = job.loaded.objective.n_clients
@@ -166,9 +188,23 @@ def carry_out(job: Job, transcript: Path | None = None, progress: bool | Watcher
     with problem.locate_errors(own_settings(problem)):
         if not isinstance(job.method, Federated):
             return solve(objective, job.matroid, job.method, seed=problem.seed)
-        engine, seed = job.engine(), problem.seed
-        if transcript is not None and transcript.exists():
-            return resume(transcript, engine=engine, progress=progress)
-        return solve(
-            objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress
-        )
+        folder, seed = None if transcript is None else transcript.parent, problem.seed
+        with open_engine(job, folder) as engine:
+            if transcript is not None and transcript.exists():
+                return resume(transcript, engine=engine, progress=progress)
+            return solve(
+                objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress
+            )
+
+
+@contextmanager
+def open_engine(job: Job, folder: Path | None) -> Iterator[Engine]:
+    """What adds up, for the time of a run."""
+    address = job.problem.privacy.cluster
+    if address is None:
+        yield job.engine()
+        return
+    from folkmoot.application.cluster import open_cluster  # only if it is wanted
+
+    with open_cluster(address, job.loaded.objective, folder) as engine:
+        yield engine

@@ -48,7 +48,7 @@ def tell_without_data(problem: Problem, about: About | None, result: Result) -> 
         chosen=tuple(
             Item(names.get(item, f"item {item}"), gain=gain) for item, gain in zip(chosen, gains, strict=True)
         ),
-        secure=problem.privacy.secure if federated else "none",
+        secure=problem.privacy.summing if federated else "none",
         notes=about.notes,
         command=about.command,
         versions=account.versions(),

@@ -17,14 +17,14 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.streams import Chance
 from folkmoot.engines.attendance import Attendance
-from folkmoot.engines.federation import check_protection
+from folkmoot.engines.leading import check_protection
 from folkmoot.engines.simulated_party import SimulatedFederation
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.kernels import threads as on_so_many_threads
-from folkmoot.foundation.sets import Ids
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.secagg import Policy
 
@@ -191,6 +191,11 @@ def bound_dropout(dropout: float, clients: int) -> float:
 
 def fingerprint(objective: Objective) -> str:
     """A hash of the values of some sets to some clients: cheap, and different for different data."""
-    clients = np.unique(np.linspace(0, objective.n_clients - 1, PROBED).astype(np.int64))
-    sets = np.random.default_rng(0).random((4, objective.n_items)) < 0.1
+    clients, sets = draw_probes(Population.of(objective))
     return sha256(objective[clients].values_at(sets).tobytes()).hexdigest()
+
+
+def draw_probes(population: Population) -> tuple[Ids, Mask]:
+    """The clients and the sets that tell this data from other data."""
+    clients = np.unique(np.linspace(0, population.n_clients - 1, PROBED).astype(np.int64))
+    return clients, np.random.default_rng(0).random((4, population.n_items)) < 0.1

@@ -100,6 +100,16 @@ class Privacy:
     dropout: float = setting("Share of the clients that does not answer.", 0.0)
     corrupt: float = setting("Share of the clients that may work for the server.", 0.1)
     security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", SECURITY)
+    cluster: str | None = setting(
+        "Address of a Dask scheduler whose workers add up, in the clear; local: one on this machine.",
+        None,
+        example='"tls://scheduler:8786"',
+    )
+
+    @property
+    def summing(self) -> str:
+        """How sums are really made."""
+        return self.secure if self.cluster is None else "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
