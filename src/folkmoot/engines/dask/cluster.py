@@ -18,7 +18,6 @@ from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines.dask.shards import (
-    PartialSum,
     Shard,
     StoredShard,
     add_partial_sums,
@@ -55,8 +54,8 @@ class ShardRange:
 class DaskCluster(Engine):
     """Sums over clients in files, computed by the workers of a Dask cluster.
 
-    client: a `distributed.Client`. shards: a file that `folkmoot.store` wrote, which is cut into `parts` (twice the
-    number of the cluster's threads unless given); or several files or shards, whose clients are numbered one after the
+    client: a `distributed.Client`. shards: a file that `folkmoot.store` wrote, which is cut into `parts` (one
+    per thread of the cluster unless given); or several files or shards, whose clients are numbered one after the
     other. Workers read the files themselves, under the same names.
     patience: seconds after which the tasks of frozen workers are given to others. everything: the whole population,
     where this process can hold it (or map it); results then have the true value.
@@ -82,7 +81,7 @@ class DaskCluster(Engine):
         facts = self._survey(listed)
         self._population = join_populations(facts)
         if one_file is not None:
-            wanted = 2 * max(1, sum(self.client.nthreads().values())) if parts is None else as_count(parts, "parts")
+            wanted = max(1, sum(self.client.nthreads().values())) if parts is None else as_count(parts, "parts")
             self.ranges = cut_file(os.path.abspath(one_file), self._population.n_clients, wanted)
         elif parts is not None:
             raise InputError("is for one file; several are read as they are", argument="parts")
@@ -124,7 +123,7 @@ class DaskCluster(Engine):
         said = None if control.is_over() else self._compute(sum_shard, jobs, control, add_partial_sums)
         if said is None:
             return Sum.lose(ask, 0)
-        whole: PartialSum = said[0]
+        whole = add_partial_sums(*said)
         if whole.willing is None:
             return Sum(whole.total, whole.count, cohort.size, cohort.weight)
         heard = np.arange(cohort.size) if cohort.ids is None else cohort.ids
@@ -172,10 +171,12 @@ class DaskCluster(Engine):
         while True:
             tasks = self._submit(work, jobs, frozen)
             tops = tasks if join is None else self._submit_tree(tasks, join, frozen)
+            done = None
             try:
                 done = self._wait(tasks, tops, control)
             finally:
-                self.client.cancel([*tasks, *tops], force=True)
+                if done is None:  # nobody waits for what is left of it
+                    self.client.cancel([*tops, *tasks])
             if done is not None or control.is_over():
                 return done
             frozen |= self._find_frozen()
@@ -192,7 +193,8 @@ class DaskCluster(Engine):
         return self.client.submit(work, *arguments, workers=allowed, pure=False, retries=RETRIES)
 
     def _submit_tree(self, tasks: "list[Future]", join: Callable[..., Any], frozen: set[str]) -> "list[Future]":
-        while len(tasks) > 1:
+        """What is left of the tree is few enough to be joined here."""
+        while len(tasks) > self.fan:
             parts = [tasks[at : at + self.fan] for at in range(0, len(tasks), self.fan)]
             tasks = [self._send(join, part, frozen) if len(part) > 1 else part[0] for part in parts]
         return tasks
