@@ -23,10 +23,10 @@ from folkmoot.secagg import Policy, Roster
 TERMS = Policy(fewest=3, dropout=0.3)
 
 
-def crowd(clients: int, items: int = 12, weights: Ids | None = None) -> FacilityLocation:
+def crowd(clients: int, items: int = 12, weights: Ids | None = None, most: float | None = None) -> FacilityLocation:
     rng = np.random.default_rng(clients)
     worth = sparse.csr_array(rng.integers(1, 6, (clients, items)) * (rng.random((clients, items)) < 0.4))
-    return FacilityLocation(worth, weights=weights, keep_empty=True)
+    return FacilityLocation(worth, weights=weights, keep_empty=True, most=most)
 
 
 def gradient(items: int, key: int = 1) -> Gradient:

@@ -17,7 +17,7 @@ from folkmoot.conversation.progress import Watcher, show_progress
 from folkmoot.conversation.result import Result, Round
 from folkmoot.conversation.rounds import Ask, Cost, Sum, drive, read_reply
 from folkmoot.conversation.talk import Talk
-from folkmoot.conversation.transcript import Transcript
+from folkmoot.conversation.transcript import ANSWERING, REVEALING, Transcript
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.registry import check_storable, find_kinds
@@ -102,7 +102,7 @@ def _conduct(
         def answer(ask: Ask) -> Sum:
             known = store.recall(ask) if store is not None else None
             if known is None:
-                known = _ask_engine(engine, ask, steering.begin_round(shown.inside))
+                known = _ask_or_give_up(engine, ask, steering.begin_round(shown.inside), store)
                 if store is not None:
                     store.note(ask, known)
             shown.watch(len(log.rounds) + 1, planned, log.add(ask, known))
@@ -114,6 +114,20 @@ def _conduct(
     if store is not None:
         store.finish(result.to_json())
     return result
+
+
+def _ask_or_give_up(engine: Engine, ask: Ask, control: Control, store: Transcript | None) -> Sum:
+    """The sum of a round; lost if a process that died had begun it, and real clients may have answered."""
+    if store is None or engine.can_recompute:
+        return _ask_engine(engine, ask, control)
+    broken = store.recall_broken(ask)
+    if broken is not None:
+        return replace(broken, old=True)
+
+    def warn(revealing: bool) -> None:
+        store.intend(ask, REVEALING if revealing else ANSWERING)
+
+    return _ask_engine(engine, ask, replace(control, warn=warn))
 
 
 def _ask_engine(engine: Engine, ask: Ask, control: Control) -> Sum:

@@ -25,18 +25,25 @@ def ignore(what: str, done: int, of: int) -> None:
     """Progress that is not shown."""
 
 
+def forget(revealing: bool) -> None:
+    """What is about to happen is not written down."""
+
+
 @dataclass(frozen=True)
 class Control:
     """How the caller steers a round while it runs.
 
     deadline: when the round must be over, by the clock `time.monotonic`; None: no limit. cancelled: called between the
     steps of a round; once it returns True, the engine raises `Cancelled`. progress: called with (what is being done,
-    how much of it is done, of how much).
+    how much of it is done, of how much). warn: called before clients are asked for their answers (with False), and
+    before they are asked for what reveals the sum (with True): if the process dies after that, the caller knows how far
+    the round had come.
     """
 
     deadline: float | None = None
     cancelled: Callable[[], bool] = never
     progress: Callable[[str, int, int], None] = ignore
+    warn: Callable[[bool], None] = forget
 
     def is_over(self) -> bool:
         """Whether the deadline has passed."""

@@ -98,7 +98,8 @@ class Sum:
     """What the server learns: the sum, how often clients count in it, how many they are, and who they are.
 
     A lost round has no sum: zeros, and a count of 0. It is spent if any client had sent an answer by then; otherwise
-    too few clients were present to begin with, and nobody had answered.
+    too few clients were present to begin with, and nobody had answered. A spent round is sealed if nobody can ever
+    learn the sum of these answers; the same clients can then be asked again, with other coins.
     """
 
     total: Ids
@@ -109,6 +110,8 @@ class Sum:
     present: Mask | None = None  # mask of the cohort, in its order: who is in the sum; None: all
     spent: bool = False
     cost: Cost | None = None  # None: not measured
+    sealed: bool = False
+    old: bool = False  # whether it was read from a transcript
 
     def __post_init__(self) -> None:
         freeze(self.total)
@@ -117,11 +120,18 @@ class Sum:
 
     @classmethod
     def lose(
-        cls, ask: Ask, clients: int, *, spent: bool = False, present: Mask | None = None, cost: Cost | None = None
+        cls,
+        ask: Ask,
+        clients: int,
+        *,
+        spent: bool = False,
+        sealed: bool = False,
+        present: Mask | None = None,
+        cost: Cost | None = None,
     ) -> "Sum":
         """A round without a sum, in which this many clients were left."""
         nothing = np.zeros(ask.query.encoding.length, dtype=np.int64)
-        return cls(nothing, 0, clients, ask.cohort.weight, True, present, spent, cost)
+        return cls(nothing, 0, clients, ask.cohort.weight, True, present, spent, cost, sealed)
 
     def equals(self, other: "Sum") -> bool:
         """Whether both are the same sum, over the same clients."""

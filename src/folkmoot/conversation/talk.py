@@ -21,6 +21,11 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
 
 
+def counts_as_attempt(said: Sum) -> bool:
+    """A round that a crash of the server broke off is over; who resumes the run starts counting again."""
+    return not (said.old and said.sealed)
+
+
 class Talk:
     """Asks cohorts, one round after another."""
 
@@ -43,7 +48,8 @@ class Talk:
         the same clients would reveal the answers of those who are in only one of them.
         """
         sent: Ids | None = None
-        for _ in range(ATTEMPTS):
+        attempts = 0
+        while attempts < ATTEMPTS:
             number, coins = self._begin_round()
             query = question if isinstance(question, Query) else question(coins)
             self.cohort = self.population.draw(size, coins.branch(Branch.COHORT), without=sent)
@@ -51,7 +57,8 @@ class Talk:
             said = yield ask
             if not said.lost:
                 return read_reply(query, said)
-            if said.spent:
+            attempts += counts_as_attempt(said)
+            if said.spent and not said.sealed:
                 sent = self._leave_out(size, label, sent)
         raise self._explain_failure(ask, said)
 
@@ -75,13 +82,15 @@ class Talk:
         juries, replies = list[Cohort](), list[ReplyT]()
         for at, jury in enumerate(dealt):
             self.cohort, part = jury, f"{label}, jury {at + 1} of {len(dealt)}"
-            for _ in range(ATTEMPTS):
+            attempts = 0
+            while attempts < ATTEMPTS:
                 number, coins = self._begin_round()
                 ask = Ask(query, self.cohort, purpose, part, number)
                 said = yield ask
                 if not said.lost:
                     break
-                if said.spent:
+                attempts += counts_as_attempt(said)
+                if said.spent:  # sealed or not: all juries are asked the same, with the same coins
                     drawn = self._leave_out(jury.size, part, drawn)
                     self.cohort = self.population.draw(jury.size, coins.branch(Branch.COHORT), without=drawn)
             else:

@@ -37,6 +37,12 @@ create table rounds (
     spent integer not null, present blob not null, cost text not null, chain text not null
 );
 """
+# A round that was begun: whether clients were asked for their answers (1), and for what reveals the sum (2).
+INTENTS = (
+    "create table if not exists intents (number integer primary key, digest text not null, stage integer not null)"
+)
+OPEN, SEALED = 1, 2  # in the column `spent`
+ANSWERING, REVEALING = 1, 2  # in the column `stage`
 
 
 class Transcript:
@@ -133,14 +139,36 @@ class Transcript:
         count, clients, asked, lost, spent = numbers
         marks, known = _marks(present, ask.cohort.size), json.loads(cost)
         price = None if known is None else Cost(**known)
-        return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price)
+        return Sum(
+            values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed=spent == SEALED, old=True
+        )
+
+    def intend(self, ask: Ask, stage: int = 0) -> None:
+        """Write down that a round is about to begin, or how far it has come, before anybody is asked."""
+        with self.database:
+            self.database.execute(INTENTS)
+            row = ask.number, _digest(text_of(ask)), stage
+            self.database.execute("insert or replace into intents values (?, ?, ?)", row)
+
+    def recall_broken(self, ask: Ask) -> Sum | None:
+        """A round that was begun, and of which nothing else is known: it is lost, and never asked again.
+
+        If clients were not asked for what reveals the sum, nobody can learn it any more: they forget the round when the
+        next one begins.
+        """
+        self.database.execute(INTENTS)
+        row = self.database.execute("select digest, stage from intents where number = ?", (ask.number,)).fetchone()
+        if row is None or row[0] != _digest(text_of(ask)) or not row[1]:
+            return None
+        return Sum.lose(ask, 0, spent=True, sealed=row[1] < REVEALING)
 
     def note(self, ask: Ask, answer: Sum) -> None:
         """Store a round, entirely or not at all."""
         text = text_of(ask)
         digest, total = _digest(text), zlib.compress(answer.total.tobytes(), QUICKLY)
         present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes(), QUICKLY)
-        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), int(answer.spent))
+        spent = 0 if not answer.spent else SEALED if answer.sealed else OPEN
+        numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), spent)
         cost = json.dumps(None if answer.cost is None else asdict(answer.cost))
         chain = self._chain(ask.number, digest, total, present, cost, *numbers)
         packed = zlib.compress(text.encode(), QUICKLY)
@@ -154,7 +182,7 @@ class Transcript:
         """Delete the rounds that were lost at the end of a failed run, so that they are asked again. Rounds in which
         clients had sent answers stay: then others are asked, if any are left.
         """
-        kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent = 1"
+        kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent > 0"
         with self.database:
             self.database.execute(f"delete from rounds where number > ({kept})")
 

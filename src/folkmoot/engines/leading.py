@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
@@ -18,6 +18,7 @@ from folkmoot.secagg.messages import SESSION
 from folkmoot.secagg.together import STAGES, Meter, Watch, lead
 
 EXCHANGES = 1 + len(STAGES)
+ANSWERING, REVEALING = "vector", "unmasking"  # the exchanges in which answers, and shares of their masks, are sent
 
 
 def check_protection(terms: Policy, clients: int) -> None:
@@ -60,6 +61,10 @@ class SecureEngine(Engine):
     least: a round that reaches less than this share of those asked has no sum.
     """
 
+    # Whether those who sent answers to a round that was broken off before anyone was asked for what reveals the sum may
+    # be asked again, with other coins.
+    seals: ClassVar[bool] = False
+
     def __init__(
         self, population: Population, roster: Roster, exchange: Exchange, terms: Policy | None, least: float
     ) -> None:
@@ -95,11 +100,12 @@ class SecureEngine(Engine):
             return Sum.lose(ask, poll.reached, cost=poll.cost)
         if not poll.speaker_of:
             return self._add_up_nobody(ask, poll)
-        meter = Meter()
+        meter, stages = Meter(), list[str]()
         try:
-            result = self._lead(ask, poll.speakers, control, watch, meter)
+            result = self._lead(ask, poll.speakers, control, watch, meter, stages)
         except AggregationFailed as failed:
-            return Sum.lose(ask, meter.present, spent=failed.answered, cost=poll.add_cost(meter))
+            sealed = self.seals and failed.answered and REVEALING not in stages
+            return Sum.lose(ask, meter.present, spent=failed.answered, sealed=sealed, cost=poll.add_cost(meter))
         except SketchFailed:
             self._note_failed_sketch()
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
@@ -139,13 +145,26 @@ class SecureEngine(Engine):
             self._session = os.urandom(SESSION)
         self._last = number
 
-    def _lead(self, ask: Ask, speakers: list[int], control: Control, watch: Watch | None, meter: Meter) -> Aggregate:
-        """The secure sum over those who speak."""
+    def _lead(
+        self,
+        ask: Ask,
+        speakers: list[int],
+        control: Control,
+        watch: Watch | None,
+        meter: Meter,
+        stages: list[str],
+    ) -> Aggregate:
+        """The secure sum over those who speak; `stages` are the exchanges that were begun."""
 
         def begin(stage: str, place: int) -> bool:
             control.check()
             control.progress(stage, 1 + place, EXCHANGES)
-            return not control.is_over()
+            if control.is_over():
+                return False
+            if stage in (ANSWERING, REVEALING):
+                control.warn(stage == REVEALING or not self.seals)
+            stages.append(stage)
+            return True
 
         def exchange(outbox: dict[int, bytes]) -> dict[int, bytes]:
             inbox = self._exchange(self._deal(outbox), control)

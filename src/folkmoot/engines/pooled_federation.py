@@ -19,7 +19,13 @@ class PooledFederation(SecureEngine):
 
     census: how many clients each party holds. roster: the parties' public keys. Terms count parties, not clients: five
     are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers.
+
+    Where everybody is asked, nobody else could take the place of parties that answered a round without a sum. A round
+    that was broken off before any party was asked for shares of masks is sealed: parties forget its keys when the next
+    one begins, so its sum can never be learned, and they are asked again.
     """
+
+    seals = True
 
     def __init__(
         self, census: Census, roster: Roster, exchange: Exchange, terms: Policy | None = None, *, least: float = 0.5
