@@ -1,14 +1,29 @@
 """Questions that were edited at random, and those that a fuzzer once found worth keeping."""
 
+import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import folkmoot as fm
-from tests.questions.fuzz.targets import ALL, CLIENTS, TARGETS, check_question, honest_inputs, make_clients
-from tests.questions.kinds import KINDS
+from folkmoot.engines import Bundle
+from folkmoot.engines.answering import Inquiry, write_times
+from folkmoot.secagg import Refused
+from tests.questions.fuzz.targets import (
+    ALL,
+    CLIENTS,
+    IDS,
+    SESSION,
+    TARGETS,
+    TIMES,
+    check_question,
+    honest_inputs,
+    make_clients,
+)
+from tests.questions.kinds import KINDS, SHARDS
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 INPUTS = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
@@ -32,14 +47,65 @@ def test_inputs_of_the_fuzzer() -> None:
         TARGETS[path.parent.name](path.read_bytes())
 
 
-def test_a_number_too_large_for_a_machine_is_refused() -> None:
-    """The fuzzer found it."""
-    clients = make_clients()
-    query = KINDS["gains, uniform chance"](clients)
-    for even in (10**30, 2**53 + 1):
-        huge = replace(query, who=replace(query.who, even=even))  # type: ignore[attr-defined, type-var]
-        with pytest.raises(fm.InputError, match="even: needs a number"):
-            huge.check(clients.n_items)
+def refuse(query: Any, sentence: str) -> None:
+    with pytest.raises(fm.InputError, match=sentence):
+        query.check(make_clients().n_items, CLIENTS)
+
+
+def make(kind: str, **changes: Any) -> Any:
+    query: Any = (KINDS | SHARDS)[kind](make_clients())
+    return replace(query, **changes)
+
+
+def test_a_number_is_written_in_one_way() -> None:
+    """Otherwise a question could be asked twice, in other words. (The fuzzer found that 10^30 broke a kernel.)"""
+    who = make("gains, uniform chance").who
+    for even in (10**30, 2):
+        refuse(make("gains, uniform chance", who=replace(who, even=even)), "even: cannot be a int")
+    refuse(make("gains", most=5), "most: cannot be a int")
+    refuse(make("drift", keep=-0.0), "keep: needs a number")
+    refuse(make("gradient, 4 bits", x=np.full(6, -0.0)), "x: needs numbers from 0 to 1")
+
+
+def test_one_set_is_not_many() -> None:
+    """Two rows of members once made a kernel read beyond its array."""
+    for shape in ((2, 6), (0, 6), (1, 6), (6, 1), ()):
+        refuse(make("gains", members=np.zeros(shape, dtype=bool)), "members: has shape")
+        refuse(make("drift", before=np.zeros(shape, dtype=bool)), "before: has shape")
+    for other in ((0, 4), (4,), (3, 6)):
+        refuse(make("values", sets=np.zeros(other, dtype=bool)), "sets: has shape")
+
+
+def test_too_much_work_is_refused() -> None:
+    refuse(make("gradient, sampled", samples=2**20), "samples: needs a whole number from 1 to 16,384")
+    refuse(make("walk, sampled", samples=2**14, steps=2**8), "samples: 256 steps of 16,384 samples are too much work")
+    refuse(make("votes", votes=2**20), "votes: needs a whole number")
+    many = np.zeros((2**21, 0), dtype=bool)
+    refuse(make("values", items=np.zeros(0, dtype=np.int64), sets=many), "an answer has 2,097,152 numbers")
+
+
+def test_a_pair_hides_nothing() -> None:
+    both: Any = KINDS["bound and appraisal"](make_clients())
+    refuse(replace(both, second=make("shards", clients=CLIENTS)), "cannot contain this ShardBase")
+    refuse(replace(both, second=make("shards", clients=2**40)), "clients: needs 9")
+    refuse(replace(both, first=make("gains, uniform chance")), "cannot contain this Gains")
+    refuse(replace(both, first=both), "cannot contain this Pair")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"kind":"Transversal","with":{"n_items":100000000,"sets":[]}}',
+        "[" + "[]," * 2_000_000 + "[]]",
+        '"' + "x" * 8_000_000 + '"',
+    ],
+    ids=["items", "parts", "bytes"],
+)
+def test_what_would_fill_the_memory_is_refused_before_it_is_built(text: str) -> None:
+    asked = f'{{"map":{{"query":{text},"session":"{SESSION}","round":0}}}}'
+    sent = Bundle(write_times(IDS, TIMES), zlib.compress(asked.encode()))
+    with pytest.raises(Refused, match="is not a packed question"):
+        Inquiry.read(sent, make_clients(), IDS, CLIENTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -40,14 +40,28 @@ def pack(thing: Any) -> bytes:
     return zlib.compress(text_of(thing).encode(), 6)
 
 
-def unpack(data: bytes, kinds: Mapping[str, type], place: object | None = None) -> Any:
-    """What was packed; anything else is refused. Only things of the given kinds are ever built."""
+def unpack(
+    data: bytes,
+    kinds: Mapping[str, type],
+    place: object | None = None,
+    *,
+    most_bytes: int | None = None,
+    most_items: int | None = None,
+    most_parts: int | None = None,
+) -> Any:
+    """What was packed; anything else is refused. Only things of the given kinds are ever built.
+
+    most_bytes: of the unpacked text. most_items: that anything may say it is about. most_parts: elements of all lists
+    and tables together, each of which takes far more memory than the byte or two that it needs as text; None: any.
+    """
     try:
         reader = zlib.decompressobj()
-        text = reader.decompress(data, MOST_BYTES)
+        text = reader.decompress(data, MOST_BYTES if most_bytes is None else most_bytes)
         if reader.unconsumed_tail or not reader.eof or reader.unused_data:
             raise ValueError
-        return _build(json.loads(text), kinds)
+        if most_parts is not None and sum(text.count(sign) for sign in (b"[", b"{", b",")) > most_parts:
+            raise ValueError
+        return _build(json.loads(text), kinds, MOST_ITEMS if most_items is None else most_items)
     except UnknownKind as unknown:
         module, colon, name = str(unknown).partition(":")
         if not colon:
@@ -81,17 +95,17 @@ def _document(thing: Any) -> Any:
     return {"kind": name_kind(type(thing)), "with": {k: _document(v) for k, v in thing.parameters().items()}}
 
 
-def _build(document: Any, kinds: Mapping[str, type]) -> Any:
+def _build(document: Any, kinds: Mapping[str, type], most_items: int) -> Any:
     if isinstance(document, list):
-        return [_build(part, kinds) for part in document]
+        return [_build(part, kinds, most_items) for part in document]
     if not isinstance(document, dict):
         return document
     if "array" in document:
         return _array(document)
     if "map" in document:
-        return {name: _build(part, kinds) for name, part in document["map"].items()}
-    parameters = {name: _build(part, kinds) for name, part in document["with"].items()}
-    if not 0 <= parameters.get("n_items", 0) <= MOST_ITEMS:
+        return {name: _build(part, kinds, most_items) for name, part in document["map"].items()}
+    parameters = {name: _build(part, kinds, most_items) for name, part in document["with"].items()}
+    if not 0 <= parameters.get("n_items", 0) <= most_items:
         raise ValueError
     kind = document["kind"]
     if isinstance(kind, str) and kind not in kinds:

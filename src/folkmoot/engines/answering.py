@@ -25,12 +25,26 @@ TIMES, SPEAKER = Struct("<Q"), Struct("<I")
 NOBODY = SPEAKER.pack(2**32 - 1)  # the reply of a client that does not take part
 MOST_ROUNDS = 2**32
 MOST_TIMES = 2**63 - 1
+SMALL, BYTES_PER_ITEM, BYTES_PER_CLIENT = 1 << 22, 1 << 12, 1 << 6  # of a question as text: many sets, a cohort
+MANY_PARTS, PARTS_PER_ITEM = 100_000, 64  # elements of lists: groups of a matroid
 SHAPELESS = (AttributeError, TypeError, ValueError, KeyError, IndexError, ArithmeticError)
 
 
 def write_question(ask: Ask, session: bytes) -> bytes:
     """What is sent to all parties: the question, its session and its round."""
     return pack({"query": ask.query, "session": session.hex(), "round": ask.number})
+
+
+def unpack_question(data: bytes, n_items: int, n_clients: int) -> Any:
+    """What was sent; how much memory it may take depends on how many items and clients there are."""
+    kinds = find_kinds(Query, Matroid, Participation, PublicCoins)
+    most, parts = SMALL + BYTES_PER_ITEM * n_items + BYTES_PER_CLIENT * n_clients, MANY_PARTS + PARTS_PER_ITEM * n_items
+    return unpack(data, kinds, most_bytes=most, most_items=n_items, most_parts=parts)
+
+
+def list_kinds(query: Query[Any]) -> list[str]:
+    """The kind of a question, and of those it consists of."""
+    return [name_kind(type(query)), *(kind for part in query.contained for kind in list_kinds(part))]
 
 
 def digest_question(query: Query[Any]) -> bytes:
@@ -62,9 +76,8 @@ class Inquiry:
     @classmethod
     def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int) -> "Inquiry":
         """What a party with these clients, of `n_clients` in total, was sent; refused if it does not fit them."""
-        kinds = find_kinds(Query, Matroid, Participation, PublicCoins)
         try:
-            asked = unpack(sent.question, kinds)
+            asked = unpack_question(sent.question, clients.n_items, n_clients)
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
             good = isinstance(query, Query) and len(session) == SESSION
             good = good and type(number) is int and 0 <= number < MOST_ROUNDS

@@ -42,13 +42,14 @@ class Census(Registered):
         return np.cumsum([0, *self.sizes])
 
     def divide(self, cohort: Cohort) -> "list[PartyShare]":
-        """The part of a cohort that each party holds; parties that hold nobody of it are left out."""
+        """The part of a cohort that each party holds. A party that holds nobody of it is in the round all the same: the
+        others hide among as many.
+        """
         places = self.ends if cohort.ids is None else np.searchsorted(cohort.ids, self.ends)
         shares = []
         for party, (lo, hi) in enumerate(zip(places.tolist(), places[1:].tolist(), strict=False)):
-            if lo < hi:
-                weight = hi - lo if cohort.times is None else int(cohort.times[lo:hi].sum())
-                shares.append(PartyShare(party, lo, hi, weight))
+            weight = hi - lo if cohort.times is None else int(cohort.times[lo:hi].sum())
+            shares.append(PartyShare(party, lo, hi, weight))
         return shares
 
 
@@ -60,6 +61,10 @@ class PartyShare:
     first: int
     last: int
     weight: int  # how often these clients count, in total
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first
 
     def select(self, cohort: Cohort) -> tuple[Ids, Ids]:
         """The numbers of these clients, and how often each counts."""

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from time import time
 from typing import Protocol
 
@@ -17,7 +18,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike
 
-from folkmoot.engines.answering import NOBODY, Inquiry
+from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.store import LedgerEntry, MemoryStore, StateStore
@@ -107,6 +108,7 @@ class Speaker(ABC):
         self.random, self.clock = as_private(random), clock
         self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._members: dict[int, Member] = {}
+        self._lock = Lock()  # one exchange at a time, however many threads a transport has
         self._inquiry: RoundInquiry | None = None
         self._announced = b""  # the only announcement that is accepted for this inquiry
         self._answered = False  # whether any vector of this inquiry has left
@@ -127,7 +129,8 @@ class Speaker(ABC):
         Whatever a server sends, no exception leaves except those of the store.
         """
         try:
-            return self._consider(sent) if sent.question else self._take_turns(sent)
+            with self._lock:
+                return self._consider(sent) if sent.question else self._take_turns(sent)
         except (sqlite3.Error, OSError):
             raise
         except Exception as error:  # its text may contain data
@@ -138,11 +141,12 @@ class Speaker(ABC):
     def _forget(self) -> None:
         self._inquiry, self._work, self._announced, self._answered = None, SharedWork(), b"", False
 
-    def _check_habits(self, kind: str) -> None:
+    def _check_habits(self, kinds: list[str]) -> None:
         """Refuse kinds of questions that are not answered here, and more rounds than are answered in a day."""
         policy = self.policy
-        if not policy.allows(kind):
-            raise Refused(f"this party does not answer questions of the kind {kind}")
+        for kind in kinds:
+            if not policy.allows(kind):
+                raise Refused(f"this party does not answer questions of the kind {kind}")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
@@ -282,7 +286,7 @@ class Party(Speaker):
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
-        self._check_habits(inquiry.kind)
+        self._check_habits(list_kinds(inquiry.query))
         if inquiry.shows_data:
             if not policy.volunteers:
                 raise Refused("this party does not let its clients' data decide who takes part")

@@ -20,10 +20,12 @@ class PartyPolicy:
     uneven: whether some clients may count more often than others. The server is then trusted with how often each
     counts: there are counts with which a sum shows one client's answer.
     volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
-    has large values. (Not where a party speaks for its clients: then nobody outside learns who takes part.)
+    has large values.
+    Where a party speaks for its clients, the server is then trusted with the coins by which they decide: there are
+    coins with which one client answers alone.
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together.
     Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever
-    drops out: the sum says nearly as much about a party that is nearly all of it as its own vector would.
+    drops out and whoever lies: the sum says nearly as much about a party that is nearly all of it as its own vector.
     """
 
     terms: Policy = field(default_factory=Policy)
@@ -32,7 +34,7 @@ class PartyPolicy:
     uneven: bool = False
     volunteers: bool = False
     clients: int = 10
-    largest_share: float = 0.5
+    largest_share: float = 0.75
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Policy):

@@ -12,6 +12,7 @@ from folkmoot.engines.leading import Poll, SecureEngine
 from folkmoot.engines.pooling import announce_pool, check_parties, find_lowest, write_pooled_question
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg import Aggregate, Announcement, Policy, Roster
+from folkmoot.secagg.messages import SESSION
 
 
 class PooledFederation(SecureEngine):
@@ -41,7 +42,7 @@ class PooledFederation(SecureEngine):
         return {**super().describe(), "census": self.census.digest}
 
     def _check(self, ask: Ask) -> None:
-        query, shares = ask.query, self.census.divide(ask.cohort)
+        query = ask.query
         if query.group_clients() is not None:
             raise InputError(
                 "deals clients to groups at random, but here clients stay at their parties", argument="query"
@@ -50,26 +51,26 @@ class PooledFederation(SecureEngine):
             query.check(self.population.n_items, self.population.n_clients)
         except InputError as why:
             raise InputError(f"parties would refuse this {type(query).__name__} ({why})", argument="query") from None
-        check_parties(self.terms, len(shares))
+        announce_pool(ask, bytes(SESSION), self.roster.digest, self.census)  # refuses sums that no ring can hold
 
     def _poll(self, ask: Ask, control: Control) -> Poll:
         shares = self.census.divide(ask.cohort)
-        question = write_pooled_question(ask, self._session)
+        question = write_pooled_question(ask, self._session, self.census)
         outbox = {share.party: Bundle({share.party: b""}, question) for share in shares}
         inbox = self._exchange(outbox, control)
         self._agreed = {party for party, reply in inbox.items() if reply.letters.get(party) == SPEAKER.pack(party)}
-        reached = sum(share.last - share.first for share in shares if share.party in self._agreed)
+        reached = sum(share.size for share in shares if share.party in self._agreed)
         asked = {share.party: share.party for share in shares}  # all are announced; who did not agree has dropped out
         return Poll(asked, False, reached, False, self._measure_question(outbox, inbox, len(outbox)))
 
     def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:  # noqa: ARG002 - of all who were asked
-        return announce_pool(ask, self._session, self.roster.digest, self.census.divide(ask.cohort))
+        return announce_pool(ask, self._session, self.roster.digest, self.census)
 
     def _read_sum(self, ask: Ask, poll: Poll, result: Aggregate, cost: Cost) -> Sum:  # noqa: ARG002
         cohort = ask.cohort
         shares = [one for one in self.census.divide(cohort) if one.party in set(result.survivors)]
         ids, weight = list_present(cohort, shares), sum(share.weight for share in shares)
-        total = result.total + find_lowest(ask.query.encoding, weight, len(shares))
+        total = result.total + find_lowest(ask.query.encoding, weight, len(ids))
         present = cohort.mark_present(ids)  # nobody outside a party learns who of its clients volunteered
         return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost)
 

@@ -5,6 +5,8 @@ from time import time
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from folkmoot.conversation.codec import digest_of
+from folkmoot.engines.answering import list_kinds
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.party import Speaker
@@ -51,6 +53,7 @@ class PooledParty(Speaker):
         if len(roster.keys) != len(census.sizes):
             raise InputError("needs as many parties as the census", argument="roster")
         self._find_member(number)  # refuses a key that is not on the roster
+        self.store.pin("clients", digest_of([census.digest, number, list(self.clients.client_names or ())]))
 
     def _consider(self, sent: Bundle) -> Bundle:
         self._forget()
@@ -65,11 +68,14 @@ class PooledParty(Speaker):
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy
-        self._check_habits(inquiry.kind)
+        self._check_habits(list_kinds(inquiry.query))
         try:
-            check_parties(policy.terms, len(inquiry.shares))
+            check_parties(policy.terms, len(self.census.sizes))
+            inquiry.announcement  # noqa: B018 - refuses sums that no ring can hold
         except InputError as why:
             raise Refused(why.problem) from None
+        if inquiry.query.voluntary and not policy.volunteers:
+            raise Refused("whoever chooses the coins could have one client answer alone")
         if not policy.uneven and not inquiry.is_even:
             raise Refused("some clients would count more often than others")
         if inquiry.effective_size < policy.clients:
@@ -77,7 +83,7 @@ class PooledParty(Speaker):
                 f"the clients asked are as good as {inquiry.effective_size:,.1f} that count alike; "
                 f"{policy.clients:,} are needed"
             )
-        share = inquiry.find_largest_share(policy.terms.quorum(len(inquiry.shares)))
+        share = inquiry.find_largest_share(policy.terms)
         if share > policy.largest_share:
             raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
         if inquiry.has_answered(self.store.read_members(inquiry.digest.hex())):

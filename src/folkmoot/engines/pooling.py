@@ -12,21 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.conversation.codec import digest_of, pack, unpack
+from folkmoot.conversation.codec import digest_of, pack
 from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
-from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER
+from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER, unpack_question
 from folkmoot.engines.census import Census, PartyShare
 from folkmoot.engines.exchange import Bundle
-from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.registry import find_kinds, name_kind
+from folkmoot.foundation.registry import name_kind
 from folkmoot.foundation.sets import Ids
-from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding
-from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Policy, Refused
 from folkmoot.secagg.messages import MOST_BITS, SESSION
@@ -36,23 +33,25 @@ MOST_WEIGHT = 1 << 62
 MOST_PARTIES = 1_000  # looked at to say how many would be enough
 
 
-def describe_ask(ask: Ask, session: bytes) -> dict[str, Any]:
+def describe_ask(ask: Ask, session: bytes, census: Census) -> dict[str, Any]:
     """All of a question, as it is sent; everyone is not listed, since all know who that is."""
     cohort = ask.cohort
     named = {} if cohort.everyone else {"ids": cohort.ids, "times": cohort.times}
     about = {"purpose": str(ask.purpose), "label": ask.label, "round": ask.number, "session": session.hex()}
-    return {"query": ask.query, "everyone": cohort.everyone, **named, **about}
+    return {"query": ask.query, "everyone": cohort.everyone, "census": census.digest, **named, **about}
 
 
 def read_ask(data: bytes, census: Census) -> tuple[Ask, bytes]:
     """What was sent: the question and its session. Raises `Refused` for anything that is no question to this census."""
     try:
-        asked = unpack(data, find_kinds(Query, Matroid, Participation, PublicCoins))
+        asked = unpack_question(data, census.population.n_items, census.population.n_clients)
         query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
         if not isinstance(query, Query) or len(session) != SESSION:
             raise ValueError
         if type(number) is not int or not 0 <= number < MOST_ROUNDS or not isinstance(asked["label"], str):
             raise ValueError
+        if asked["census"] != census.digest:
+            raise Refused("the server counts other clients at the parties than this party does")
         query.check(census.population.n_items, census.population.n_clients)
         cohort = _read_cohort(asked, census)
         return Ask(query, cohort, Purpose(asked["purpose"]), asked["label"], number), session
@@ -78,32 +77,32 @@ def _read_cohort(asked: dict[str, Any], census: Census) -> Cohort:
     return Cohort.of(ids.copy(), None if times is None else times.copy())
 
 
-def announce_pool(ask: Ask, session: bytes, roster: bytes, shares: list[PartyShare]) -> Announcement:
+def announce_pool(ask: Ask, session: bytes, roster: bytes, census: Census) -> Announcement:
     """What is announced of a question: the server sends it, and every party computes it too."""
-    encoding, weights = ask.query.encoding, [share.weight for share in shares]
-    most = find_span(encoding, sum(weights), len(weights))
+    encoding, shares = ask.query.encoding, census.divide(ask.cohort)
+    most = find_span(encoding, ask.cohort.weight, ask.cohort.size)
     if most.bit_length() > MOST_BITS:
         raise InputError(f"sums of these answers need {most.bit_length()} bits, more than {MOST_BITS}")
     return Announcement(
         session=session,
         round=ask.number,
-        question=bytes.fromhex(digest_of(describe_ask(ask, session))),
+        question=bytes.fromhex(digest_of(describe_ask(ask, session, census))),
         roster=roster,
         clients=len(shares),
         length=encoding.length,
         most=most,
-        largest=find_span(encoding, max(weights), 1),
+        largest=max(find_span(encoding, share.weight, share.size) for share in shares),
     )
 
 
-def find_span(encoding: Encoding, weight: int, parties: int) -> int:
-    """The largest possible number of a sum over these parties minus the smallest; each has room for noise once."""
-    return (encoding.limit - encoding.lowest) * weight + 2 * encoding.headroom * parties
+def find_span(encoding: Encoding, weight: int, clients: int) -> int:
+    """The largest possible number of a sum over so many clients minus the smallest."""
+    return (encoding.limit - encoding.lowest) * weight + 2 * encoding.headroom * clients
 
 
-def find_lowest(encoding: Encoding, weight: int, parties: int) -> int:
+def find_lowest(encoding: Encoding, weight: int, clients: int) -> int:
     """The smallest possible number of such a sum; vectors are sent as their distance from it."""
-    return encoding.lowest * weight - encoding.headroom * parties
+    return encoding.lowest * weight - encoding.headroom * clients
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +112,9 @@ class PooledInquiry:
     ask: Ask
     session: bytes
     share: PartyShare  # of the cohort, that this party holds
-    shares: list[PartyShare]  # of all parties that hold anybody of it
-    clients: Objective  # of this party, those who are asked
+    clients: Objective | None  # of this party, those who are asked; None: nobody
+    census: Census
     roster: bytes  # its digest
-    first: int  # the number of this party's first client
-    size: int  # how many clients it has
 
     @classmethod
     def read(cls, sent: Bundle, clients: Objective, number: int, census: Census, roster: bytes) -> "PooledInquiry":
@@ -125,14 +122,14 @@ class PooledInquiry:
         ask, session = read_ask(sent.question, census)
         if ask.query.group_clients() is not None:
             raise Refused("the question is for groups of clients, and this party is one")
-        shares = census.divide(ask.cohort)
-        mine = next((share for share in shares if share.party == number), None)
-        if mine is None or set(sent.letters) != {number}:
+        if set(sent.letters) != {number}:
             raise Refused("the question is not for this party")
-        first = int(census.ends[number])
-        ids, _ = mine.select(ask.cohort)
-        asked = clients if len(ids) == clients.n_clients else clients[ids - first]
-        return cls(ask, session, mine, shares, asked, roster, first, clients.n_clients)
+        share = census.divide(ask.cohort)[number]
+        asked: Objective | None = clients
+        if share.size < clients.n_clients:
+            ids, _ = share.select(ask.cohort)
+            asked = clients[ids - int(census.ends[number])] if share.size else None
+        return cls(ask, session, share, asked, census, roster)
 
     @property
     def query(self) -> Query[Any]:
@@ -174,14 +171,20 @@ class PooledInquiry:
             return float(self.ask.cohort.size)
         return float(times.sum(dtype=np.float64) ** 2 / (times.astype(np.float64) ** 2).sum())
 
-    def find_largest_share(self, quorum: int) -> float:
-        """The largest share that one party can have of a sum over at least so many parties, whoever drops out."""
-        weights = sorted(share.weight for share in self.shares)
-        return weights[-1] / (weights[-1] + sum(weights[: max(quorum - 1, 0)]))
+    def find_largest_share(self, terms: Policy) -> float:
+        """The largest share that one party can have of the honest part of a sum, whoever drops out and whoever lies.
+
+        A sum may hold no more than the fewest honest parties that the terms promise, and what corrupt parties sent can
+        be subtracted from it.
+        """
+        weights = sorted(share.weight for share in self.census.divide(self.ask.cohort))
+        asked = len(weights)
+        honest = min(terms.protection(count, asked).honest for count in range(terms.quorum(asked), asked + 1))
+        return weights[-1] / max(weights[-1] + sum(weights[: max(honest - 1, 0)]), 1)
 
     @cached_property
     def announcement(self) -> Announcement:
-        return announce_pool(self.ask, self.session, self.roster, self.shares)
+        return announce_pool(self.ask, self.session, self.roster, self.census)
 
     def is_asked(self, client: int) -> bool:
         return client == self.share.party
@@ -196,8 +199,8 @@ class PooledInquiry:
 
     def mark_members(self) -> bytes:
         """This party's clients that answer: each answers a query once, whoever else is asked."""
-        marks = np.zeros(self.size, dtype=bool)
-        marks[self.members[0] - self.first] = True
+        marks = np.zeros(self.census.sizes[self.share.party], dtype=bool)
+        marks[self.members[0] - int(self.census.ends[self.share.party])] = True
         return np.packbits(marks, bitorder="little").tobytes()
 
     def write_consent(self) -> bytes:
@@ -209,13 +212,16 @@ class PooledInquiry:
     @cached_property
     def vector(self) -> Ids:
         """The sum of this party's answers before masking: how far each number lies above its lowest possible value."""
-        total, _ = self.query.total_of_willing(self.clients, *self.members)
-        vector: Ids = total - find_lowest(self.query.encoding, self.share.weight, 1)
+        query = self.query
+        total = np.zeros(query.length, dtype=np.int64)
+        if self.clients is not None:
+            total, _ = query.total_of_willing(self.clients, *self.members)
+        vector: Ids = total - find_lowest(query.encoding, self.share.weight, self.share.size)
         return vector
 
 
-def write_pooled_question(ask: Ask, session: bytes) -> bytes:
-    return pack(describe_ask(ask, session))
+def write_pooled_question(ask: Ask, session: bytes, census: Census) -> bytes:
+    return pack(describe_ask(ask, session, census))
 
 
 def check_parties(terms: Policy, parties: int) -> None:

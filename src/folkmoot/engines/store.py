@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_path
@@ -19,6 +19,7 @@ create table if not exists ledger (
     time real not null, clients integer not null
 );
 create table if not exists answered (question text primary key, members blob not null);
+create table if not exists pinned (name text primary key, value text not null);
 """
 
 
@@ -48,9 +49,21 @@ class StateStore(Protocol):
         """Which of a party's clients answered this question, as bits; empty if none did."""
         ...
 
+    def pin(self, name: str, value: str) -> None:
+        """Keep something that must not change; refused if it was something else before."""
+        ...
+
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         """What was answered at that time or later, in order."""
         ...
+
+
+def refuse_change(name: str) -> NoReturn:
+    raise InputError(
+        f"holds what other {name} answered, or the same in another order",
+        remedy="use a store of its own for each population",
+        argument="store",
+    )
 
 
 def join_bits(one: bytes, other: bytes) -> bytes:
@@ -67,6 +80,7 @@ class MemoryStore:
         self._states: dict[int, State] = {}
         self._ledger: list[LedgerEntry] = []
         self._answered: dict[str, bytes] = {}
+        self._pinned: dict[str, str] = {}
 
     def load(self, client: int) -> State:
         return self._states.get(client, State())
@@ -80,6 +94,10 @@ class MemoryStore:
 
     def read_members(self, question: str) -> bytes:
         return self._answered.get(question, b"")
+
+    def pin(self, name: str, value: str) -> None:
+        if self._pinned.setdefault(name, value) != value:
+            refuse_change(name)
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         return [entry for entry in self._ledger if entry.time >= since]
@@ -129,6 +147,12 @@ class FolderStore:
     def read_members(self, question: str) -> bytes:
         row = self._file.execute("select members from answered where question = ?", (question,)).fetchone()
         return b"" if row is None else bytes(row[0])
+
+    def pin(self, name: str, value: str) -> None:
+        with self._file:
+            self._file.execute("insert or ignore into pinned values (?, ?)", (name, value))
+        if self._file.execute("select value from pinned where name = ?", (name,)).fetchone()[0] != value:
+            refuse_change(name)
 
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))

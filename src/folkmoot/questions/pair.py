@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding
@@ -46,6 +47,16 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
 
     first: Query[FirstT]
     second: Query[SecondT]
+
+    @property
+    def contained(self) -> tuple[Query[Any], ...]:
+        return self.first, self.second
+
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        super().check(n_items, n_clients)
+        for part in self.contained:
+            if part.voluntary or part.contained or part.group_clients() is not None:
+                raise InputError(f"cannot contain this {type(part).__name__}: everyone answers both", argument="pair")
 
     @cached_property
     def encoding(self) -> Encoding:

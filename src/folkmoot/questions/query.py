@@ -95,6 +95,11 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """The sum of the answers, as a reply that can be read."""
         return cast(ReplyT, self.reply_kind(self, total, count, clients, asked))
 
+    @property
+    def contained(self) -> "tuple[Query[Any], ...]":
+        """The questions that this one consists of; none if it is one question."""
+        return ()
+
     @abstractmethod
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         """One row of whole numbers per client, for a client that counts once (see `counts_times`)."""
@@ -161,8 +166,8 @@ class Query(Registered, ABC, Generic[ReplyT]):
 
         Fields are checked by name and type (`checking.py`). Questions with other fields override this.
         """
-        check_question(self, n_items)
-        check_encoding(self.encoding)
+        check_question(self, n_items, n_clients)
+        check_encoding(self.encoding, n_items)
 
     @property
     def all_speak(self) -> bool:

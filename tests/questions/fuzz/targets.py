@@ -101,20 +101,14 @@ def edit_array(part: dict[str, Any], how: int, much: int) -> dict[str, Any]:
     if how < 96:
         return {**part, "array": DTYPES[much % len(DTYPES)]}
     if how < 128:
-        sizes: tuple[Any, ...] = (
-            [],
-            [0],
-            [0, 0],
-            [1],
-            [-1],
-            [much],
-            [much, much],
-            [*part["shape"], 1],
-            [2**62],
-            ["x"],
-            5,
-        )
-        return {**part, "shape": sizes[much % len(sizes)]}
+        odd: tuple[Any, ...] = ([-1], 5, ["x"], [2**62])
+        even = ([], [0], [0, 0], [1], [2, ITEMS], [1, ITEMS], [0, ITEMS], [ITEMS, 1], [much], [much, much])
+        if how % 2:
+            return {**part, "shape": (*odd, *even)[much % (len(odd) + len(even))]}
+        shape = even[much % len(even)]  # with content that fits
+        count = int(np.prod(shape))
+        size = (count + 7) // 8 if part["array"] == "bool" else 8 * count
+        return {**part, "shape": shape, "data": b64encode(bytes(size)).decode()}
     if part.get("array") not in ("int64", "float64"):
         return {**part, "data": ("", "!", b64encode(bytes(much)).decode())[much % 3]}
     filling = FILLINGS[much % len(FILLINGS)]
