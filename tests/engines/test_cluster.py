@@ -5,7 +5,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -139,6 +140,7 @@ class Trap:
 
 
 def test_what_a_killed_worker_had_is_done_elsewhere(client: Any, stored: Path, tmp_path: Path) -> None:
+    client.wait_for_workers(2)
     engine = DaskCluster(client, [stored])
     trap = Trap(str(stored), str(tmp_path / "mark"), signal.SIGKILL)
     engine.ranges = [cluster.ShardRange(trap, 0, CLIENTS)]  # it is set once the round begins
@@ -150,7 +152,8 @@ def test_what_a_killed_worker_had_is_done_elsewhere(client: Any, stored: Path, t
 def test_a_frozen_worker_costs_patience_and_not_the_round(
     client: Any, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "SILENT", 2.0)
+    monkeypatch.setattr(cluster, "SILENT", 3.0)
+    client.wait_for_workers(2)
     engine, mark = DaskCluster(client, [stored], patience=1.0), tmp_path / "mark"
     engine.ranges = [cluster.ShardRange(Trap(str(stored), str(mark), signal.SIGSTOP), 0, CLIENTS)]
     ask = ask_everyone(CLIENTS, gradient(ITEMS))
@@ -160,12 +163,95 @@ def test_a_frozen_worker_costs_patience_and_not_the_round(
         if mark.exists():
             os.kill(int(mark.read_text()), signal.SIGCONT)
     assert said.equals(fm.Simulation(crowd(CLIENTS))(ask))
+    assert len(engine._frozen) == 1  # it gets no tasks until it is heard of again
+
+
+class Scripted:
+    """Workers and what a scheduler says of them, as a script has it."""
+
+    def __init__(self, threads: dict[str, int], silence: dict[str, float]) -> None:
+        self.threads, self.silence, self.sent = threads, silence, 0
+
+    def nthreads(self) -> dict[str, int]:
+        return self.threads
+
+    def run_on_scheduler(self, _: Any) -> dict[str, float]:
+        return self.silence
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        self.sent += 1
+        return NeverDone()
+
+    def cancel(self, _: Any) -> None:
+        pass
+
+
+class NeverDone:
+    def done(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("threads", "silence", "sentence"),
+    [
+        ({}, {}, "the cluster has no workers; start some"),
+        ({"a": 1}, {"a": 9.0}, "all workers of the cluster are frozen; start some"),
+        ({"a": 1, "b": 1}, {"a": 9.0, "b": 9.0}, "all workers of the cluster are frozen"),
+    ],
+)
+def test_where_nobody_can_work_it_says_so(
+    engine: DaskCluster, threads: Any, silence: Any, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
+    idle = copy(engine)
+    idle.client, idle.patience, idle._frozen = Scripted(threads, silence), 0.01, set()
+    with pytest.raises(fm.RoundFailed, match=sentence):
+        idle(ask_everyone(CLIENTS, gradient(ITEMS)))
+
+
+def test_a_slow_round_beside_a_frozen_worker_is_not_begun_again(
+    engine: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given to others once; they take as long as they need."""
+    waits: list[int] = []
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: waits.append(1))
+    slow = copy(engine)
+    script = Scripted({"a": 1, "b": 1}, {"a": 9.0, "b": 0.1})
+    slow.client, slow.patience, slow._frozen = script, 0.001, set()
+    control = Control(cancelled=lambda: len(waits) > 5_000)
+    with pytest.raises(Cancelled):
+        slow.add_up(ask_everyone(CLIENTS, gradient(ITEMS)), control)
+    assert script.sent == 2 * (5 + 2 + 1)  # five shards and the tree above them, twice
+    assert slow._frozen == {"a"}
+
+
+class Gone(Scripted):
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise OSError("gone")
+
+
+def test_a_scheduler_that_is_gone_ends_the_run_in_one_sentence(engine: DaskCluster) -> None:
+    lost = copy(engine)
+    lost.client = Gone({"a": 1}, {})
+    with pytest.raises(fm.RoundFailed, match=r"the connection to the cluster was lost .*; a stored run can be resumed"):
+        lost(ask_everyone(CLIENTS, gradient(ITEMS)))
+
+
+def test_files_that_vanish_do_not_end_as_wrong_input(client: Any, tmp_path: Path) -> None:
+    """The run is kept, and can be resumed when they are back."""
+    path = tmp_path / "clients.npz"
+    fm.store.save(crowd(CLIENTS), path)
+    engine = DaskCluster(client, path)
+    path.unlink()
+    with pytest.raises(fm.RoundFailed, match=r"a worker cannot read its clients: .*clients\.npz: cannot be read"):
+        engine(ask_everyone(CLIENTS, gradient(ITEMS)))
 
 
 @dataclass(frozen=True)
 class Stuck:
     """A shard that nobody can read as long as a file exists."""
 
+    path: str
     gate: str
 
     def read(self) -> Objective:
@@ -179,7 +265,7 @@ class Stuck:
 def test_a_round_ends_when_the_caller_says_so(client: Any, stored: Path, tmp_path: Path, how: str) -> None:
     engine, gate, heard = DaskCluster(client, [stored]), tmp_path / "gate", list[str]()
     gate.touch()
-    engine.ranges = [cluster.ShardRange(Stuck(str(gate)), 0, CLIENTS)]
+    engine.ranges = [cluster.ShardRange(Stuck(str(stored), str(gate)), 0, CLIENTS)]
     ask = ask_everyone(CLIENTS, gradient(ITEMS))
     try:
         if how == "deadline":
@@ -207,21 +293,20 @@ def test_progress_counts_shards(engine: DaskCluster) -> None:
 class Counted:
     """A shard of a given size that counts how often it is read."""
 
-    name: str
-    reads: list[str]
-
-    def __hash__(self) -> int:
-        return hash(self.name)
+    path: str
+    reads: list[str] = field(hash=False)
 
     def read(self) -> Objective:
-        self.reads.append(self.name)
+        self.reads.append(Path(self.path).name)
         return crowd(CLIENTS)
 
 
-def test_shards_that_do_not_fit_are_closed() -> None:
+def test_shards_that_do_not_fit_are_closed(tmp_path: Path) -> None:
     size = shards.measure(crowd(CLIENTS))
     reads: list[str] = []
-    one, two, three = (Counted(name, reads) for name in "123")
+    for name in "123":
+        (tmp_path / name).touch()
+    one, two, three = (Counted(str(tmp_path / name), reads) for name in "123")
     kept = shards.OpenShards()
     for shard in (one, two, one, two, three, two, three, one):
         assert kept.find(shard, 2.5 * size).n_clients == CLIENTS
@@ -231,6 +316,29 @@ def test_shards_that_do_not_fit_are_closed() -> None:
         small.find(shard, 0.5 * size)
     assert reads[-2:] == ["1", "2"]
     assert list(small._open) == [two]
+    small.close([one, two])
+    assert not small._open
+
+
+def test_a_file_that_was_written_anew_is_read_anew(client: Any, tmp_path: Path) -> None:
+    path, ask = tmp_path / "clients.npz", ask_everyone(CLIENTS, gradient(ITEMS))
+    for scale in (1, 2):
+        everyone = fm.FacilityLocation(crowd(CLIENTS).gains(()) * scale, keep_empty=True)
+        fm.store.save(everyone, path)
+        assert DaskCluster(client, path)(ask).equals(fm.Simulation(everyone)(ask))
+
+
+def test_shards_are_closed_on_workers(client: Any, stored: Path) -> None:
+    engine = DaskCluster(client, stored, parts=3)
+    engine(ask_everyone(CLIENTS, gradient(ITEMS)))
+    kept = [one.shard for one in engine.ranges]
+    assert any(client.run(count_open, kept).values())
+    engine.close()
+    assert not any(client.run(count_open, kept).values())
+
+
+def count_open(kept: list[Any]) -> int:
+    return sum(one in shards.OPEN._open for one in kept)
 
 
 # Wrong input.
@@ -246,12 +354,18 @@ def test_wrong_input_is_refused(client: Any, stored: Path, tmp_path: Path, engin
         ([stored, narrow], "^shards: shard 1 has 5 items"),
         ([stored, weighted], "^shards: clients have weights"),
         ([3], "^shards: needs files or shards, got 3"),
+        (None, "^shards: needs files or shards, got None"),
+        ([stored, str(stored)], "^shards: .*clients.npz is given twice"),
         (tmp_path / "nothing.npz", "nothing.npz: cannot be read"),
         ([ParquetShard(str(stored), ITEMS)], "cannot be read"),
         ([ParquetShard(str(stored), ITEMS, family="Guess")], "^family: is not one of"),
     ):
         with pytest.raises(fm.InputError, match=sentence):
             DaskCluster(client, given)  # type: ignore[arg-type]
+    with pytest.raises(fm.InputError, match=r"^everything: is not what the files hold"):
+        DaskCluster(client, stored, everything=crowd(CLIENTS + 1))
+    with pytest.raises(fm.InputError, match=r"^n_items: needs a whole number"):
+        ParquetShard(str(stored), "10")  # type: ignore[arg-type]
     with pytest.raises(fm.InputError, match=r"^parts: is for one file"):
         DaskCluster(client, [stored], parts=3)
     with pytest.raises(fm.InputError, match=r"^client: needs a distributed\.Client"):
@@ -269,6 +383,8 @@ def test_wrong_input_is_refused(client: Any, stored: Path, tmp_path: Path, engin
         ({"client": [1, 1], "item": [0, 0], "value": [1.0, 2.0]}, "twice"),
         ({"client": [1, 2], "item": [0, 1], "value": [-1.0, 2.0]}, "-1"),
         ({"client": [1, 2], "item": [0, 1]}, "cannot be read"),
+        ({"client": [1.0, float("nan")], "item": [0, 1], "value": [1.0, 2.0]}, "client: needs whole numbers or text"),
+        ({"client": [1, 2], "item": [0, 1], "value": ["a", "b"]}, "value: needs numbers"),
     ],
 )
 def test_wrong_tables_are_refused(tmp_path: Path, columns: dict[str, list[Any]], sentence: str) -> None:

@@ -118,18 +118,27 @@ def begin_run(problem: Problem, command: str | None = None, work: Work = work_si
         raise
 
 
-def continue_run(path: str | Path, work: Work = work_silently) -> FinishedRun:
-    """What is left of a run that was stopped; a finished one is read."""
+def continue_run(path: str | Path, work: Work = work_silently, *, cluster: str | None = None) -> FinishedRun:
+    """What is left of a run that was stopped; a finished one is read. `cluster`: the address of another one."""
     folder = Folder.open(path)
     try:
         return FinishedRun(folder, folder.read_result(), work=work)
     except FolkmootError:  # not finished, or damaged: the sums in its transcript are kept
         with name_way_back(folder):
-            problem = folder.read_problem()
+            problem = _move(folder.read_problem(), cluster)
             job = _read(problem, work)
             folder.check_same_data(problem)
             about = folder.read_about()
             return _finish(folder, job, about.command if about is not None else _repeat(folder), work)
+
+
+def _move(problem: Problem, cluster: str | None) -> Problem:
+    """The same problem on another cluster."""
+    if cluster is None:
+        return problem
+    if problem.privacy.cluster is None:
+        raise InputError("the run was not begun on a cluster", argument="cluster")
+    return replace(problem, privacy=replace(problem.privacy, cluster=cluster))
 
 
 def open_run(path: str | Path, work: Work = work_silently) -> FinishedRun:

@@ -47,13 +47,19 @@ def run(
         show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
 
-def resume(path: RunPath, *, no_report: NoReport = False, as_json: Json = False) -> None:
+def resume(
+    path: RunPath,
+    *,
+    cluster: Annotated[str | None, typer.Option(help="Another Dask cluster than the run was begun on.")] = None,
+    no_report: NoReport = False,
+    as_json: Json = False,
+) -> None:
     """Continue a run that was stopped."""
     from folkmoot.application.run import continue_run
     from folkmoot.cli.show import show_work
 
     with report_stop():
-        finished = continue_run(path, partial(show_work, quiet=as_json))
+        finished = continue_run(path, partial(show_work, quiet=as_json), cluster=cluster)
         show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
 

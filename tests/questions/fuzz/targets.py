@@ -102,7 +102,18 @@ def edit_array(part: dict[str, Any], how: int, much: int) -> dict[str, Any]:
         return {**part, "array": DTYPES[much % len(DTYPES)]}
     if how < 128:
         odd: tuple[Any, ...] = ([-1], 5, ["x"], [2**62])
-        even = ([], [0], [0, 0], [1], [2, ITEMS], [1, ITEMS], [0, ITEMS], [ITEMS, 1], [much], [much, much])
+        even: tuple[list[int], ...] = (
+            [],
+            [0],
+            [0, 0],
+            [1],
+            [2, ITEMS],
+            [1, ITEMS],
+            [0, ITEMS],
+            [ITEMS, 1],
+            [much],
+            [much, much],
+        )
         if how % 2:
             return {**part, "shape": (*odd, *even)[much % (len(odd) + len(even))]}
         shape = even[much % len(even)]  # with content that fits

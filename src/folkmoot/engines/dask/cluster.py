@@ -4,7 +4,9 @@ This protects nothing from the organisation itself: its workers see every client
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from asyncio import CancelledError as TaskCancelled
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError as FutureCancelled
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -18,14 +20,17 @@ from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines.dask.shards import (
+    PartialSum,
     Shard,
     StoredShard,
     add_partial_sums,
+    attempt,
+    close_shards,
     describe_shard,
     probe_shard,
     sum_shard,
 )
-from folkmoot.engines.simulate import draw_probes
+from folkmoot.engines.simulate import draw_probes, fingerprint
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array
@@ -35,8 +40,10 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 TICK = 0.1  # seconds between looks at the caller's wishes
-SILENT = 5.0  # seconds without a sign of life after which a worker counts as frozen
-RETRIES = 3  # of a task whose worker died
+SILENT = 5.0  # seconds without a sign of life after which a worker counts as frozen; more in large clusters
+HEARTBEAT = 200  # so many workers make the time between two signs of life a second longer
+LOSSES = (FutureCancelled, TaskCancelled, OSError)  # how it shows that a scheduler is gone
+GATHERING = 1.0  # seconds that fetching a result may take before the caller's wishes are looked at again
 
 PathLike = str | os.PathLike[str]
 Job = tuple[Any, ...]  # the arguments of a task
@@ -74,10 +81,9 @@ class DaskCluster(Engine):
         self.client = as_client(client)
         self.patience, self.fan = as_number(patience, "patience", above=True), as_count(fan, "fan", least=2)
         self._everything = None if everything is None else as_objective(everything)
+        self._frozen: set[str] = set()  # workers that get no tasks until they are heard of again
         one_file = shards if isinstance(shards, str | os.PathLike) else None
-        listed = [as_shard(one) for one in (shards if one_file is None else [one_file])]  # type: ignore[union-attr]
-        if not listed:
-            raise InputError("there are none", argument="shards")
+        listed = list_shards(shards)
         facts = self._survey(listed)
         self._population = join_populations(facts)
         if one_file is not None:
@@ -89,6 +95,13 @@ class DaskCluster(Engine):
             ends = pairwise(np.cumsum([0, *(one.n_clients for one in facts)]).tolist())
             self.ranges = [ShardRange(shard, lo, hi) for shard, (lo, hi) in zip(listed, ends, strict=True)]
         self._data = self._fingerprint()
+        if self._everything is not None and fingerprint(self._everything) != self._data:
+            raise InputError("is not what the files hold", argument="everything")
+
+    def close(self) -> None:
+        """Let workers forget what they keep open of these files."""
+        with suppress(*LOSSES, TimeoutError):
+            self.client.run(close_shards, [one.shard for one in self.ranges])
 
     @property
     def population(self) -> Population:
@@ -120,10 +133,14 @@ class DaskCluster(Engine):
             )
         control.check()
         jobs = self._divide(ask)
-        said = None if control.is_over() else self._compute(sum_shard, jobs, control, add_partial_sums)
+        try:
+            said = None if control.is_over() else self._compute(sum_shard, jobs, control, add_partial_sums)
+        except InputError as error:  # of the files: nothing is wrong with what the caller asked
+            raise RoundFailed(f"a worker cannot read its clients: {error}", place=ask.label) from None
         if said is None:
             return Sum.lose(ask, 0)
         whole = add_partial_sums(*said)
+        assert isinstance(whole, PartialSum)
         if whole.willing is None:
             return Sum(whole.total, whole.count, cohort.size, cohort.weight)
         heard = np.arange(cohort.size) if cohort.ids is None else cohort.ids
@@ -167,40 +184,62 @@ class DaskCluster(Engine):
         Sums do not depend on who computes them: a task whose worker dies is done by another. Workers that are frozen
         when patience is at an end get no more tasks, and what they had is done again elsewhere.
         """
-        frozen: set[str] = set()
-        while True:
-            tasks = self._submit(work, jobs, frozen)
-            tops = tasks if join is None else self._submit_tree(tasks, join, frozen)
-            done = None
-            try:
-                done = self._wait(tasks, tops, control)
-            finally:
-                if done is None:  # nobody waits for what is left of it
+        try:
+            self._frozen &= self._find_silent() if self._frozen else self._frozen
+            while True:
+                done = self._attempt(work, jobs, control, join)
+                if done is not None or control.is_over():
+                    return done
+                self._frozen |= self._find_silent()
+        except LOSSES as error:
+            raise RoundFailed(
+                f"the connection to the cluster was lost ({type(error).__name__})",
+                remedy="a stored run can be resumed on another one",
+            ) from None
+
+    def _attempt(
+        self, work: Callable[..., Any], jobs: list[Job], control: Control, join: Callable[..., Any] | None
+    ) -> list[Any] | None:
+        allowed = self._list_workers() if self._frozen else None
+        tasks = [self._send(attempt, (work, *job), allowed) for job in jobs]
+        tops = tasks if join is None else self._submit_tree(tasks, join, allowed)
+        done = None
+        try:
+            done = self._wait(tasks, tops, control, allowed)
+        finally:
+            if done is None:  # nobody waits for what is left of it
+                with suppress(*LOSSES):
                     self.client.cancel([*tops, *tasks])
-            if done is not None or control.is_over():
-                return done
-            frozen |= self._find_frozen()
+        if done is not None:
+            for one in done:
+                if isinstance(one, InputError):
+                    raise one
+        return done
 
-    def _submit(self, work: Callable[..., Any], jobs: Iterable[Job], frozen: set[str]) -> "list[Future]":
-        return [self._send(work, job, frozen) for job in jobs]
+    def _list_workers(self) -> list[str]:
+        """Those that can be given tasks."""
+        workers = [one for one in self.client.nthreads() if one not in self._frozen]
+        if not workers:
+            state = "all workers of the cluster are frozen" if self._frozen else "the cluster has no workers"
+            raise RoundFailed(state, remedy="start some; a stored run can be resumed")
+        return workers
 
-    def _send(self, work: Callable[..., Any], arguments: Sequence[Any], frozen: set[str]) -> "Future":
-        allowed = None
-        if frozen:
-            allowed = [one for one in self.client.nthreads() if one not in frozen]
-            if not allowed:
-                raise RoundFailed("all workers of the cluster are frozen", remedy="start others")
-        return self.client.submit(work, *arguments, workers=allowed, pure=False, retries=RETRIES)
+    def _send(self, work: Callable[..., Any], arguments: Sequence[Any], allowed: list[str] | None) -> "Future":
+        return self.client.submit(work, *arguments, workers=allowed, pure=False)
 
-    def _submit_tree(self, tasks: "list[Future]", join: Callable[..., Any], frozen: set[str]) -> "list[Future]":
+    def _submit_tree(
+        self, tasks: "list[Future]", join: Callable[..., Any], allowed: list[str] | None
+    ) -> "list[Future]":
         """What is left of the tree is few enough to be joined here."""
         while len(tasks) > self.fan:
             parts = [tasks[at : at + self.fan] for at in range(0, len(tasks), self.fan)]
-            tasks = [self._send(join, part, frozen) if len(part) > 1 else part[0] for part in parts]
+            tasks = [self._send(join, part, allowed) if len(part) > 1 else part[0] for part in parts]
         return tasks
 
-    def _wait(self, tasks: "list[Future]", tops: "list[Future]", control: Control) -> list[Any] | None:
-        """What came out; None if the deadline has passed, or frozen workers keep it."""
+    def _wait(
+        self, tasks: "list[Future]", tops: "list[Future]", control: Control, allowed: list[str] | None
+    ) -> list[Any] | None:
+        """What came out; None if the deadline has passed, or workers that are frozen or gone keep it."""
         from distributed import KilledWorker, wait
 
         until = monotonic() + self.patience
@@ -211,9 +250,9 @@ class DaskCluster(Engine):
             control.check()
             if all(top.done() for top in tops):
                 try:
-                    return [top.result(timeout=max(until - monotonic(), TICK)) for top in tops]
+                    return [top.result(timeout=GATHERING) for top in tops]
                 except TimeoutError:
-                    pass
+                    pass  # it is large, or a worker froze that holds it
                 except KilledWorker:
                     raise RoundFailed(
                         "workers died again and again over the same clients, perhaps for want of memory",
@@ -222,13 +261,15 @@ class DaskCluster(Engine):
             if control.is_over():
                 return None
             if monotonic() >= until:
-                if self._find_frozen():
+                workers = self._list_workers()  # raises an error if there are none
+                if self._find_silent() - self._frozen or not set(allowed or workers) & set(workers):
                     return None
                 until = monotonic() + self.patience  # slow, but alive
 
-    def _find_frozen(self) -> set[str]:
+    def _find_silent(self) -> set[str]:
         silent: dict[str, float] = self.client.run_on_scheduler(measure_silence)
-        return {worker for worker, seconds in silent.items() if seconds > SILENT}
+        most = SILENT * (1 + len(silent) / HEARTBEAT)
+        return {worker for worker, seconds in silent.items() if seconds > most}
 
 
 def measure_silence(dask_scheduler: Any) -> dict[str, float]:
@@ -236,6 +277,21 @@ def measure_silence(dask_scheduler: Any) -> dict[str, float]:
     from time import time
 
     return {address: time() - worker.last_seen for address, worker in dask_scheduler.workers.items()}
+
+
+def list_shards(given: Any) -> list[Shard]:
+    """Files and shards, one or several."""
+    if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
+        given = [given]
+    if not isinstance(given, Sequence):
+        raise InputError(f"needs files or shards, got {given!r}", argument="shards")
+    listed = [as_shard(one) for one in given]
+    if not listed:
+        raise InputError("there are none", argument="shards")
+    for number, one in enumerate(listed):
+        if one in listed[:number]:
+            raise InputError(f"{one.path} is given twice", argument="shards")
+    return listed
 
 
 def as_client(given: Any) -> "Client":
@@ -252,7 +308,7 @@ def as_shard(given: PathLike | Shard) -> Shard:
     """Files are named in full: a worker's current folder may be another."""
     if isinstance(given, str | os.PathLike):
         return StoredShard(os.path.abspath(os.fspath(given)))
-    if not hasattr(given, "read"):
+    if not hasattr(given, "read") or not hasattr(given, "path"):
         raise InputError(f"needs files or shards, got {given!r}", argument="shards")
     return given
 
@@ -270,7 +326,8 @@ def join_populations(parts: list[Population]) -> Population:
         if (one.n_items, one.closed_form, one.most) != (first.n_items, first.closed_form, first.most):
             raise InputError(
                 f"shard {number} has {one.n_items:,} items and a public limit of {one.most}, shard 0 has "
-                f"{first.n_items:,} and {first.most}; they must be the same kind of function over the same items",
+                f"{first.n_items:,} and {first.most} (or only one of them has exact gradients); they must be of "
+                "the same kind, and over the same items",
                 argument="shards",
             )
     if len(parts) > 1 and any(one.weights is not None for one in parts):

@@ -3,8 +3,9 @@
 All of this runs on workers: a shard travels as the name of its file, and the worker reads the file itself.
 """
 
+import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from scipy.sparse import coo_array
 
 from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.kernels import threads
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.objectives import store
@@ -26,6 +28,9 @@ SHARE = 0.5  # of a worker's memory, for shards that it keeps open
 
 class Shard(Protocol):
     """Some clients, in a file that every worker can read. Hashable: a worker keeps shards open by them."""
+
+    @property
+    def path(self) -> str: ...
 
     def read(self) -> Objective: ...
 
@@ -59,6 +64,10 @@ class ParquetShard:
     value: str | None = "value"
     most: float | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", os.path.abspath(os.fspath(self.path)))  # a worker may be in another folder
+        as_count(self.n_items, "n_items")
+
     def read(self) -> Objective:
         import polars  # slow to load, and seldom needed
 
@@ -72,11 +81,17 @@ class ParquetShard:
             raise InputError(f"cannot be read ({str(error).splitlines()[0]})", place=self.path) from None
         if not table.height or table.null_count().sum_horizontal().item():
             raise InputError("has missing values, or no rows", place=self.path)
-        items = table[self.item]
+        items, clients = table[self.item], table[self.client]
         if not items.dtype.is_integer() or not 0 <= items.min() <= items.max() < self.n_items:  # type: ignore[operator]
             raise InputError(f"{self.item}: needs numbers from 0 to {self.n_items - 1:,}", place=self.path)
-        rows = table[self.client].rank("dense").to_numpy().astype(np.int64) - 1
-        worth = np.ones(len(rows)) if self.value is None else table[self.value].to_numpy().astype(np.float64)
+        if clients.dtype.is_float():
+            raise InputError(f"{self.client}: needs whole numbers or text, not fractions", place=self.path)
+        rows = clients.rank("dense").to_numpy().astype(np.int64) - 1
+        worth = np.ones(len(rows))
+        if self.value is not None:
+            if not (table[self.value].dtype.is_numeric() or table[self.value].dtype == polars.Boolean):
+                raise InputError(f"{self.value}: needs numbers", place=self.path)
+            worth = table[self.value].to_numpy().astype(np.float64)
         shape = int(rows.max()) + 1, self.n_items
         try:
             return family(coo_array((worth, (rows, items.to_numpy())), shape=shape), most=self.most)
@@ -116,8 +131,17 @@ def sum_shard(shard: Shard, query: Query[Any], first: int, ids: Ids | None, time
     return PartialSum(total, int(often.sum() if willing is None else often[willing].sum()), willing)
 
 
-def add_partial_sums(*parts: PartialSum) -> PartialSum:
-    """One node of the tree: parts that follow each other."""
+def add_partial_sums(*parts: PartialSum | InputError) -> PartialSum | InputError:
+    """One node of the tree: parts that follow each other; the first error, if there is one."""
+    sums: list[PartialSum] = []
+    for part in parts:
+        if isinstance(part, InputError):
+            return part
+        sums.append(part)
+    return _add(sums)
+
+
+def _add(parts: list[PartialSum]) -> PartialSum:
     total = parts[0].total.copy()
     for part in parts[1:]:
         total += part.total
@@ -125,24 +149,44 @@ def add_partial_sums(*parts: PartialSum) -> PartialSum:
     return PartialSum(total, sum(part.count for part in parts), np.concatenate(marks) if marks else None)
 
 
+def find_stamp(path: str) -> tuple[int, int, int]:
+    """What changes when a file is written anew."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", place=path) from None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class OpenShards:
-    """The shards that a worker keeps open, those used last; together they take no more than a share of its memory."""
+    """The shards that a worker keeps open, those used last; together they take no more than a share of its memory.
+
+    A file that was written anew since it was opened is opened anew.
+    """
 
     def __init__(self) -> None:
-        self._open: OrderedDict[Shard, Objective] = OrderedDict()
+        self._open: OrderedDict[Shard, tuple[tuple[int, int, int], Objective]] = OrderedDict()
         self._lock = Lock()
 
     def find(self, shard: Shard, room: float) -> Objective:
         with self._lock:
+            stamp = find_stamp(shard.path)
+            if shard in self._open and self._open[shard][0] != stamp:
+                del self._open[shard]
             if shard not in self._open:
                 self._make_room(room)  # before it is read, so that two shards are not in memory for one
-                self._open[shard] = shard.read()
+                self._open[shard] = stamp, shard.read()
                 self._make_room(room, but=shard)
             self._open.move_to_end(shard)
-            return self._open[shard]
+            return self._open[shard][1]
+
+    def close(self, shards: list[Shard]) -> None:
+        with self._lock:
+            for shard in shards:
+                self._open.pop(shard, None)
 
     def _make_room(self, room: float, but: Shard | None = None) -> None:
-        sizes = {shard: measure(objective) for shard, objective in self._open.items()}
+        sizes = {shard: measure(objective) for shard, (_, objective) in self._open.items()}
         expected = 0 if but is not None else max(sizes.values(), default=0)
         for shard in list(self._open):
             if sum(sizes.values()) + expected <= room:
@@ -156,6 +200,18 @@ OPEN = OpenShards()
 
 def open_shard(shard: Shard) -> Objective:
     return OPEN.find(shard, SHARE * find_memory())
+
+
+def close_shards(shards: list[Shard]) -> None:
+    OPEN.close(shards)
+
+
+def attempt(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work` gives, or the error of its input: an expected error, which a worker need not log."""
+    try:
+        return work(*arguments)
+    except InputError as error:
+        return error
 
 
 def find_memory() -> float:
