@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from folkmoot.objectives import Objective
 from folkmoot.questions import Gains, Gradient, Pair, Participation, Query
 from folkmoot.questions.query import FINEST
 from folkmoot.secagg import Announcement, Policy, Roster
+from folkmoot.secagg.together import STAGES
 from tests.engines.crowds import crowd, gradient, make_identities, shards, voluntary
 from tests.questions.kinds import KINDS
 
@@ -347,6 +349,35 @@ def test_a_store_belongs_to_its_clients() -> None:
     named = fm.FacilityLocation(clients.gains(()), keep_empty=True, client_names=[f"p{one}" for one in range(CLIENTS)])
     with pytest.raises(fm.InputError, match=r"^store: holds what other clients answered"):
         make_parties(named, store=lambda number: store if number == 0 else MemoryStore())
+
+
+def test_all_that_leaves_is_written_down(tmp_path: Path) -> None:
+    """What a party has in its outbox is what came to the server, byte for byte, and nothing else."""
+    came: list[tuple[str, int, str]] = []
+
+    class Watching(InProcess):
+        def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
+            inbox = super().__call__(outbox, deadline)
+            for party, reply in inbox.items():
+                if party == 0 and reply.letters:
+                    data = reply.encode()
+                    came.append((outbox[party].stage, len(data), sha256(data).hexdigest()))
+            return inbox
+
+    clients = crowd(CLIENTS)
+    with closing(FolderStore(tmp_path)) as store:
+        parties = make_parties(clients, store=lambda number: store if number == 0 else MemoryStore())
+        engine = make_engine(parties, Watching(parties))
+        assert not engine(ask_all(gradient(ITEMS))).lost
+        assert engine(ask_all(gradient(ITEMS), number=1)).lost  # answered before: nothing leaves
+        sent = parties[0].outbox
+    assert [(one.stage, one.bytes, one.digest) for one in sent] == came
+    assert [one.stage for one in sent] == ["question", *STAGES]
+    assert {one.why for one in sent} == {"Gradient: test"}
+    assert not parties[1].outbox
+    with closing(FolderStore(tmp_path)) as again:
+        assert again.read_outbox() == sent
+        assert again.read_outbox(sent[-1].time + 1.0) == []
 
 
 def test_questions_for_groups_are_refused_on_both_sides() -> None:

@@ -102,6 +102,10 @@ class Inquiry:
     def kind(self) -> str:
         return name_kind(type(self.query))
 
+    @property
+    def why(self) -> str:
+        return self.kind
+
     @cached_property
     def digest(self) -> bytes:
         return digest_question(self.query)

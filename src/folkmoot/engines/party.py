@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from threading import Lock
 from time import time
 from typing import Protocol
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike
 from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.policy import PartyPolicy
-from folkmoot.engines.store import LedgerEntry, MemoryStore, StateStore
+from folkmoot.engines.store import LedgerEntry, MemoryStore, SentMessage, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
@@ -67,6 +68,11 @@ class RoundInquiry(Protocol):
 
     @property
     def kind(self) -> str: ...
+
+    @property
+    def why(self) -> str:
+        """The kind of the question, and what it is for as far as the server says so."""
+        ...
 
     @property
     def digest(self) -> bytes: ...
@@ -123,6 +129,16 @@ class Speaker(ABC):
         """What was answered, in order."""
         return self.store.read_ledger()
 
+    @property
+    def outbox(self) -> list[SentMessage]:
+        """All that ever left this party, in order, if its store keeps that."""
+        return self.store.read_outbox()
+
+    def _note_sent(self, stage: str, reply: Bundle) -> None:
+        data = reply.encode()
+        why = "who takes part" if self._inquiry is None else self._inquiry.why
+        self.store.note_sent(SentMessage(self.clock(), stage, why, len(data), sha256(data).hexdigest()))
+
     def reply(self, sent: Bundle) -> Bundle:
         """One exchange. Clients that refuse are missing from the reply; states are stored before it is returned.
 
@@ -130,7 +146,10 @@ class Speaker(ABC):
         """
         try:
             with self._lock:
-                return self._consider(sent) if sent.question else self._take_turns(sent)
+                reply = self._consider(sent) if sent.question else self._take_turns(sent)
+                if reply.letters and self.store.keeps_outbox:
+                    self._note_sent(sent.stage, reply)
+                return reply
         except (sqlite3.Error, OSError):
             raise
         except Exception as error:  # its text may contain data

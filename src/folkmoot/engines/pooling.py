@@ -30,6 +30,7 @@ from folkmoot.secagg.messages import MOST_BITS, SESSION
 from folkmoot.secagg.parameters import count_share
 
 MOST_WEIGHT = 1 << 62
+MOST_LABEL = 200  # characters of what a server says a question is for
 MOST_PARTIES = 1_000  # looked at to say how many would be enough
 
 
@@ -142,6 +143,10 @@ class PooledInquiry:
     @property
     def kind(self) -> str:
         return name_kind(type(self.query))
+
+    @property
+    def why(self) -> str:
+        return f"{self.kind}: {self.ask.label[:MOST_LABEL]}"
 
     @cached_property
     def digest(self) -> bytes:

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import ClassVar, NoReturn, Protocol
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_path
@@ -20,6 +20,9 @@ create table if not exists ledger (
 );
 create table if not exists answered (question text primary key, members blob not null);
 create table if not exists pinned (name text primary key, value text not null);
+create table if not exists outbox (
+    time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
+);
 """
 
 
@@ -36,8 +39,32 @@ class LedgerEntry:
     clients: int
 
 
+@dataclass(frozen=True)
+class SentMessage:
+    """Something that left a party."""
+
+    time: float  # by the party's clock
+    stage: str  # the exchange
+    why: str  # the kind of the question, and what it is for as far as the server says so
+    bytes: int
+    digest: str  # SHA-256 of the bytes
+
+
 class StateStore(Protocol):
-    """States of clients, and the ledger. When `save` returns, its data is safe: replies are sent only after that."""
+    """States of clients, and the ledger. When `save` returns, its data is safe: replies are sent only after that.
+
+    keeps_outbox: whether all that is sent is written down; if not, `note_sent` is never called.
+    """
+
+    keeps_outbox: ClassVar[bool]
+
+    def note_sent(self, message: SentMessage) -> None:
+        """Write down what is about to be sent."""
+        ...
+
+    def read_outbox(self, since: float = 0.0) -> list[SentMessage]:
+        """What was sent at that time or later, in order."""
+        ...
 
     def load(self, client: int) -> State: ...
 
@@ -74,7 +101,11 @@ def join_bits(one: bytes, other: bytes) -> bytes:
 
 
 class MemoryStore:
-    """Keeps everything in memory, for as long as the process lives: for simulations and tests."""
+    """Keeps everything in memory, for as long as the process lives: for simulations and tests. Nothing that is sent is
+    written down: where it matters, a process must not forget it when it ends.
+    """
+
+    keeps_outbox: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._states: dict[int, State] = {}
@@ -95,6 +126,12 @@ class MemoryStore:
     def read_members(self, question: str) -> bytes:
         return self._answered.get(question, b"")
 
+    def note_sent(self, message: SentMessage) -> None:
+        """It is not kept."""
+
+    def read_outbox(self, since: float = 0.0) -> list[SentMessage]:  # noqa: ARG002 - nothing is kept
+        return []
+
     def pin(self, name: str, value: str) -> None:
         if self._pinned.setdefault(name, value) != value:
             refuse_change(name)
@@ -109,6 +146,8 @@ class FolderStore:
     A state is in the file entirely or not at all, so after a crash a process finds the states of its last reply. Only
     one process can use a folder at a time.
     """
+
+    keeps_outbox: ClassVar[bool] = True
 
     def __init__(self, folder: str | Path) -> None:
         path = as_path(folder, "folder") / FILE
@@ -147,6 +186,14 @@ class FolderStore:
     def read_members(self, question: str) -> bytes:
         row = self._file.execute("select members from answered where question = ?", (question,)).fetchone()
         return b"" if row is None else bytes(row[0])
+
+    def note_sent(self, message: SentMessage) -> None:
+        with self._file:
+            self._file.execute("insert into outbox values (?, ?, ?, ?, ?)", astuple(message))
+
+    def read_outbox(self, since: float = 0.0) -> list[SentMessage]:
+        rows = self._file.execute("select * from outbox where time >= ? order by rowid", (since,))
+        return [SentMessage(*row) for row in rows]
 
     def pin(self, name: str, value: str) -> None:
         with self._file:
