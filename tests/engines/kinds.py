@@ -7,7 +7,9 @@ import numpy as np
 
 from folkmoot import Control, Engine, Objective, Simulation
 from folkmoot.conversation import Ask, Population, Sum
+from folkmoot.engines import PartyPolicy
 from folkmoot.secagg import Policy
+from tests.engines.pools import TERMS, make_engine, make_parties
 
 
 class Toy(Engine):
@@ -67,6 +69,13 @@ class Wrapper(Engine):
         return self.said[-1]
 
 
+def make_pool(clients: Objective) -> Engine:
+    """Parties that speak for their clients, and trust the server with counts and coins."""
+    trusting = PartyPolicy(TERMS, uneven=True, volunteers=True, clients=1, largest_share=1.0)
+    size, rest = divmod(clients.n_clients, 5)
+    return make_engine(make_parties(clients, trusting, sizes=(size, size, size, size, size + rest)))
+
+
 FEW = Policy(fewest=3)
 ENGINES: dict[str, Callable[[Objective], Engine]] = {
     "plain": lambda clients: Simulation(clients, "plain"),
@@ -75,4 +84,5 @@ ENGINES: dict[str, Callable[[Objective], Engine]] = {
     "real": lambda clients: Simulation(clients, "real", policy=FEW),
     "toy": Toy,
     "wrapped": lambda clients: Wrapper(Simulation(clients)),
+    "pooled": make_pool,
 }
