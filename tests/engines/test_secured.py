@@ -34,6 +34,7 @@ METHODS = {
     "quantized": FedCG(2, cohort=12),
     "base": FedCG(2, cohort=12, answer="base"),
     "votes": FedCG(2, cohort=12, answer="votes"),
+    "norm, a whole number": FedCG(2, cohort=12, norm=2),
     "walk": FedCGPlus(4, 2, cohort=12),
     "discrete": DiscreteGreedy(expected_answers=12),
     "shards": RandGreeDi(6),

@@ -43,7 +43,7 @@ def ask_gradient(
         single=ranges.single,
         bits=FINE_BITS if bits is None else bits,
         stochastic=not fine,
-        norm=norm,
+        norm=None if norm is None else float(norm),
     )
 
 
