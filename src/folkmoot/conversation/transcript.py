@@ -143,8 +143,8 @@ class Transcript:
             values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed=spent == SEALED, old=True
         )
 
-    def intend(self, ask: Ask, stage: int = 0) -> None:
-        """Write down that a round is about to begin, or how far it has come, before anybody is asked."""
+    def intend(self, ask: Ask, stage: int) -> None:
+        """Write down how far a round is about to go, before anybody is asked."""
         with self.database:
             self.database.execute(INTENTS)
             row = ask.number, _digest(text_of(ask)), stage
@@ -158,7 +158,7 @@ class Transcript:
         """
         self.database.execute(INTENTS)
         row = self.database.execute("select digest, stage from intents where number = ?", (ask.number,)).fetchone()
-        if row is None or row[0] != _digest(text_of(ask)) or not row[1]:
+        if row is None or row[0] != _digest(text_of(ask)):
             return None
         return Sum.lose(ask, 0, spent=True, sealed=row[1] < REVEALING)
 

@@ -9,10 +9,9 @@ from folkmoot.engines.answering import SPEAKER
 from folkmoot.engines.census import Census, list_present
 from folkmoot.engines.exchange import Bundle, Exchange
 from folkmoot.engines.leading import Poll, SecureEngine
-from folkmoot.engines.pooling import announce_pool, check_parties, find_lowest, write_pooled_question
+from folkmoot.engines.pooling import announce_pool, check_parties, write_pooled_question
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg import Aggregate, Announcement, Policy, Roster
-from folkmoot.secagg.messages import SESSION
 
 
 class PooledFederation(SecureEngine):
@@ -51,7 +50,7 @@ class PooledFederation(SecureEngine):
             query.check(self.population.n_items, self.population.n_clients)
         except InputError as why:
             raise InputError(f"parties would refuse this {type(query).__name__} ({why})", argument="query") from None
-        announce_pool(ask, bytes(SESSION), self.roster.digest, self.census)  # refuses sums that no ring can hold
+        ask.ring_bits  # noqa: B018 - refuses sums that no ring can hold
 
     def _poll(self, ask: Ask, control: Control) -> Poll:
         shares = self.census.divide(ask.cohort)
@@ -70,7 +69,7 @@ class PooledFederation(SecureEngine):
         cohort = ask.cohort
         shares = [one for one in self.census.divide(cohort) if one.party in set(result.survivors)]
         ids, weight = list_present(cohort, shares), sum(share.weight for share in shares)
-        total = result.total + find_lowest(ask.query.encoding, weight, len(ids))
+        total = result.total + ask.find_lowest(weight, len(ids))
         present = cohort.mark_present(ids)  # nobody outside a party learns who of its clients volunteered
         return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost)
 

@@ -23,10 +23,9 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import name_kind
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.encoding import Encoding
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Policy, Refused
-from folkmoot.secagg.messages import MOST_BITS, SESSION
+from folkmoot.secagg.messages import SESSION
 from folkmoot.secagg.parameters import count_share
 
 MOST_WEIGHT = 1 << 62
@@ -80,30 +79,18 @@ def _read_cohort(asked: dict[str, Any], census: Census) -> Cohort:
 
 def announce_pool(ask: Ask, session: bytes, roster: bytes, census: Census) -> Announcement:
     """What is announced of a question: the server sends it, and every party computes it too."""
-    encoding, shares = ask.query.encoding, census.divide(ask.cohort)
-    most = find_span(encoding, ask.cohort.weight, ask.cohort.size)
-    if most.bit_length() > MOST_BITS:
-        raise InputError(f"sums of these answers need {most.bit_length()} bits, more than {MOST_BITS}")
+    ask.ring_bits  # noqa: B018 - refuses sums that no ring can hold
+    sizes = [(share.weight, share.size) for share in census.divide(ask.cohort)]
     return Announcement(
         session=session,
         round=ask.number,
         question=bytes.fromhex(digest_of(describe_ask(ask, session, census))),
         roster=roster,
-        clients=len(shares),
-        length=encoding.length,
-        most=most,
-        largest=max(find_span(encoding, share.weight, share.size) for share in shares),
+        clients=len(sizes),
+        length=ask.query.length,
+        most=ask.span,
+        largest=max(ask.find_highest(*size) - ask.find_lowest(*size) for size in sizes),
     )
-
-
-def find_span(encoding: Encoding, weight: int, clients: int) -> int:
-    """The largest possible number of a sum over so many clients minus the smallest."""
-    return (encoding.limit - encoding.lowest) * weight + 2 * encoding.headroom * clients
-
-
-def find_lowest(encoding: Encoding, weight: int, clients: int) -> int:
-    """The smallest possible number of such a sum; vectors are sent as their distance from it."""
-    return encoding.lowest * weight - encoding.headroom * clients
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +208,7 @@ class PooledInquiry:
         total = np.zeros(query.length, dtype=np.int64)
         if self.clients is not None:
             total, _ = query.total_of_willing(self.clients, *self.members)
-        vector: Ids = total - find_lowest(query.encoding, self.share.weight, self.share.size)
+        vector: Ids = total - self.ask.find_lowest(self.share.weight, self.share.size)
         return vector
 
 
