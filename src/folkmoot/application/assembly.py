@@ -7,13 +7,13 @@ from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 from folkmoot.application.origin import SECTIONS, SETTINGS, Origin, Wording, as_keyword
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.settings import How, Limited
+from folkmoot.foundation.settings import Data, How, Limited
 
-FILES = ("file", "items", "folder")  # settings that name a file
+FILES = ("file", "items", "folder", "federation")  # settings that name a file
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -106,8 +106,11 @@ def assemble(document: Mapping[str, Any], changes: Changes, origin: Origin) -> d
     limits = [fill_section("limit", one, {}, origin, at) for at, one in enumerate(document.get("limit", []))]
     limits += [fill_section("limit", {}, one, origin, len(limits) + at) for at, one in enumerate(changes.limits)]
     filled = {section: fill(section) for section in SECTIONS if section != "limit"}
+    if filled["data"].get("file") is None and filled["privacy"].get("federation") is None:
+        file = next(one for one in fields(Data) if one.name == "file")
+        _refuse_missing("data", file, origin, bool(changes.sections.get("data")))
     if origin.path is not None:  # files are named from where the problem file is
-        for section in ("data", "output"):
+        for section in ("data", "privacy", "output"):
             for name in FILES:
                 if filled[section].get(name) and name not in changes.sections.get(section, {}):
                     filled[section][name] = str(origin.path.parent / filled[section][name])
@@ -150,12 +153,17 @@ def fill_section(
             except InputError as error:
                 raise origin.locate_at(error, section, name, number) from None
         elif one.default is MISSING:
-            about = one.metadata["about"].rstrip(".").lower()
-            if origin.path is None or given:
-                raise origin.locate_at(InputError(f"is needed: {about}"), section, name, number)
-            place = origin.at_line(origin.find_line(section, "", number))
-            raise InputError(f"[{section}] needs `{name}`: {about}", place=place)
+            _refuse_missing(section, one, origin, bool(given), number)
     return out
+
+
+def _refuse_missing(section: str, one: Any, origin: Origin, given: bool, number: int = 0) -> NoReturn:
+    """Raise an error: a setting is needed; `given`: others of its section were given besides the file."""
+    about = one.metadata["about"].rstrip(".").lower()
+    if origin.path is None or given:
+        raise origin.locate_at(InputError(f"is needed: {about}"), section, one.name, number)
+    place = origin.at_line(origin.find_line(section, "", number))
+    raise InputError(f"[{section}] needs `{one.name}`: {about}", place=place)
 
 
 def check_value(name: str, kind: Any, choices: tuple[str, ...], value: Any) -> None:

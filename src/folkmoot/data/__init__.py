@@ -4,8 +4,9 @@ from folkmoot.data.findings import DataFault, ValueSpread
 from folkmoot.data.items import Items
 from folkmoot.data.limits import Group, Limit, bind_groups, constraint, make_groups
 from folkmoot.data.load import load
-from folkmoot.data.loaded import Loaded
+from folkmoot.data.loaded import Loaded, Subject
 from folkmoot.data.look import Column, FileLook, look
+from folkmoot.data.public import load_items, load_subject, pin_columns
 from folkmoot.foundation.settings import Data
 
 __all__ = [
@@ -17,10 +18,14 @@ __all__ = [
     "Items",
     "Limit",
     "Loaded",
+    "Subject",
     "ValueSpread",
     "bind_groups",
     "constraint",
     "load",
+    "load_items",
+    "load_subject",
     "look",
     "make_groups",
+    "pin_columns",
 ]

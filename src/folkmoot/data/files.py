@@ -20,8 +20,10 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
 ARROW = (".arrow", ".feather", ".ipc")
 
 
-def open_source(given: str, folder: Path | None, argument: str) -> DataSource | Matrix:
+def open_source(given: str | None, folder: Path | None, argument: str) -> DataSource | Matrix:
     """The file of this name, opened as what its suffix says it is."""
+    if given is None:
+        raise InputError("needs the name of a file", argument=argument)
     path = find_file(given, folder, argument)
     suffix, compression = suffixes(path)
     if suffix in TEXT:

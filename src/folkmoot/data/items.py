@@ -91,14 +91,28 @@ def read_items(source: DataSource, settings: Data, findings: Findings, frame: po
     return Items(_make_distinct(unnamed), _positions(frame, settings), frame, source.file)
 
 
-def match_items(
-    ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
-) -> Items:
-    """Items with these ids, and what a file says about each."""
-    if source is None:
-        return Items(tuple(ids))
+def list_items(source: DataSource, column: str | None, settings: Data, findings: Findings) -> Items:
+    """The items that a file lists by their ids, in its order."""
     key, frame = _read_keyed(source, column, settings, findings)
+    frame = frame.filter(frame[KEY].is_not_null())
+    ids = frame[KEY].to_list()
+    if not ids:
+        raise InputError(f"no item has an id in the column {key}", place=source.file)
     return _describe(ids, ids, key, frame, source, settings, findings)
+
+
+def match_items(
+    ids: Sequence[str], source: DataSource | None, settings: Data, findings: Findings
+) -> tuple[Items, list[str]]:
+    """Items with these ids, and what a file says about each; in the order of the file, as all who share it have it.
+    Those that are not in it follow. Also the ids in this order.
+    """
+    if source is None:
+        return Items(tuple(ids)), list(ids)
+    key, frame = _read_keyed(source, None, settings, findings)
+    place = {own: at for at, own in enumerate(frame[KEY].to_list())}
+    ordered = sorted(ids, key=lambda own: place.get(own, len(place)))
+    return _describe(ordered, ids, key, frame, source, settings, findings), ordered
 
 
 def ground_set(

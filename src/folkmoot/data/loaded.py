@@ -12,16 +12,22 @@ MOST_CLIENT_NAMES = 1000  # nobody reads more
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
-    """The data of a problem, read from files."""
+class Subject:
+    """What a problem is about, as far as it is public: the items that can be chosen, and words."""
 
     kind: str
-    objective: Objective
     items: Items
     notes: tuple[str, ...]  # what was read, which columns have which role, what was done about faults
     meaning: str  # what F means: "the rating of the best chosen movie, averaged over users"
     clients_called: str
     items_called: str
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded(Subject):
+    """The data of a problem, read from files."""
+
+    objective: Objective
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,17 +10,18 @@ from scipy.spatial import KDTree
 
 from folkmoot.data.columns import find_column
 from folkmoot.data.entries import Entries, place_column, row_starts
-from folkmoot.data.findings import DataFault, ValueSpread, say_count
+from folkmoot.data.findings import DataFault, Findings, ValueSpread, say_count
 from folkmoot.data.findings import name_places as named_places
 from folkmoot.data.items import Items, read_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
 from folkmoot.data.roles import position_columns, refuse_missing_column
 from folkmoot.data.source import DataSource, Matrix
-from folkmoot.data.wording import name_many
+from folkmoot.data.wording import describe_places, name_many
 from folkmoot.data.worth import choose_reach
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.settings import Data
 from folkmoot.objectives import FacilityLocation
 
 RADIUS = 6371.0088  # km, the mean radius of the Earth
@@ -37,13 +38,13 @@ def places(request: Request) -> Loaded:
             f"{source.file} says where people are; a file with the places to choose from is needed too",
             argument="items",
         )
-    latitude, longitude = _columns(source, request)
+    latitude, longitude = _columns(source, settings)
     client = find_column(source.columns, "client", settings.client, source.file)
     weight = find_column(source.columns, "weight", settings.weight, source.file, [] if client is None else [client])
     findings.record_columns(client=client, latitude=latitude, longitude=longitude, weight=weight)
     people = read_owned(request, source, [latitude, longitude], client, weight)
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
-    items = _items(request, request.about)
+    items = read_places(request.about, settings, findings)
     assert items.positions is not None
     here, there = _project(people.numbers), KDTree(_project(items.positions))
     nearest = _kilometres(np.asarray(there.query(here)[0]))
@@ -69,12 +70,11 @@ def places(request: Request) -> Loaded:
         )
     objective = FacilityLocation(entries.matrix(), **people.options(items.names))
     by = f", weighted by {weight}" if weight else ""
-    meaning = f"1 − distance/{reach:g} km of the nearest chosen place (0 beyond {reach:g} km), averaged over {who}{by}"
-    return Loaded(request.kind, objective, items, (), meaning, who, "places")
+    return Loaded(request.kind, items, (), describe_places(reach, who, by), who, "places", objective)
 
 
-def _columns(source: DataSource, request: Request, *, own: bool = True) -> tuple[str, str]:
-    latitude, longitude = position_columns(source, request.settings, own=own)
+def _columns(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str, str]:
+    latitude, longitude = position_columns(source, settings, own=own)
     if latitude is None:
         refuse_missing_column(source, "latitude", "the latitude")
     if longitude is None:
@@ -98,9 +98,9 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
         )
 
 
-def _items(request: Request, about: DataSource) -> Items:
+def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
     """The places to choose from; the settings say what happens to those without a position."""
-    latitude, longitude = _columns(about, request, own=False)
+    latitude, longitude = _columns(about, settings, own=False)
     frame = about.read_typed(about.columns)
     degrees = np.column_stack([frame[c].cast(polars.Float64, strict=False).to_numpy() for c in (latitude, longitude)])
     lines = np.arange(len(degrees)) + about.first
@@ -114,11 +114,11 @@ def _items(request: Request, about: DataSource) -> Items:
         "places have no numeric position",
         where,
     )
-    request.findings.report(fault, request.settings.missing, "left out")
+    findings.report(fault, settings.missing, "left out")
     if lacking.all():
         raise InputError("no place has a numeric position", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
-    return read_items(about, request.settings, request.findings, frame.filter(~lacking))
+    return read_items(about, settings, findings, frame.filter(~lacking))
 
 
 def _project(degrees: Array) -> Array:

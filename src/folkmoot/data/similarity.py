@@ -13,7 +13,7 @@ from folkmoot.data.owned import read_owned
 from folkmoot.data.places import MOST_PAIRS
 from folkmoot.data.roles import shared_numeric_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import name_many
+from folkmoot.data.wording import describe_similarity, name_many
 from folkmoot.data.worth import ratings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
@@ -73,8 +73,8 @@ def similarity(request: Request) -> Loaded:
         )
     objective = FacilityLocation(entries.matrix(), **rows.options(items.names))
     clients = name_many(client, "clients")
-    meaning = f"the {settings.similarity} similarity of the most similar chosen item, averaged over {clients}"
-    return Loaded(request.kind, objective, items, (), meaning, clients, "items")
+    meaning = describe_similarity(settings.similarity, clients)
+    return Loaded(request.kind, items, (), meaning, clients, "items", objective)
 
 
 def _distances(rows: Array, items: Array) -> Array:

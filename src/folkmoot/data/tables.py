@@ -11,7 +11,7 @@ from folkmoot.data.keys import number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.roles import refuse_missing_column
 from folkmoot.data.source import Matrix, cast_numbers
-from folkmoot.data.wording import name_many
+from folkmoot.data.wording import describe_tables, name_many
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
@@ -41,6 +41,7 @@ def tables(request: Request) -> Loaded:
     findings.rows = frame.height
     weight = require_column(settings.weight, source.columns, source.file, "weight") if settings.weight else None
     features = _features(frame, [site, target, *([weight] if weight else [])], findings)
+    items, features = match_items(features, request.about, settings, findings)
     frame = _handle_missing(frame, lines, site, target, features, request)
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
@@ -56,7 +57,6 @@ def tables(request: Request) -> Loaded:
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=len(names))
     cuts = np.cumsum(sizes)[:-1]
-    items = match_items(features, request.about, None, settings, findings)
     objective = Information(
         np.split(codes[order], cuts),
         np.split(labels[order], cuts),
@@ -68,9 +68,8 @@ def tables(request: Request) -> Loaded:
     if findings.measuring:
         findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
     sites = name_many(site, "clients")
-    by = weight or "their rows"
-    meaning = f"bits that the chosen features tell about {target}, averaged over {sites} by {by}"
-    return Loaded(request.kind, objective, items, (), meaning, sites, "features")
+    meaning = describe_tables(target, sites, weight or "their rows")
+    return Loaded(request.kind, items, (), meaning, sites, "features", objective)
 
 
 def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:

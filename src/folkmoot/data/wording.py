@@ -1,4 +1,4 @@
-"""What people call the things in a column: movieId is about movies, hospital about hospitals."""
+"""What people call the things in a column (movieId: movies, hospital: hospitals), and what a value means."""
 
 import re
 
@@ -36,3 +36,28 @@ def pluralize(one: str) -> str:
     if re.search(r"[^aeiou]y$", one):
         return one[:-1] + "ies"
     return one + ("es" if re.search(r"(s|x|z|ch|sh)$", one) else "s")
+
+
+def describe_ratings(value: str, item: str, clients: str) -> str:
+    return f"the {value} of the best chosen {item}, averaged over {clients}"
+
+
+def describe_memberships(item: str, clients: str) -> str:
+    return f"the share of {clients} who have at least one chosen {item}"
+
+
+def describe_distances(value: str, reach: float, item: str, clients: str, by: str = "") -> str:
+    return f"1 − {value}/{reach:g} of the nearest chosen {item} (0 beyond {reach:g}), averaged over {clients}{by}"
+
+
+def describe_places(reach: float, clients: str, by: str = "") -> str:
+    far = f"{reach:g} km"
+    return f"1 − distance/{far} of the nearest chosen place (0 beyond {far}), averaged over {clients}{by}"
+
+
+def describe_tables(target: str, clients: str, by: str) -> str:
+    return f"bits that the chosen features tell about {target}, averaged over {clients} by {by}"
+
+
+def describe_similarity(how: str, clients: str) -> str:
+    return f"the {how} similarity of the most similar chosen item, averaged over {clients}"

@@ -9,7 +9,7 @@ from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.pairs import PairColumns, Pairs, convert_matrix, read_pairs
 from folkmoot.data.roles import pair_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import name_many, name_one
+from folkmoot.data.wording import describe_distances, describe_memberships, describe_ratings, name_many, name_one
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Array
@@ -25,7 +25,7 @@ def ratings(request: Request) -> Loaded:
     over = name_many(columns.client if columns else None, "clients")
     if request.kind == "similarity":
         value = "similarity"
-    meaning = f"the {value} of the best chosen {best}, averaged over {over}"
+    meaning = describe_ratings(value, best, over)
     return _make_facility(request, pairs, columns, meaning, request.settings.most)
 
 
@@ -57,8 +57,7 @@ def memberships(request: Request) -> Loaded:
     clients = name_many(columns.client if columns else None, "clients")
     one = name_one(columns.item if columns else None, "item")
     objective = Coverage(pairs.entries.matrix(), **_options(request, pairs, items, clients))
-    meaning = f"the share of {clients} who have at least one chosen {one}"
-    return _make_loaded(request, objective, items, columns, meaning)
+    return _make_loaded(request, objective, items, columns, describe_memberships(one, clients))
 
 
 def distances(request: Request) -> Loaded:
@@ -72,9 +71,9 @@ def distances(request: Request) -> Loaded:
     np.subtract(1.0, np.divide(entries.values, reach, out=entries.values), out=entries.values)
     best = name_one(columns.item if columns else None, "item")
     over = name_many(columns.client if columns else None, "clients")
-    value = columns.value if columns else "distance"
+    value = columns.value if columns and columns.value else "distance"
     by = f", weighted by {columns.weight}" if columns and pairs.weights is not None else ""
-    meaning = f"1 − {value}/{reach:g} of the nearest chosen {best} (0 beyond {reach:g}), averaged over {over}{by}"
+    meaning = describe_distances(value, reach, best, over, by)
     return _make_facility(request, pairs, columns, meaning, 1.0, f"is within {reach:g}")
 
 
@@ -164,4 +163,5 @@ def _make_loaded(
     request: Request, objective: FacilityLocation, items: Items, columns: PairColumns | None, meaning: str
 ) -> Loaded:
     client, item = (None, None) if columns is None else (columns.client, columns.item)
-    return Loaded(request.kind, objective, items, (), meaning, name_many(client, "clients"), name_many(item, "items"))
+    called = name_many(client, "clients"), name_many(item, "items")
+    return Loaded(request.kind, items, (), meaning, *called, objective)

@@ -13,6 +13,8 @@ METHODS = (
     *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
 )
 SECURE = ("ideal", "real", "plain")
+FEDERATION = "federation"  # how sums are made where parties on a network answer
+PATIENCE, WAIT = 20.0, 600.0  # seconds
 SECURITY = 64  # bits: a round of secure aggregation breaks its promises with probability 2^-SECURITY at most
 
 
@@ -25,7 +27,11 @@ def setting(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = ()
 class Data:
     """Where the data is and how it is read."""
 
-    file: str = setting("File with what clients hold: csv, tsv, txt, dat, parquet, arrow, npz, mtx; gz, bz2, xz, zst.")
+    file: str | None = setting(
+        "File with what clients hold: csv, tsv, txt, dat, parquet, arrow, npz, mtx; gz, bz2, xz, zst.",
+        None,
+        example='"ratings.csv"',
+    )
     kind: str | None = setting("What is in it; found by its columns unless given.", None, choices=KINDS)
     items: str | None = setting("File about the items: names, attributes, positions.", None, example='"movies.csv"')
     client: str | None = setting("Column that says whose row it is.", None, example='"userId"')
@@ -105,10 +111,17 @@ class Privacy:
         None,
         example='"tls://scheduler:8786"',
     )
+    federation: str | None = setting(
+        "Folder of a server's kit, whose parties answer; nothing leaves them but masked sums.", None, example='"server"'
+    )
+    patience: float = setting("Federation: seconds that a party has for one exchange.", PATIENCE)
+    wait: float = setting("Federation: seconds to wait until enough parties can be reached.", WAIT)
 
     @property
     def summing(self) -> str:
         """How sums are really made."""
+        if self.federation is not None:
+            return FEDERATION
         return self.secure if self.cluster is None else "plain"
 
 
