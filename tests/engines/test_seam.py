@@ -319,10 +319,10 @@ class Remembering(FolderStore):
 
     secrets: set[bytes]
 
-    def save(self, states: Any, entry: Any = None, members: bytes = b"") -> None:
+    def save(self, states: Any, *more: Any) -> None:
         for state in states.values():
             self.secrets |= {state.seed, *state.held.values()} - {b""}
-        super().save(states, entry, members)
+        super().save(states, *more)
 
 
 def test_no_secret_is_left_in_any_file_when_a_round_is_over(tmp_path: Path) -> None:

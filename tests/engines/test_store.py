@@ -7,7 +7,17 @@ import pytest
 
 from folkmoot import InputError
 from folkmoot.engines import FolderStore, MemoryStore
-from folkmoot.engines.store import FILE, LedgerEntry, StateStore
+from folkmoot.engines.store import (
+    FILE,
+    REMEMBERED,
+    GivenReply,
+    LedgerEntry,
+    OpenRound,
+    Refusal,
+    SentMessage,
+    StateStore,
+    open_logs,
+)
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.state import State
 
@@ -28,6 +38,27 @@ def check_contract(store: StateStore) -> None:
     assert store.read_ledger(since=15.0) == [entry(20.0)]
     store.save({3: State()})
     assert (store.load(3), store.load(4)) == (State(), STATE)
+    check_round(store)
+    check_refusals(store)
+
+
+def check_round(store: StateStore) -> None:
+    assert store.read_round() == OpenRound()
+    store.save({}, round=OpenRound(b"one"), given=GivenReply(b"a", b"first"))
+    store.save({}, round=OpenRound(b"one", b"announced", True), given=GivenReply(b"b", b"second"))
+    assert store.read_round() == OpenRound(b"one", b"announced", True)
+    assert [store.find_reply(message) for message in (b"a", b"b", b"c")] == [b"first", b"second", None]
+    store.save({}, round=OpenRound(b"another"), given=GivenReply(b"c", b"third"))
+    assert [store.find_reply(message) for message in (b"a", b"b", b"c")] == [None, None, b"third"]
+
+
+def check_refusals(store: StateStore) -> None:
+    refusals = [Refusal(float(time), "keys", "too few", None if time % 2 else time) for time in range(REMEMBERED + 3)]
+    store.note_refusals(refusals[:5])
+    assert store.read_refusals() == refusals[:5]
+    store.note_refusals(refusals[5:])
+    assert store.read_refusals() == refusals[3:]
+    assert store.read_refusals(since=REMEMBERED + 2.0) == refusals[-1:]
 
 
 def test_in_memory() -> None:
@@ -57,3 +88,29 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"something else" * 100)
     with pytest.raises(InputError, match="is not a party's file"):
         FolderStore(tmp_path)
+
+
+def test_others_can_read_its_logs_while_it_is_in_use(tmp_path: Path) -> None:
+    sent = SentMessage(3.0, "keys", "Gradient", 12, "ab" * 32)
+    with closing(FolderStore(tmp_path)) as store:
+        for times in range(1, 3):
+            store.save({3: STATE}, entry(10.0))
+            store.note_sent(sent)
+            store.note_refusals([Refusal(4.0, "keys", "too few", None)])
+            with open_logs(tmp_path) as logs:
+                assert logs.read_ledger() == [entry(10.0)] * times
+                assert logs.read_outbox() == [sent] * times
+                assert logs.read_refusals() == [Refusal(4.0, "keys", "too few", None)] * times
+        with pytest.raises(InputError, match="is in use by another process"):
+            FolderStore(tmp_path)
+    with open_logs(tmp_path) as logs:
+        assert len(logs.read_ledger()) == 2
+
+
+def test_there_are_no_logs_where_there_is_no_party(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no party's file"), open_logs(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())
+    (tmp_path / FILE).write_bytes(b"something else" * 100)
+    with pytest.raises(InputError, match="is not a party's file"), open_logs(tmp_path):
+        pass

@@ -8,7 +8,7 @@ from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooled_federation import PooledFederation
 from folkmoot.engines.pooled_party import PooledParty
 from folkmoot.engines.simulate import Simulation
-from folkmoot.engines.store import FolderStore, MemoryStore
+from folkmoot.engines.store import FolderStore, MemoryStore, open_logs
 
 __all__ = [
     "Bundle",
@@ -23,4 +23,5 @@ __all__ = [
     "PooledFederation",
     "PooledParty",
     "Simulation",
+    "open_logs",
 ]

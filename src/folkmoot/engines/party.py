@@ -6,10 +6,10 @@ here, from the party's own data. What it refuses to answer is left out of the re
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 from time import time
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.policy import PartyPolicy
-from folkmoot.engines.store import LedgerEntry, MemoryStore, SentMessage, StateStore
+from folkmoot.engines.store import GivenReply, LedgerEntry, MemoryStore, OpenRound, Refusal, SentMessage, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
@@ -36,17 +36,6 @@ from folkmoot.secagg.work import SharedWork
 
 VECTOR = "vector"  # the exchange in which clients answer
 DAY = 24 * 60 * 60.0
-REMEMBERED = 1_000  # refusals: a server that keeps sending nonsense must not fill the memory
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Something that was not answered, and why. The server is not told why."""
-
-    time: float
-    stage: str  # the exchange
-    why: str
-    client: int | None  # None: all clients of the party
 
 
 def count_answers(entries: Iterable[LedgerEntry]) -> int:
@@ -92,11 +81,26 @@ class RoundInquiry(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Step:
+    """A reply, and what must be stored before it may leave."""
+
+    reply: Bundle
+    states: Mapping[int, State] = field(default_factory=dict)
+    entry: LedgerEntry | None = None
+    members: bytes = b""  # which of the party's clients answered, as bits, where nobody else remembers it
+
+
+NOTHING = Step(Bundle({}))
+
+
 class Speaker(ABC):
     """Answers a server's bundles in rounds of secure aggregation; `reply` is all that a transport calls.
 
-    identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process; None:
-    nothing survives it. clock: seconds, for the ledger and for answers per day. It is in one round at a time.
+    identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process. Where
+    there is one, a message that was answered in this round gets the same reply again, byte for byte, and a process
+    continues the round in which another one died. None: nothing survives the process, and nothing is said twice.
+    clock: seconds, for the ledger and for answers per day. It is in one round at a time.
     """
 
     def __init__(
@@ -110,19 +114,21 @@ class Speaker(ABC):
     ) -> None:
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
+        self._repeats = store is not None
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = as_private(random), clock
-        self.refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
+        self._refused: list[Refusal] = []  # in this exchange
         self._members: dict[int, Member] = {}
         self._lock = Lock()  # one exchange at a time, however many threads a transport has
-        self._inquiry: RoundInquiry | None = None
-        self._announced = b""  # the only announcement that is accepted for this inquiry
-        self._answered = False  # whether any vector of this inquiry has left
-        self._work = SharedWork()  # clients have no secrets from their own party
+        self._forget()
 
     @abstractmethod
-    def _consider(self, sent: Bundle) -> Bundle:
+    def _consider(self, sent: Bundle) -> Step:
         """Reply to a question, and remember it as the inquiry if it is accepted."""
+
+    @abstractmethod
+    def _read_inquiry(self, sent: Bundle) -> RoundInquiry | None:
+        """A question that was accepted before, without asking again whether it should be; None: nobody takes part."""
 
     @property
     def ledger(self) -> list[LedgerEntry]:
@@ -134,9 +140,14 @@ class Speaker(ABC):
         """All that ever left this party, in order, if its store keeps that."""
         return self.store.read_outbox()
 
-    def _note_sent(self, stage: str, reply: Bundle) -> None:
-        data = reply.encode()
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What was not answered lately, in order."""
+        return self.store.read_refusals()
+
+    def _note_sent(self, stage: str, data: bytes, again: bool) -> None:
         why = "who takes part" if self._inquiry is None else self._inquiry.why
+        why += " (again)" if again else ""
         self.store.note_sent(SentMessage(self.clock(), stage, why, len(data), sha256(data).hexdigest()))
 
     def reply(self, sent: Bundle) -> Bundle:
@@ -144,21 +155,59 @@ class Speaker(ABC):
 
         Whatever a server sends, no exception leaves except those of the store.
         """
-        try:
-            with self._lock:
-                reply = self._consider(sent) if sent.question else self._take_turns(sent)
-                if reply.letters and self.store.keeps_outbox:
-                    self._note_sent(sent.stage, reply)
-                return reply
-        except (sqlite3.Error, OSError):
-            raise
-        except Exception as error:  # its text may contain data
-            self._forget()
-            self._refuse(sent.stage, None, Refused(f"answering failed with {type(error).__name__}"))
-            return Bundle({})
+        with self._lock:
+            try:
+                return self._reply(sent)
+            except (sqlite3.Error, OSError):
+                raise
+            except Exception as error:  # its text may contain data
+                self._forget()
+                self._refuse(sent.stage, None, Refused(f"answering failed with {type(error).__name__}"))
+                return Bundle({})
+            finally:
+                if self._refused:
+                    self.store.note_refusals(self._refused)
+                    self._refused = []
+
+    def _reply(self, sent: Bundle) -> Bundle:
+        message = sent.encode() if self._repeats else b""
+        known = self.store.find_reply(sha256(message).digest()) if self._repeats else None
+        if known is not None:
+            reply, data = Bundle.decode(known), known
+        else:
+            step = self._consider(sent) if sent.question else self._take_turns(sent)
+            reply, keeps = step.reply, self._repeats or self.store.keeps_outbox
+            data = reply.encode() if reply.letters and keeps else b""
+            self._save(step, message if sent.question else b"", sha256(message).digest(), data)
+        if data and self.store.keeps_outbox:
+            self._note_sent(sent.stage, data, again=known is not None)
+        return reply
+
+    def _save(self, step: Step, question: bytes, digest: bytes, data: bytes) -> None:
+        """Whatever the reply depends on, and the reply itself if it may have to be repeated."""
+        now, given = None, None
+        if self._repeats and question:
+            now = OpenRound(question if data else b"")
+        elif self._repeats and data:
+            now = OpenRound(self.store.read_round().question, self._announced, self._answered)
+        if self._repeats and data:
+            given = GivenReply(digest, data)
+        if now or step.states or step.entry:  # a message that was refused altogether has changed nothing
+            self.store.save(step.states, step.entry, step.members, now, given)
+
+    def _restore(self) -> None:
+        """Continue the round that another process was in."""
+        now = self.store.read_round() if self._repeats else OpenRound()
+        if now.question:
+            with suppress(Refused):  # it may have been another version, which reads questions in another way
+                self._inquiry = self._read_inquiry(Bundle.decode(now.question))
+                self._announced, self._answered = now.announced, now.answered
 
     def _forget(self) -> None:
-        self._inquiry, self._work, self._announced, self._answered = None, SharedWork(), b"", False
+        self._inquiry: RoundInquiry | None = None
+        self._announced = b""  # the only announcement that is accepted for this inquiry
+        self._answered = False  # whether any vector of this inquiry has left
+        self._work = SharedWork()  # clients have no secrets from their own party
 
     def _check_habits(self, kinds: list[str]) -> None:
         """Refuse kinds of questions that are not answered here, and more rounds than are answered in a day."""
@@ -171,7 +220,7 @@ class Speaker(ABC):
             if answered >= policy.per_day:
                 raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are allowed")
 
-    def _take_turns(self, sent: Bundle) -> Bundle:
+    def _take_turns(self, sent: Bundle) -> Step:
         """Reply to messages of secure aggregation, one per client."""
         inquiry, letters = self._inquiry, dict[int, bytes]()
         states: dict[int, State] = {}
@@ -197,12 +246,12 @@ class Speaker(ABC):
             else:
                 letters[client], states[client] = letter, state
         if inquiry is None or not letters:
-            return Bundle({})
-        return Bundle(self._reply_each(inquiry, stage, letters, states))
+            return NOTHING
+        return self._reply_each(inquiry, stage, letters, states)
 
     def _reply_each(
         self, inquiry: RoundInquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
-    ) -> dict[int, bytes]:
+    ) -> Step:
         members = {client: self._find_member(client) for client in letters}
         first = next(iter(letters))
         announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
@@ -229,10 +278,9 @@ class Speaker(ABC):
         self._answered |= stage == VECTOR and bool(replies)
         after = {client: states[client] for client in replies}
         if stage == VECTOR and replies:
-            self.store.save(after, self._make_entry(inquiry, stage, len(replies)), inquiry.mark_members())
-        else:
-            self.store.save(after)
-        return replies
+            entry = self._make_entry(inquiry, stage, len(replies))
+            return Step(Bundle(replies), after, entry, inquiry.mark_members())
+        return Step(Bundle(replies), after)
 
     def _make_entry(self, inquiry: RoundInquiry, stage: str, clients: int) -> LedgerEntry:
         session, digest = inquiry.session.hex(), inquiry.digest.hex()
@@ -244,7 +292,7 @@ class Speaker(ABC):
         return self._members[client]
 
     def _refuse(self, stage: str, client: int | None, why: FolkmootError) -> None:
-        self.refusals.append(Refusal(self.clock(), stage, str(why), client))
+        self._refused.append(Refusal(self.clock(), stage, str(why), client))
 
 
 class Party(Speaker):
@@ -276,8 +324,9 @@ class Party(Speaker):
         if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
+        self._restore()
 
-    def _consider(self, sent: Bundle) -> Bundle:
+    def _consider(self, sent: Bundle) -> Step:
         """Reply to a question: who takes part, and who speaks for whom."""
         self._forget()
         try:
@@ -285,23 +334,31 @@ class Party(Speaker):
             self._check_policy(inquiry)
         except Refused as why:
             self._refuse(QUESTION, None, why)
-            return Bundle({})
+            return NOTHING
         incomplete = inquiry.mark_incomplete(self.ids)
         for client in inquiry.ids[incomplete].tolist():
             self._refuse(QUESTION, client, Refused("this party does not hold all clients of this client's group"))
         if incomplete.all():
-            return Bundle({})
+            return NOTHING
         inquiry = inquiry.keep(~incomplete)
-        absent = dict[int, bytes]()
+        absent, entry = dict[int, bytes](), None
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
         if willing is not None:  # who takes part reveals something, so it counts as an answer
-            self.store.save({}, self._make_entry(inquiry, QUESTION, int(willing.sum())))
+            entry = self._make_entry(inquiry, QUESTION, int(willing.sum()))
             absent = dict.fromkeys(inquiry.ids[~willing].tolist(), NOBODY)
             if not willing.any():
-                return Bundle(absent)
+                return Step(Bundle(absent), entry=entry)
             inquiry = inquiry.keep(willing)
         self._inquiry = inquiry
-        return Bundle(absent | inquiry.write_speakers())
+        return Step(Bundle(absent | inquiry.write_speakers()), entry=entry)
+
+    def _read_inquiry(self, sent: Bundle) -> Inquiry | None:
+        inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
+        inquiry = inquiry.keep(~inquiry.mark_incomplete(self.ids))
+        willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
+        if willing is None:
+            return inquiry
+        return inquiry.keep(willing) if willing.any() else None
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy

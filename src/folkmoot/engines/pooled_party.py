@@ -9,7 +9,7 @@ from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.answering import list_kinds
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import QUESTION, Bundle
-from folkmoot.engines.party import Speaker
+from folkmoot.engines.party import NOTHING, Speaker, Step
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooling import PooledInquiry, check_parties
 from folkmoot.engines.store import StateStore
@@ -54,17 +54,21 @@ class PooledParty(Speaker):
             raise InputError("needs as many parties as the census", argument="roster")
         self._find_member(number)  # refuses a key that is not on the roster
         self.store.pin("clients", digest_of([census.digest, number, list(self.clients.client_names or ())]))
+        self._restore()
 
-    def _consider(self, sent: Bundle) -> Bundle:
+    def _read_inquiry(self, sent: Bundle) -> PooledInquiry:
+        return PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest)
+
+    def _consider(self, sent: Bundle) -> Step:
         self._forget()
         try:
-            inquiry = PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest)
+            inquiry = self._read_inquiry(sent)
             self._check_policy(inquiry)
         except Refused as why:
             self._refuse(QUESTION, None, why)
-            return Bundle({})
+            return NOTHING
         self._inquiry = inquiry
-        return Bundle({self.number: inquiry.write_consent()})
+        return Step(Bundle({self.number: inquiry.write_consent()}))
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy

@@ -1,8 +1,10 @@
-"""Where a party keeps what it must not lose: its clients' states, and the ledger of what they answered."""
+"""Where a party keeps what it must not lose: its clients' states, the ledger of what they answered, and its logs."""
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import ClassVar, NoReturn, Protocol
@@ -12,6 +14,9 @@ from folkmoot.foundation.inputs import as_path
 from folkmoot.secagg.state import State
 
 FILE = "party.sqlite"
+LOCK = "party.lock"  # held by the process that uses the folder, for as long as it lives; others may read the file
+PATIENCE = 60.0  # seconds that a write waits for somebody who reads
+REMEMBERED = 10_000  # refusals: a server that keeps sending nonsense must not fill the disk
 TABLES = """
 create table if not exists states (client integer primary key, state blob not null);
 create table if not exists ledger (
@@ -23,6 +28,9 @@ create table if not exists pinned (name text primary key, value text not null);
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
 );
+create table if not exists refusals (time real not null, stage text not null, why text not null, client integer);
+create table if not exists round (question blob not null, announced blob not null, answered integer not null);
+create table if not exists replies (message blob primary key, reply blob not null);
 """
 
 
@@ -50,6 +58,33 @@ class SentMessage:
     digest: str  # SHA-256 of the bytes
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Something that was not answered, and why. The server is not told why."""
+
+    time: float
+    stage: str  # the exchange
+    why: str
+    client: int | None  # None: all clients of the party
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """The round that a party is in: what a process needs to continue it that another one began."""
+
+    question: bytes = b""  # the bundle that asked it; empty: the party is in no round
+    announced: bytes = b""  # the only announcement that is accepted for it
+    answered: bool = False  # whether any vector has left
+
+
+@dataclass(frozen=True)
+class GivenReply:
+    """What was replied to a message, in bytes, so that the same can be said again."""
+
+    message: bytes  # SHA-256 of the message
+    reply: bytes
+
+
 class StateStore(Protocol):
     """States of clients, and the ledger. When `save` returns, its data is safe: replies are sent only after that.
 
@@ -68,9 +103,32 @@ class StateStore(Protocol):
 
     def load(self, client: int) -> State: ...
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
-        """members: which of a party's clients answered the entry's question, as bits, besides those who did before."""
+    def save(
+        self,
+        states: Mapping[int, State],
+        entry: LedgerEntry | None = None,
+        members: bytes = b"",
+        round: OpenRound | None = None,
+        given: GivenReply | None = None,
+    ) -> None:
+        """Keep all of this, or nothing of it.
+
+        members: which of a party's clients answered the entry's question, as bits, besides those who did before. round:
+        the round that the party is now in; replies of a round with another question are forgotten.
+        """
         ...
+
+    def read_round(self) -> OpenRound: ...
+
+    def find_reply(self, message: bytes) -> bytes | None:
+        """What was replied in this round to the message with this SHA-256."""
+        ...
+
+    def note_refusals(self, refusals: Sequence[Refusal]) -> None:
+        """Write down what was not answered; the oldest may be forgotten."""
+        ...
+
+    def read_refusals(self, since: float = 0.0) -> list[Refusal]: ...
 
     def read_members(self, question: str) -> bytes:
         """Which of a party's clients answered this question, as bits; empty if none did."""
@@ -112,16 +170,37 @@ class MemoryStore:
         self._ledger: list[LedgerEntry] = []
         self._answered: dict[str, bytes] = {}
         self._pinned: dict[str, str] = {}
+        self._refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
+        self._round, self._replies = OpenRound(), dict[bytes, bytes]()
 
     def load(self, client: int) -> State:
         return self._states.get(client, State())
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
+    def save(
+        self,
+        states: Mapping[int, State],
+        entry: LedgerEntry | None = None,
+        members: bytes = b"",
+        round: OpenRound | None = None,
+        given: GivenReply | None = None,
+    ) -> None:
         self._states.update(states)
         if entry is not None:
             self._ledger.append(entry)
             if members:
                 self._answered[entry.question] = join_bits(members, self.read_members(entry.question))
+        if round is not None:
+            if round.question != self._round.question:
+                self._replies.clear()
+            self._round = round
+        if given is not None:
+            self._replies[given.message] = given.reply
+
+    def read_round(self) -> OpenRound:
+        return self._round
+
+    def find_reply(self, message: bytes) -> bytes | None:
+        return self._replies.get(message)
 
     def read_members(self, question: str) -> bytes:
         return self._answered.get(question, b"")
@@ -132,6 +211,12 @@ class MemoryStore:
     def read_outbox(self, since: float = 0.0) -> list[SentMessage]:  # noqa: ARG002 - nothing is kept
         return []
 
+    def note_refusals(self, refusals: Sequence[Refusal]) -> None:
+        self._refusals.extend(refusals)
+
+    def read_refusals(self, since: float = 0.0) -> list[Refusal]:
+        return [refusal for refusal in self._refusals if refusal.time >= since]
+
     def pin(self, name: str, value: str) -> None:
         if self._pinned.setdefault(name, value) != value:
             refuse_change(name)
@@ -140,11 +225,30 @@ class MemoryStore:
         return [entry for entry in self._ledger if entry.time >= since]
 
 
-class FolderStore:
+class PartyFile:
+    """The logs in a party's file."""
+
+    def __init__(self, file: sqlite3.Connection) -> None:
+        self._file = file
+
+    def read_outbox(self, since: float = 0.0) -> list[SentMessage]:
+        rows = self._file.execute("select * from outbox where time >= ? order by rowid", (since,))
+        return [SentMessage(*row) for row in rows]
+
+    def read_refusals(self, since: float = 0.0) -> list[Refusal]:
+        rows = self._file.execute("select * from refusals where time >= ? order by rowid", (since,))
+        return [Refusal(*row) for row in rows]
+
+    def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
+        rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))
+        return [LedgerEntry(*row) for row in rows]
+
+
+class FolderStore(PartyFile):
     """Keeps everything in a folder, in one file that only its owner can read: it holds secrets.
 
     A state is in the file entirely or not at all, so after a crash a process finds the states of its last reply. Only
-    one process can use a folder at a time.
+    one process can use a folder at a time; others can read its logs meanwhile (`open_logs`).
     """
 
     keeps_outbox: ClassVar[bool] = True
@@ -152,27 +256,38 @@ class FolderStore:
     def __init__(self, folder: str | Path) -> None:
         path = as_path(folder, "folder") / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         os.chmod(path, 0o600)  # it may have existed
-        self._file = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        self._lock = sqlite3.connect(path.with_name(LOCK), timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            self._lock.execute("begin exclusive")  # until the process ends, however it ends
+        except sqlite3.DatabaseError:
+            self._lock.close()
+            raise InputError(f"{path.parent} is in use by another process", argument="folder") from None
+        super().__init__(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False))
         try:
             self._file.executescript(
-                "pragma locking_mode = exclusive; pragma synchronous = full; pragma secure_delete = on;"
+                "pragma synchronous = full; pragma secure_delete = on;"
                 "pragma journal_mode = truncate;"  # otherwise the journal keeps secrets that the file has forgotten
             )
             self._file.executescript(f"begin exclusive; {TABLES} commit;")
-        except sqlite3.OperationalError:
-            self._file.close()
-            raise InputError(f"{path.parent} is in use by another process", argument="folder") from None
         except sqlite3.DatabaseError:
-            self._file.close()
+            self.close()
             raise InputError(f"{path} is not a party's file", argument="folder") from None
 
     def load(self, client: int) -> State:
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
         return State() if row is None else State.decode(row[0])
 
-    def save(self, states: Mapping[int, State], entry: LedgerEntry | None = None, members: bytes = b"") -> None:
+    def save(
+        self,
+        states: Mapping[int, State],
+        entry: LedgerEntry | None = None,
+        members: bytes = b"",
+        round: OpenRound | None = None,
+        given: GivenReply | None = None,
+    ) -> None:
         rows = [(client, state.encode()) for client, state in states.items()]
         with self._file:
             self._file.execute("begin")
@@ -182,6 +297,26 @@ class FolderStore:
             if entry is not None and members:
                 both = join_bits(members, self.read_members(entry.question))
                 self._file.execute("insert or replace into answered values (?, ?)", (entry.question, both))
+            if round is not None:
+                self._keep_round(round)
+            if given is not None:
+                self._file.execute("insert or replace into replies values (?, ?)", astuple(given))
+
+    def _keep_round(self, round: OpenRound) -> None:
+        before = self.read_round()
+        if round.question != before.question:
+            self._file.execute("delete from replies")
+        if round != before:
+            self._file.execute("delete from round")
+            self._file.execute("insert into round values (?, ?, ?)", astuple(round))
+
+    def read_round(self) -> OpenRound:
+        row = self._file.execute("select question, announced, answered from round").fetchone()
+        return OpenRound() if row is None else OpenRound(row[0], row[1], bool(row[2]))
+
+    def find_reply(self, message: bytes) -> bytes | None:
+        row = self._file.execute("select reply from replies where message = ?", (message,)).fetchone()
+        return None if row is None else bytes(row[0])
 
     def read_members(self, question: str) -> bytes:
         row = self._file.execute("select members from answered where question = ?", (question,)).fetchone()
@@ -191,9 +326,12 @@ class FolderStore:
         with self._file:
             self._file.execute("insert into outbox values (?, ?, ?, ?, ?)", astuple(message))
 
-    def read_outbox(self, since: float = 0.0) -> list[SentMessage]:
-        rows = self._file.execute("select * from outbox where time >= ? order by rowid", (since,))
-        return [SentMessage(*row) for row in rows]
+    def note_refusals(self, refusals: Sequence[Refusal]) -> None:
+        with self._file:
+            self._file.execute("begin")
+            self._file.executemany("insert into refusals values (?, ?, ?, ?)", map(astuple, refusals))
+            oldest = "select max(rowid) - ? from refusals"
+            self._file.execute(f"delete from refusals where rowid <= ({oldest})", (REMEMBERED,))
 
     def pin(self, name: str, value: str) -> None:
         with self._file:
@@ -201,9 +339,22 @@ class FolderStore:
         if self._file.execute("select value from pinned where name = ?", (name,)).fetchone()[0] != value:
             refuse_change(name)
 
-    def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
-        rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))
-        return [LedgerEntry(*row) for row in rows]
-
     def close(self) -> None:
         self._file.close()
+        self._lock.close()
+
+
+@contextmanager
+def open_logs(folder: str | Path) -> Iterator[PartyFile]:
+    """The ledger, the outbox and the refusals in a party's folder, to be read, even while the party uses it."""
+    path = as_path(folder, "folder") / FILE
+    if not path.is_file():
+        raise InputError(f"there is no party's file in {path.parent}", argument="folder")
+    where = f"{path.absolute().as_uri()}?mode=rw"  # a write that a crash broke off must be undone before it can be read
+    with closing(sqlite3.connect(where, uri=True, timeout=PATIENCE, isolation_level=None)) as file:
+        try:
+            file.execute("pragma query_only = on")
+            file.execute("select 1 from ledger, outbox, refusals limit 1").fetchone()
+        except sqlite3.DatabaseError:
+            raise InputError(f"{path} is not a party's file", argument="folder") from None
+        yield PartyFile(file)
