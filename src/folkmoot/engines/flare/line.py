@@ -1,0 +1,226 @@
+"""A run's line to the parties: by way of the relay in FLARE's server, which this end starts, and starts again.
+
+This is the supervisor outside FLARE. It judges by whether parties reply, not by what FLARE says about a job: when the
+relay is gone another job is submitted, and when a party came back that the job does not know, the job is begun anew.
+"""
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from fcntl import LOCK_EX, LOCK_NB, flock
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Condition, Event, Thread
+from time import monotonic
+
+from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, connect, receive_frame, send_frame
+from folkmoot.engines.flare.leader import Leader
+from folkmoot.foundation.errors import InputError
+
+LOCK = "run.lock"
+GLANCE = 0.3  # seconds between looks at the relay
+STARTING = 90.0  # seconds that a job may take to begin before another one is submitted
+LATE = 20.0  # seconds that a run waits for parties beyond those it needs
+SILENT = 15.0  # seconds without a reply after which a party that FLARE knows is taken for one that came back
+FIRST_REST, LONGEST_REST = 30.0, 480.0  # seconds between jobs that are begun anew for the sake of a party
+
+
+def ignore(_said: str) -> None:
+    """What nobody wants to hear."""
+
+
+@dataclass
+class Contact:
+    """When a party was last heard, and last not reached, by the clock `monotonic`."""
+
+    heard: float = 0.0
+    missed: float = 0.0
+
+
+@dataclass
+class SubmittedJob:
+    """A job that was submitted."""
+
+    id: str
+    since: float = field(default_factory=monotonic)
+
+
+class FlareLine:
+    """Carries bytes to parties by name. Use `open_line`."""
+
+    def __init__(self, kit: Path, names: tuple[str, ...], fewest: int, tell: Callable[[str], None] = ignore) -> None:
+        self.kit, self.names, self.fewest, self.tell = kit.absolute(), names, fewest, tell
+        self.leader = Leader(self.kit)
+        self.contacts = {name: Contact() for name in names}
+        self._tags, self._waiting = count(1), dict[int, SimpleQueue[Frame | None]]()
+        self._link: socket.socket | None = None
+        self._changed, self._closing = Condition(), Event()
+        self._job: SubmittedJob | None = None
+        self._rest, self._rested = FIRST_REST, 0.0
+        self._keeper = Thread(target=self._keep, daemon=True, name="folkmoot-line")
+
+    def start(self) -> None:
+        self._keeper.start()
+
+    def send(self, outbox: Mapping[str, bytes], seconds: float) -> Iterator[tuple[str, bytes]]:
+        """Replies as they arrive, until all have replied, cannot be reached, or time is over."""
+        end, queue = monotonic() + seconds, SimpleQueue[Frame | None]()
+        tags = {next(self._tags): name for name in outbox}
+        with self._changed:
+            self._changed.wait_for(lambda: self._link is not None or self._closing.is_set(), seconds)
+            link = self._link
+            if link is None:
+                return
+            self._waiting |= dict.fromkeys(tags, queue)
+            try:
+                for tag, name in tags.items():
+                    send_frame(link, Frame(tag, name, max(end - monotonic(), 0.1), outbox[name]))
+            except OSError:
+                queue.put(None)
+        try:
+            yield from self._collect(queue, set(outbox), end)
+        finally:
+            with self._changed:
+                for tag in tags:
+                    self._waiting.pop(tag, None)
+
+    def _collect(self, queue: SimpleQueue[Frame | None], left: set[str], end: float) -> Iterator[tuple[str, bytes]]:
+        while left:
+            try:
+                frame = queue.get(timeout=max(end - monotonic(), 0.0))
+            except Empty:
+                break
+            if frame is None:  # the relay is gone: nobody was missed by a fault of their own
+                return
+            left.discard(frame.name)
+            if frame.seconds == UNREACHABLE:
+                self.contacts[frame.name].missed = monotonic()
+            else:
+                self.contacts[frame.name].heard = monotonic()
+                yield frame.name, frame.body
+        for name in left:
+            self.contacts[name].missed = monotonic()
+
+    def close(self) -> None:
+        """End the job, and everything that this line has begun."""
+        self._closing.set()
+        with self._changed:
+            self._hang_up(over=True)
+            self._changed.notify_all()
+        self._keeper.join(timeout=STARTING)
+        self.leader.close()
+
+    def _keep(self) -> None:
+        """See to it that there is a relay, until the line is closed."""
+        looked = 0.0
+        while not self._closing.wait(GLANCE):
+            if self._link is None:
+                self._begin()
+            elif monotonic() - looked > SILENT / 3:
+                looked = monotonic()
+                self._welcome_back()
+
+    def _begin(self) -> None:
+        """Connect to the relay; where there is none, have one started."""
+        with suppress(OSError):
+            link = connect(self.kit)
+            Thread(target=self._listen, args=(link,), daemon=True, name="folkmoot-replies").start()
+            with self._changed:
+                self._link = link
+                self._changed.notify_all()
+            return
+        if self._job is not None and not self._is_over(self._job):
+            return
+        if self._await_parties():
+            job = self.leader.submit(self.fewest)
+            self._job = None if job is None else SubmittedJob(job)
+
+    def _is_over(self, job: SubmittedJob) -> bool:
+        """Whether nothing more is to be expected of a job."""
+        if monotonic() - job.since > STARTING:
+            self.leader.abort(job.id)
+            return True
+        return self.leader.read_status(job.id).startswith("FINISHED")
+
+    def _await_parties(self) -> bool:
+        """Wait for all parties, or for as many as are needed and a while longer; a job leaves out who comes later."""
+        since, told = monotonic(), set[str]()
+        while not self._closing.wait(GLANCE):
+            there = set(self.leader.list_parties()) & set(self.names)
+            if len(there) == len(self.names) or (len(there) >= self.fewest and monotonic() - since > LATE):
+                return True
+            missing = set(self.names) - there
+            if missing != told:
+                told = missing
+                self.tell(f"waiting for {', '.join(name for name in self.names if name in missing)}")
+        return False
+
+    def _welcome_back(self) -> None:
+        """Begin the job anew if FLARE knows a party that the job does not reach; at longer and longer intervals."""
+        now, began = monotonic(), 0.0 if self._job is None else self._job.since
+        silent = {
+            name
+            for name, one in self.contacts.items()
+            if one.missed > one.heard and now - max(one.heard, began) > SILENT
+        }
+        if not silent or now - max(self._rested, began) < self._rest or not silent & set(self.leader.list_parties()):
+            return
+        self.tell(f"beginning the job anew: {', '.join(sorted(silent))} came back")
+        self._rested, self._rest = now, min(2 * self._rest, LONGEST_REST)
+        with self._changed:
+            self._hang_up(over=True)
+
+    def _listen(self, link: socket.socket) -> None:
+        """Hand out replies until the relay is gone."""
+        try:
+            while True:
+                frame = receive_frame(link)
+                queue = self._waiting.get(frame.tag)
+                if queue is not None:
+                    queue.put(frame)
+        except (Closed, OSError):
+            with self._changed:
+                if self._link is link:
+                    self._hang_up()
+                    self._job = None  # whatever FLARE says about it
+
+    def _hang_up(self, *, over: bool = False) -> None:
+        """Let go of the relay; `over`: and have it end its job."""
+        link, self._link = self._link, None
+        if link is not None:
+            if over:
+                with suppress(OSError):
+                    send_frame(link, Frame(0, STOP, 0.0))
+                self._job = None
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+            link.close()
+        for queue in self._waiting.values():
+            queue.put(None)
+
+
+@contextmanager
+def open_line(
+    kit: Path, names: tuple[str, ...], fewest: int, tell: Callable[[str], None] = ignore
+) -> Iterator[FlareLine]:
+    """A line to these parties for the time of a run; `fewest` of them must be there before anything begins."""
+    with _claim(kit):
+        line = FlareLine(kit, names, fewest, tell)
+        line.start()
+        try:
+            yield line
+        finally:
+            line.close()
+
+
+@contextmanager
+def _claim(kit: Path) -> Iterator[None]:
+    """One run at a time: a party has one desk."""
+    with (kit / LOCK).open("w") as file:
+        try:
+            flock(file, LOCK_EX | LOCK_NB)
+        except OSError:
+            raise InputError("another run is asking its parties", remedy="wait until it is over", place=kit) from None
+        yield
