@@ -10,13 +10,14 @@ import polars
 
 from folkmoot.algorithms import Greedy, Popularity, RandomSet
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.job import Job
+from folkmoot.application.folder import Membership
+from folkmoot.application.job import Job, Task
 from folkmoot.application.solve import solve
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
 from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.story import Baseline, Item, Story, View
+from folkmoot.report.story import Baseline, Item, PartyFacts, Story, View
 from folkmoot.version import __version__
 
 RANDOM_DRAWS = 8
@@ -26,41 +27,60 @@ SIZES = ("population", "pop", "inhabitants", "size")
 PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
-def tell_story(job: Job, result: Result, command: str, *, compare: bool = True) -> Story:
-    """Everything about a finished run; `compare`: also what must be computed for it, other ways to choose and a round
-    that is run to be looked at.
+def tell_story(
+    job: Task, result: Result, command: str, members: Membership | None = None, *, compare: bool = True
+) -> Story:
+    """Everything about a finished run; `members`: of the federation that it asked. `compare`: also what is computed
+    for it from the data, where that is here: other ways to choose, and a round that is run to be looked at.
     """
-    loaded, problem = job.loaded, job.problem
-    n, clients, items = result.n_items, loaded.clients_called, loaded.items_called
+    subject, problem = job.subject, job.problem
+    n, clients, items = result.n_items, subject.clients_called, subject.items_called
+    n_clients = count_clients(job, members)
     federated = isinstance(job.method, Federated)
     chosen = result.order or result.selected
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"
-    protection = _protection(job, result) if federated else ""
-    shown = _describe_items(loaded.items, [limit.per for limit in problem.limits])
+    protection = describe_protection(job, result, members) if federated else ""
+    shown = _describe_items(subject.items, [limit.per for limit in problem.limits])
     taken = set(chosen)
-    others = [at for at in range(n) if at not in taken] if loaded.items.positions is not None else []
+    others = [at for at in range(n) if at not in taken] if subject.items.positions is not None else []
+    here = job if isinstance(job, Job) and compare else None
     return Story(
-        title=problem.output.title or f"{count}, chosen for {loaded.objective.n_clients:,} {clients}",
-        question=f"Which {count} are best for all {loaded.objective.n_clients:,} {clients} together"
+        title=problem.output.title or f"{count}, chosen for {n_clients:,} {clients}",
+        question=f"Which {count} are best for all {n_clients:,} {clients} together"
         + (", if nobody reveals their data?" if federated else "?"),
-        meaning=loaded.meaning,
+        meaning=subject.meaning,
         clients_called=clients,
         items_called=items,
-        n_clients=loaded.objective.n_clients,
+        n_clients=n_clients,
         result=result,
         chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
         others=tuple(shown(item) for item in others),
-        baselines=tuple(_baselines(job)) if compare else (),
+        baselines=tuple(_baselines(here)) if here is not None else (),
         secure=problem.privacy.summing if federated else "none",
         protection=protection,
-        view=_view(job) if protection and compare else None,
+        view=_view(here) if protection and here is not None else None,
         notes=job.notes,
         command=command,
         versions=versions(),
-        size_called=_size(loaded.items) or "",
+        size_called=_size(subject.items) or "",
         credits=(problem.data.credit,) if problem.data.credit else (),
+        per_client=members is not None and members.per_client,
+        parties=list_parties(members, result),
     )
+
+
+def count_clients(job: Task, members: Membership | None) -> int:
+    if isinstance(job, Job):
+        return job.loaded.objective.n_clients
+    return 0 if members is None else members.n_clients
+
+
+def list_parties(members: Membership | None, result: Result) -> tuple[PartyFacts, ...]:
+    """The parties of a federation, and in how many sums each of them is."""
+    if members is None:
+        return ()
+    return tuple(PartyFacts(*known) for known in zip(members.parties, members.sizes, strict=True))
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -120,15 +140,23 @@ def _baselines(job: Job) -> list[Baseline]:
     return found
 
 
-def _protection(job: Job, result: Result) -> str:
+def describe_protection(job: Task | None, result: Result, members: Membership | None) -> str:
     """The terms of the round with the fewest clients; nothing where none protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
-    if job.problem.privacy.summing == "plain" or fewest < job.policy.quorum(0):
+    if members is not None:
+        terms = members.terms
+        fewest = fewest if members.per_client else len(members.parties)  # all of them are asked in every round
+    elif isinstance(job, Job) and job.problem.privacy.summing != "plain":
+        terms = job.policy
+    else:
+        return ""
+    if fewest < terms.quorum(0):
         return ""
     try:
-        return str(job.policy.protection(fewest))
+        said = str(terms.protection(fewest))
     except InputError:
         return ""
+    return said if members is None or members.per_client else said.replace("clients", "parties")
 
 
 def _view(job: Job) -> View | None:

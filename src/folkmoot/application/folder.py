@@ -1,17 +1,20 @@
 """A run's folder. The problem is written first, so that a run can be continued from any point.
 
-run.toml      what was asked, complete
-files.json    what the files of data hold, as a hash: a run continues with the same data only
-about.json    what the data is about, in words, and the command of the run
-transcript    every question and sum of a federated run, as they come
-result.json   the answer; there once the run is finished
-story.json    all that reports are made from; there once a report was wanted; nothing private, unless the problem says
-              to show one client
-report.html   and report.md, *.png where wanted
+run.toml         what was asked, complete
+files.json       what the files of data hold, as a hash: a run continues with the same data only
+federation.json  who takes part, where parties on a network answer
+round.journal    the round that they are being asked, so that a run that was killed can continue it
+about.json       what the data is about, in words, and the command of the run
+transcript       every question and sum of a federated run, as they come
+result.json      the answer; there once the run is finished
+story.json       all that reports are made from; there once a report was wanted; nothing private, unless the problem
+                 says to show one client
+report.html      and report.md, *.png where wanted
 """
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
@@ -20,6 +23,7 @@ from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
+from folkmoot.secagg import Policy
 
 MOST_NUMBERED = 10_000
 
@@ -34,6 +38,32 @@ class About:
     items_called: str
     n_clients: int
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Who takes part in a run whose parties are on a network: decided when it begins, the same until it ends."""
+
+    run: bytes  # what parties know it by
+    name: str  # of the federation
+    parties: tuple[str, ...]  # in the order of their numbers
+    sizes: tuple[int, ...]  # how many clients each of them holds
+    per_client: bool  # whether each client is one of the secure sum; if not, each party is
+    fingerprint: str  # of the roster with their keys
+    terms: Policy  # on which they take part
+
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "run": self.run.hex()}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Membership":
+        document = json.loads(text)
+        known = {"run": bytes.fromhex(document["run"]), "terms": Policy(**document["terms"])}
+        return cls(**{**document, **known, "parties": tuple(document["parties"]), "sizes": tuple(document["sizes"])})
+
+    @property
+    def n_clients(self) -> int:
+        return sum(self.sizes)
 
 
 @dataclass(frozen=True)
@@ -57,6 +87,14 @@ class Folder:
     @property
     def about(self) -> Path:
         return self.path / "about.json"
+
+    @property
+    def federation(self) -> Path:
+        return self.path / "federation.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "round.journal"
 
     @property
     def result(self) -> Path:
@@ -113,12 +151,23 @@ class Folder:
     def write_about(self, about: About) -> None:
         self.write(self.about, json.dumps(asdict(about), ensure_ascii=False))
 
+    def read_membership(self) -> Membership | None:
+        """Who takes part; None where there is no federation, or its parties were not reached yet."""
+        if not self.federation.exists():
+            return None
+        try:
+            return Membership.from_json(self.federation.read_text())
+        except (ValueError, TypeError, KeyError):
+            raise TranscriptError("is damaged", place=self.federation) from None
+
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)
 
-    def check_same_data(self, problem: Problem) -> None:
-        """Refuse other data than the run was begun with; at its beginning, remember which that is."""
-        now = {name: _digest(name) for name in (problem.data.file, problem.data.items) if name is not None}
+    def check_same_data(self, files: Mapping[str, str]) -> None:
+        """Refuse other files than the run was begun with; at its beginning, remember which they are. `files`: where
+        they are, by the names that a run knows them by.
+        """
+        now = {name: _digest(file) for name, file in files.items()}
         if not self.files.exists():
             self.write(self.files, json.dumps(now))
             return
@@ -128,12 +177,12 @@ class Folder:
             raise TranscriptError("is damaged", place=self.files) from None
         for name, digest in now.items():
             if before.get(name) != digest:
-                raise TranscriptError("is not the file that this run was begun with", place=name)
+                raise TranscriptError("is not the file that this run was begun with", place=files[name])
 
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():
-            for path in (self.transcript, self.files, self.about, self.problem):
+            for path in (self.transcript, self.files, self.federation, self.journal, self.about, self.problem):
                 path.unlink(missing_ok=True)
             if not any(self.path.iterdir()):
                 self.path.rmdir()
@@ -155,7 +204,8 @@ def write(path: Path, content: str | bytes) -> None:
 
 def make_folder(problem: Problem, what: str) -> Path:
     """A new folder: the one that is asked for, or one that is named after the data."""
-    stem = Path(problem.data.file).name.split(".")[0] or "folkmoot"
+    named = problem.origin.path if problem.data.file is None else None  # a federation is named by what is asked of it
+    stem = (problem.source if named is None else named.name).split(".")[0] or "folkmoot"
     with problem.locate_errors():
         return number_folder(f"{stem}-{what}", problem.output.folder)
 
@@ -185,13 +235,17 @@ def _is_run(path: Path) -> bool:
 
 def _complete_paths(problem: Problem, path: Path) -> Problem:
     """With file names that hold wherever one stands."""
-    data, items = problem.data, problem.data.items
-    whole = None if items is None else str(Path(items).absolute())
+    data, privacy = problem.data, problem.privacy
     return replace(
         problem,
-        data=replace(data, file=str(Path(data.file).absolute()), items=whole),
+        data=replace(data, file=_complete(data.file), items=_complete(data.items)),
+        privacy=replace(privacy, federation=_complete(privacy.federation)),
         output=replace(problem.output, folder=str(path.absolute())),
     )
+
+
+def _complete(name: str | None) -> str | None:
+    return None if name is None else str(Path(name).absolute())
 
 
 def _digest(name: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.job import COHORT, constrain
+from folkmoot.application.job import COHORT, check_has_data, constrain
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import solve
 from folkmoot.conversation.population import Population
@@ -95,6 +95,7 @@ class Inspection:
 def inspect(problem: Problem, watch: Steps = lambda *_: None) -> Inspection:
     """Read the files, faults counted rather than refused, and try every kind of method on a sample."""
     with problem.locate_errors():
+        check_has_data(problem)
         seen = look(problem.data)
     if seen.problem is not None:
         seen = replace(seen, problem=problem.origin.locate(seen.problem))
@@ -105,7 +106,7 @@ def _expect(problem: Problem, loaded: Loaded, watch: Steps) -> Expectation:
     count = problem.choose.count
     if count is None and not problem.limits:
         count = max(min(CHOSEN, len(loaded.items.names) // 2), 1)
-    matroid = constrain(problem, loaded, count)
+    matroid = constrain(problem, loaded.items, count)
     watch("what clients hold", 0, 1)
     spread = measure_spread(loaded.objective)
     trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)

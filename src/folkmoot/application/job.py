@@ -1,8 +1,8 @@
-"""A problem with its data: everything is read and checked before anyone is asked; then it is carried out."""
+"""A problem and all that is needed to carry it out: everything is read and checked before anyone is asked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -24,15 +24,17 @@ from folkmoot.algorithms import (
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.problem import Problem
-from folkmoot.application.solve import resume, solve
+from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
-from folkmoot.data import Group, Limit, Loaded, bind_groups, load, make_groups
+from folkmoot.conversation.transcript import Transcript
+from folkmoot.data import Group, Items, Limit, Loaded, Subject, bind_groups, load, make_groups
 from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
+from folkmoot.foundation.settings import PATIENCE, WAIT
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.secagg import Policy
 
@@ -58,20 +60,31 @@ ASKED = ("cohort", "expected_answers")  # settings that say how many clients are
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """A problem with its data: ready to be carried out."""
+class Task:
+    """A problem with all about it that is public: whoever has the data can carry it out."""
 
     problem: Problem
-    loaded: Loaded
+    subject: Subject
     matroid: Matroid
     method: Method | Federated
-    witness: Witness = field(default_factory=Witness)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and what was done about it, and how groups were made of it."""
-        remarks = [remark for limit in self.problem.limits for remark in self.loaded.items.remarks(limit.per)]
-        return (*self.loaded.notes, *dict.fromkeys(remarks))
+        remarks = [remark for limit in self.problem.limits for remark in self.subject.items.remarks(limit.per)]
+        return (*self.subject.notes, *dict.fromkeys(remarks))
+
+
+@dataclass(frozen=True, eq=False)
+class Job(Task):
+    """A problem with its data: ready to be carried out here."""
+
+    subject: Loaded
+    witness: Witness = field(default_factory=Witness)
+
+    @property
+    def loaded(self) -> Loaded:
+        return self.subject
 
     @property
     def policy(self) -> Policy:
@@ -96,11 +109,30 @@ class Job:
         )
 
 
+def prepare_task(problem: Problem) -> Task:
+    """Read and check everything that can be wrong before anyone is asked: the data, or a federation's list of items."""
+    if problem.privacy.federation is None:
+        return prepare(problem)
+    from folkmoot.application.federation.networked import prepare_networked  # only if it is wanted
+
+    return prepare_networked(problem)
+
+
+def list_files(problem: Problem) -> dict[str, str]:
+    """The files that a run must find unchanged when it is continued."""
+    if problem.privacy.federation is None:
+        return {name: name for name in (problem.data.file, problem.data.items) if name is not None}
+    from folkmoot.application.federation.networked import list_public_files
+
+    return list_public_files(problem)
+
+
 def prepare(problem: Problem) -> Job:
     """Read the data and check everything that can be wrong before anyone is asked."""
     with problem.locate_errors():
+        check_has_data(problem)
         loaded = load(problem.data)
-    job = Job(problem, loaded, constrain(problem, loaded, problem.choose.count), make_method(problem))
+    job = Job(problem, loaded, constrain(problem, loaded.items, problem.choose.count), make_method(problem))
     with problem.locate_errors(own_settings(problem)):
         if problem.privacy.cluster is not None:
             _check_cluster(problem, job.method)
@@ -112,14 +144,23 @@ def prepare(problem: Problem) -> Job:
     return job
 
 
-def constrain(problem: Problem, loaded: Loaded, count: int | None) -> Matroid:
+def check_has_data(problem: Problem) -> None:
+    """Refuse a federation where all the data is needed in one place."""
+    if problem.privacy.federation is not None:
+        raise InputError("the data stays at its parties, but this needs all of it here", argument="federation")
+    for name, default in (("patience", PATIENCE), ("wait", WAIT)):
+        if getattr(problem.privacy, name) != default:
+            raise InputError("is for federations, whose parties are waited for", argument=name)
+
+
+def constrain(problem: Problem, items: Items, count: int | None) -> Matroid:
     """The sets that a problem allows, `count` items at most."""
     families: list[list[Group]] = []
     for number, one in enumerate(problem.limits):
         with problem.locate_errors(number=number):
-            families.append(make_groups(loaded.items, Limit(one.at_most, one.per, one.within), families))
+            families.append(make_groups(items, Limit(one.at_most, one.per, one.within), families))
     with problem.locate_errors():
-        return bind_groups(len(loaded.items), count, families)
+        return bind_groups(len(items), count, families)
 
 
 def own_settings(problem: Problem) -> set[str]:
@@ -127,8 +168,11 @@ def own_settings(problem: Problem) -> set[str]:
     return {one.name for one in fields(METHODS[problem.method.name])}
 
 
-def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | Federated:
-    """The method that a problem names, with its settings; those that it does not have are refused, or left out."""
+def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: bool = False) -> Method | Federated:
+    """The method that a problem names, with its settings; those that it does not have are refused, or left out.
+
+    one_by_one: every client is masked by itself in a federation, which is as slow as a whole protocol in one process.
+    """
     how, kind, known = problem.method, METHODS[problem.method.name], own_settings(problem)
     given = {name: getattr(how, name) for name in HOW_MANY if getattr(how, name) is not None}
     given |= problem.settings
@@ -139,7 +183,7 @@ def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | F
             has = f"has {', '.join(sorted(known))}" if known else "has no settings"
             error = InputError(f"the method {how.name} {has}, not {name!r}")
             raise problem.origin.locate_at(error, "settings" if name in problem.settings else "method", name)
-    real = problem.privacy.secure == "real"
+    real = problem.privacy.secure == "real" or one_by_one
     if "cohort" in known:
         given.setdefault("cohort", SECURE_COHORT if real else COHORT)
     if kind is DiscreteGreedy and "epsilon" not in given:
@@ -178,28 +222,56 @@ def _check_cohort(job: Job, method: Federated) -> None:
         if error.argument != "clients":
             raise
         setting = next((name for name in ASKED if hasattr(method, name)), None) if asked < present else None
-        place = None if setting else Path(job.problem.data.file).name
+        place = None if setting else job.problem.source
         raise error.rename(setting, place=place) from None
 
 
-def carry_out(job: Job, transcript: Path | None = None, progress: bool | Watcher | None = None) -> Result:
+def carry_out(job: Task, transcript: Path | None = None, progress: bool | Watcher | None = None) -> Result:
     """The answer; a run that was stopped is continued."""
-    objective, problem = job.loaded.objective, job.problem
+    objective, problem = job.loaded.objective if isinstance(job, Job) else None, job.problem
     with problem.locate_errors(own_settings(problem)):
         if not isinstance(job.method, Federated):
             return solve(objective, job.matroid, job.method, seed=problem.seed)
+        if objective is None and transcript is not None and is_finished(transcript):
+            return name_chosen(verify(transcript), job)  # what is over needs no party
         folder, seed = None if transcript is None else transcript.parent, problem.seed
         with open_engine(job, folder) as engine:
             if transcript is not None and transcript.exists():
-                return resume(transcript, engine=engine, progress=progress)
-            return solve(
-                objective, job.matroid, job.method, engine=engine, seed=seed, transcript=transcript, progress=progress
-            )
+                result = resume(transcript, engine=engine, progress=progress)
+            else:
+                result = solve(
+                    *(objective, job.matroid, job.method),
+                    engine=engine,
+                    seed=seed,
+                    transcript=transcript,
+                    progress=progress,
+                )
+    return result if objective is not None else name_chosen(result, job)
+
+
+def name_chosen(result: Result, job: Task) -> Result:
+    """The result with the public names of its items, which an engine that has no data does not know."""
+    return replace(result, names=tuple(job.subject.items.names[item] for item in result.selected))
+
+
+def is_finished(transcript: Path) -> bool:
+    """Whether a transcript has all rounds of its run."""
+    if not transcript.exists():
+        return False
+    with Transcript.reopen(transcript) as store:
+        return store.read_entry("result") is not None
 
 
 @contextmanager
-def open_engine(job: Job, folder: Path | None) -> Iterator[Engine]:
+def open_engine(job: Task, folder: Path | None) -> Iterator[Engine]:
     """What adds up, for the time of a run."""
+    if not isinstance(job, Job):
+        from folkmoot.application.federation.networked import NetworkedTask, open_federation
+
+        assert isinstance(job, NetworkedTask)
+        with open_federation(job, folder) as network:
+            yield network
+        return
     address = job.problem.privacy.cluster
     if address is None:
         yield job.engine()

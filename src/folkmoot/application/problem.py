@@ -50,6 +50,11 @@ class Problem:
         return cls.from_data_in_words(file, changes, PYTHON)
 
     @classmethod
+    def from_kit(cls, kit: str | Path, **changes: Any) -> Self:
+        """A federation, by the folder of its server's kit, and settings."""
+        return cls.from_kit_in_words(kit, changes, PYTHON)
+
+    @classmethod
     def load_in_words(cls, path: str | Path, changes: Mapping[str, Any], wording: Wording) -> Self:
         """As `load`, for a caller with names of its own: errors use its words."""
         given = Changes.from_keywords(changes)
@@ -61,6 +66,17 @@ class Problem:
         """As `from_data`, for a caller with names of its own: errors use its words."""
         given = Changes.from_keywords({"file": as_file(file, "file"), **changes})
         return cls(**assemble({}, given, Origin(given=given.names, wording=wording)))
+
+    @classmethod
+    def from_kit_in_words(cls, kit: str | Path, changes: Mapping[str, Any], wording: Wording) -> Self:
+        """As `from_kit`, for a caller with names of its own: errors use its words."""
+        given = Changes.from_keywords({"federation": as_file(kit, "kit"), **changes})
+        return cls(**assemble({}, given, Origin(given=given.names, wording=wording)))
+
+    @property
+    def source(self) -> str:
+        """The name of the file with the data, or of a kit of a federation."""
+        return Path(self.data.file or self.privacy.federation or "").name
 
     @contextmanager
     def locate_errors(self, also: Collection[str] = (), number: int = 0) -> Iterator[None]:

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from folkmoot.application import account
-from folkmoot.application.folder import About, Folder, write
-from folkmoot.application.job import Job
+from folkmoot.application.folder import About, Folder, Membership, write
+from folkmoot.application.job import Job, Task
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
 from folkmoot.engines.witness import Witness
@@ -22,20 +22,25 @@ def has_charts() -> bool:
     return find_spec("vl_convert") is not None
 
 
-def tell(job: Job, result: Result, command: str, *, compare: bool) -> Story:
-    """Everything about a finished run; `compare`: with other ways to choose and a round that is run to be looked at."""
-    return account.tell_story(job, result, command, compare=compare)
+def tell(job: Task, result: Result, command: str, members: Membership | None = None, *, compare: bool) -> Story:
+    """Everything about a finished run; `compare`: with other ways to choose and a round that is run to be looked at,
+    where all the data is here.
+    """
+    return account.tell_story(job, result, command, members, compare=compare)
 
 
-def tell_without_data(problem: Problem, about: About | None, result: Result) -> Story:
+def tell_without_data(
+    problem: Problem, about: About | None, result: Result, members: Membership | None = None
+) -> Story:
     """What a result and its problem tell by themselves."""
     about = about or About("", "", "clients", "items", 0, ())
+    n_clients = about.n_clients if members is None else members.n_clients
     federated = result.estimate is not None
     names = dict(zip(result.selected, result.names or (), strict=False))
     chosen = result.order or result.selected
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {result.n_items:,} {about.items_called}"
-    whom = f"{about.n_clients:,} {about.clients_called}" if about.n_clients else about.clients_called
+    whom = f"{n_clients:,} {about.clients_called}" if n_clients else about.clients_called
     return Story(
         title=problem.output.title or f"{count}, chosen for {whom}",
         question=f"Which {count} are best for all {whom} together"
@@ -43,16 +48,19 @@ def tell_without_data(problem: Problem, about: About | None, result: Result) -> 
         meaning=about.meaning,
         clients_called=about.clients_called,
         items_called=about.items_called,
-        n_clients=about.n_clients,
+        n_clients=n_clients,
         result=result,
         chosen=tuple(
             Item(names.get(item, f"item {item}"), gain=gain) for item, gain in zip(chosen, gains, strict=True)
         ),
         secure=problem.privacy.summing if federated else "none",
+        protection=account.describe_protection(None, result, members),
         notes=about.notes,
         command=about.command,
         versions=account.versions(),
         credits=(problem.data.credit,) if problem.data.credit else (),
+        per_client=members is not None and members.per_client,
+        parties=account.list_parties(members, result),
     )
 
 
@@ -95,7 +103,7 @@ def render_comparison(found: Comparison, *, png: bool, markdown: bool) -> dict[s
     return content
 
 
-def check_report(folder: Folder, result: Result, job: Job | None) -> None:
+def check_report(folder: Folder, result: Result, job: Task | None) -> None:
     """Refuse a story or a page that tells something else than the result; with the data, the story is told anew."""
     if not folder.story.exists() and not folder.report.exists():
         return  # nobody wanted one yet
@@ -114,21 +122,22 @@ def _names_fit(story: Story, result: Result) -> bool:
     ]
 
 
-def _follows(folder: Folder, kept: Story, result: Result, job: Job) -> bool:
+def _follows(folder: Folder, kept: Story, result: Result, job: Task) -> bool:
     """Whether a story is one of those that can be told of a result: what was drawn by chance, and when and by which
     command it was told, may differ.
     """
     return any(_pin(kept, kept) == _pin(told, kept) for told in _tellings(folder, kept, result, job))
 
 
-def _tellings(folder: Folder, kept: Story, result: Result, job: Job) -> Iterator[Story]:
-    if kept.view is not None and kept.view.rehearsed:
+def _tellings(folder: Folder, kept: Story, result: Result, job: Task) -> Iterator[Story]:
+    members = folder.read_membership()
+    if isinstance(job, Job) and kept.view is not None and kept.view.rehearsed:
         job = replace(job, witness=Witness())  # rehearsed again, whatever was seen since
     if not kept.baselines:
-        bare = tell_without_data(job.problem, folder.read_about(), result)
+        bare = tell_without_data(job.problem, folder.read_about(), result, members)
         yield replace(bare, notes=kept.notes)  # which say what was not at hand
-        yield tell(job, result, "", compare=False)
-    yield tell(job, result, "", compare=True)
+        yield tell(job, result, "", members, compare=False)
+    yield tell(job, result, "", members, compare=True)
 
 
 def _pin(story: Story, kept: Story) -> Story:

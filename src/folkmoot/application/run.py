@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.folder import About, Folder
-from folkmoot.application.job import Job, carry_out, prepare
+from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import verify
 from folkmoot.conversation.conduct import drop_outside, is_run_of
 from folkmoot.conversation.result import Result
-from folkmoot.foundation.errors import FolkmootError, InputError, TranscriptError
+from folkmoot.foundation.errors import FolkmootError, InputError, RoundFailed, TranscriptError
 
 if TYPE_CHECKING:
     from folkmoot.report import Story
@@ -43,13 +44,14 @@ class FinishedRun:
     result: Result
     files: tuple[Path, ...] = ()  # of its report
     lacking: str = ""  # why the report does not tell everything; nothing where it does
-    job: Job | None = field(default=None, repr=False)  # the problem with its data, where it was read
+    job: Task | None = field(default=None, repr=False)  # the problem with what was read for it
     work: Work = field(default=work_silently, repr=False)
 
     def document(self) -> dict[str, Any]:
         """What `folkmoot run --json` prints."""
         answer = json.loads(self.result.to_json())
-        return {"run": str(self.folder.path), "report": [str(one) for one in self.files], "result": answer}
+        files = [str(one) for one in self.files]
+        return {"run": str(self.folder.path), "report": files, "worth": state_worth(self.result), "result": answer}
 
     def story(self, *, compare: bool = True) -> "Story":
         """All that reports are made from; `compare`: with what other ways to choose would give, which is computed now,
@@ -79,28 +81,40 @@ class FinishedRun:
     def _tell(self, compare: bool) -> tuple["Story", str]:
         from folkmoot.application import reporting
 
-        kept = reporting.read_story(self.folder, self.result)
-        if kept is not None and (kept.baselines or not compare):
+        kept, members = reporting.read_story(self.folder, self.result), self.folder.read_membership()
+        if kept is not None and (kept.baselines or not compare or members is not None):
             return kept, ""
         about = self.folder.read_about()
         job, why = (self.job, "") if self.job is not None else self._read_again()
         if job is not None:
             command = about.command if about is not None else _repeat(self.folder)
-            with self.work("comparing with other ways to choose …" if compare else "describing the result …"):
-                return reporting.tell(job, self.result, command, compare=compare), ""
-        lacking = f"{why}: the report does not say what other ways to choose would give."
-        told = kept or reporting.tell_without_data(self.folder.read_problem(), about, self.result)
+            comparing = compare and members is None
+            with self.work("comparing with other ways to choose …" if comparing else "describing the result …"):
+                return reporting.tell(job, self.result, command, members, compare=compare), ""
+        other = "what other ways to choose would give" if members is None else "more of the items than their names"
+        lacking = f"{why}: the report does not say {other}."
+        told = kept or reporting.tell_without_data(self.folder.read_problem(), about, self.result, members)
         return replace(told, notes=tuple(dict.fromkeys([*told.notes, lacking]))), lacking
 
-    def _read_again(self) -> tuple[Job | None, str]:
+    def _read_again(self) -> tuple[Task | None, str]:
         """The problem with its data; where that is not at hand, why."""
         problem = self.folder.read_problem()
         try:
-            self.folder.check_same_data(problem)
-            with self.work(f"reading {Path(problem.data.file).name} …"):
-                return prepare(problem), ""
+            self.folder.check_same_data(list_files(problem))
+            with self.work(f"reading {problem.source} …"):
+                return prepare_task(problem), ""
         except FolkmootError as error:
             return None, str(error)
+
+
+def state_worth(result: Result) -> dict[str, Any]:
+    """How much the answer is worth, in plain words for scripts: whether that is exact, or estimated and how well."""
+    estimate = result.estimate
+    if result.value is not None or estimate is None:
+        return {"value": result.value, "estimated": False}
+    high = estimate.high if isfinite(estimate.high) else None
+    interval = {"low": estimate.low, "high": high, "confidence": estimate.confidence}
+    return {"value": estimate.value, "estimated": True, **interval}
 
 
 def begin_run(problem: Problem, command: str | None = None, work: Work = work_silently) -> FinishedRun:
@@ -109,7 +123,7 @@ def begin_run(problem: Problem, command: str | None = None, work: Work = work_si
     try:
         with name_way_back(folder):
             with ThreadPoolExecutor(1) as aside:  # files are hashed while they are read
-                known = aside.submit(folder.check_same_data, folder.read_problem())
+                known = aside.submit(lambda: folder.check_same_data(list_files(folder.read_problem())))
                 job = _read(problem, work)
                 known.result()
             return _finish(folder, job, command or _repeat(folder), work)
@@ -118,27 +132,36 @@ def begin_run(problem: Problem, command: str | None = None, work: Work = work_si
         raise
 
 
-def continue_run(path: str | Path, work: Work = work_silently, *, cluster: str | None = None) -> FinishedRun:
-    """What is left of a run that was stopped; a finished one is read. `cluster`: the address of another one."""
+def continue_run(
+    path: str | Path, work: Work = work_silently, *, cluster: str | None = None, federation: str | Path | None = None
+) -> FinishedRun:
+    """What is left of a run that was stopped; a finished one is read. `cluster`: the address of another one.
+    `federation`: where the server's kit is now.
+    """
     folder = Folder.open(path)
     try:
         return FinishedRun(folder, folder.read_result(), work=work)
     except FolkmootError:  # not finished, or damaged: the sums in its transcript are kept
         with name_way_back(folder):
-            problem = _move(folder.read_problem(), cluster)
+            problem = _move(folder.read_problem(), cluster, federation)
             job = _read(problem, work)
-            folder.check_same_data(problem)
+            folder.check_same_data(list_files(problem))
             about = folder.read_about()
             return _finish(folder, job, about.command if about is not None else _repeat(folder), work)
 
 
-def _move(problem: Problem, cluster: str | None) -> Problem:
-    """The same problem on another cluster."""
-    if cluster is None:
-        return problem
-    if problem.privacy.cluster is None:
-        raise InputError("the run was not begun on a cluster", argument="cluster")
-    return replace(problem, privacy=replace(problem.privacy, cluster=cluster))
+def _move(problem: Problem, cluster: str | None, federation: str | Path | None) -> Problem:
+    """The same problem on another cluster, or with the kit of its federation in another place."""
+    privacy = problem.privacy
+    if cluster is not None:
+        if privacy.cluster is None:
+            raise InputError("the run was not begun on a cluster", argument="cluster")
+        privacy = replace(privacy, cluster=cluster)
+    if federation is not None:
+        if privacy.federation is None:
+            raise InputError("the run was not begun with a federation", argument="federation")
+        privacy = replace(privacy, federation=str(Path(federation).absolute()))
+    return replace(problem, privacy=privacy)
 
 
 def open_run(path: str | Path, work: Work = work_silently) -> FinishedRun:
@@ -149,14 +172,42 @@ def open_run(path: str | Path, work: Work = work_silently) -> FinishedRun:
 
 def verify_run(path: str | Path, *, data: bool = True) -> Result:
     """The result of a finished run, computed again, and everything that the folder tells of it, told anew; from the
-    sums alone where the data is not to be used.
+    sums alone where the data is not to be used, or stays at parties: nobody is asked anything.
     """
     from folkmoot.application import reporting
 
     folder = Folder.open(path)
     problem, written = folder.read_problem(), folder.read_result()
+    if problem.privacy.federation is not None:
+        return _verify_networked(folder, written, problem)
     job = prepare(problem) if data else None
     again = _verify_sums(folder, written) if job is None else _verify_data(folder, written, job)
+    reporting.check_report(folder, again, job)
+    return again
+
+
+def is_networked(path: str | Path) -> bool:
+    """Whether parties on a network answered a run, so that only its sums are known."""
+    return Folder.open(path).read_problem().privacy.federation is not None
+
+
+def _verify_networked(folder: Folder, written: Result, problem: Problem) -> Result:
+    """From the sums, which hold all that anybody knows; and from the list of items, where it is at hand."""
+    from folkmoot.application import reporting
+
+    again = verify(folder.transcript)
+    try:
+        job = prepare_task(problem)
+    except InputError:  # the kit may be on another machine
+        job = None
+    if job is not None:
+        folder.check_same_data(list_files(problem))
+        _check_same_run(folder, job)
+        again = name_chosen(again, job)
+    else:
+        again = replace(again, names=written.names)
+    if again != written:
+        raise TranscriptError("is not the result of its transcript", place=folder.result)
     reporting.check_report(folder, again, job)
     return again
 
@@ -171,11 +222,9 @@ def _verify_sums(folder: Folder, written: Result) -> Result:
 
 
 def _verify_data(folder: Folder, written: Result, job: Job) -> Result:
-    problem = job.problem
-    folder.check_same_data(problem)
+    folder.check_same_data(list_files(job.problem))
     if isinstance(job.method, Federated):
-        if not is_run_of(folder.transcript, job.method, job.matroid, problem.seed):
-            raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
+        _check_same_run(folder, job)
         again = verify(folder.transcript, engine=job.engine())
     else:
         again = carry_out(job)
@@ -184,16 +233,23 @@ def _verify_data(folder: Folder, written: Result, job: Job) -> Result:
     return again
 
 
-def _read(problem: Problem, work: Work) -> Job:
-    with work(f"reading {Path(problem.data.file).name} …"):
-        return prepare(problem)
+def _check_same_run(folder: Folder, job: Task) -> None:
+    assert isinstance(job.method, Federated)
+    if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
+        raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
 
 
-def _finish(folder: Folder, job: Job, command: str, work: Work) -> FinishedRun:
+def _read(problem: Problem, work: Work) -> Task:
+    with work(f"reading {problem.source} …"):
+        return prepare_task(problem)
+
+
+def _finish(folder: Folder, job: Task, command: str, work: Work) -> FinishedRun:
     """Carry out what is left of a run, and keep its result."""
-    loaded = job.loaded
-    called = loaded.clients_called, loaded.items_called
-    folder.write_about(About(command, loaded.meaning, *called, loaded.objective.n_clients, job.notes))
+    subject = job.subject
+    called = subject.clients_called, subject.items_called
+    clients = job.loaded.objective.n_clients if isinstance(job, Job) else 0  # parties say it when they enrol
+    folder.write_about(About(command, subject.meaning, *called, clients, job.notes))
     result = carry_out(job, folder.transcript)  # a finished run is only replayed
     folder.write(folder.result, result.to_json())
     return FinishedRun(folder, result, job=job, work=work)
@@ -206,8 +262,16 @@ def _repeat(folder: Folder) -> str:
 
 @contextmanager
 def name_way_back(folder: Folder) -> Iterator[None]:
-    """Ctrl-C leaves a run that can be continued, and says how."""
+    """Ctrl-C, or too few who answer, leave a run that can be continued; it is said how."""
     try:
         yield
     except KeyboardInterrupt:
-        raise RunStopped(f"go on with: folkmoot resume {shlex.quote(str(folder.path))}") from None
+        raise RunStopped(_name_command(folder)) from None
+    except RoundFailed as failed:
+        if failed.remedy is not None:
+            raise
+        raise RoundFailed(failed.problem, place=failed.place, remedy=_name_command(folder)) from None
+
+
+def _name_command(folder: Folder) -> str:
+    return f"go on with: folkmoot resume {shlex.quote(str(folder.path))}"

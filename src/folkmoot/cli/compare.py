@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -39,7 +38,7 @@ def compare(
     with name_flags(methods="--methods", seeds="--seeds"):
         contest = check_contest(None if methods is None else [name.strip() for name in methods.split(",")], seeds)
     problem = load_problem(path, given, at_most, per, within, seed, settings)
-    with show_work(f"reading {Path(problem.data.file).name} …", quiet=as_json):
+    with show_work(f"reading {problem.source} …", quiet=as_json):
         job = problem.prepare()
     with bar(quiet=as_json) as watch:
         found = compare_methods(job, *contest, shlex.join(["folkmoot", *sys.argv[1:]]), watch)

@@ -34,7 +34,7 @@ def inspect(
 
     problem = load_problem(path, given, at_most, per, within)
     with bar(quiet=as_json) as watch:
-        watch(f"reading {Path(problem.data.file).name}", 0, 1)
+        watch(f"reading {problem.source}", 0, 1)
         found = look_at(problem, watch)
     if as_json:
         print_json(found.document())

@@ -14,7 +14,7 @@ from folkmoot.report.reports import (
     result_html,
     result_text,
 )
-from folkmoot.report.story import Baseline, Comparison, Entry, Item, Story, View
+from folkmoot.report.story import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
 
 __all__ = [
     "Baseline",
@@ -22,6 +22,7 @@ __all__ = [
     "Comparison",
     "Entry",
     "Item",
+    "PartyFacts",
     "Story",
     "View",
     "compare_page",

@@ -49,6 +49,16 @@ class View:
 
 
 @dataclass(frozen=True)
+class PartyFacts:
+    """One party of a federation."""
+
+    name: str
+    clients: int  # that it holds
+    answered: int | None = None  # rounds whose sum it is in; None: not known
+    asked: int | None = None  # rounds that had a sum
+
+
+@dataclass(frozen=True)
 class Story:
     """One run."""
 
@@ -62,7 +72,7 @@ class Story:
     chosen: tuple[Item, ...]  # in the order of the result
     others: tuple[Item, ...] = ()  # items not chosen, for the map
     baselines: tuple[Baseline, ...] = ()
-    secure: str = "ideal"  # "real", "ideal", "plain"; "none" where a central method saw everything
+    secure: str = "ideal"  # "federation", "real", "ideal", "plain"; "none" where a central method saw everything
     protection: str = ""  # the terms of secure aggregation in one sentence
     view: View | None = None
     notes: tuple[str, ...] = ()  # what was read and what was done about it
@@ -70,6 +80,8 @@ class Story:
     versions: tuple[tuple[str, str], ...] = ()
     credits: tuple[str, ...] = ()
     size_called: str = ""  # what the size of an item is: "population"
+    parties: tuple[PartyFacts, ...] = ()  # of a federation
+    per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
 
 
 @dataclass(frozen=True)
