@@ -80,11 +80,13 @@ def make_party(
     return Party(clients[ids], ids, own, make_roster(clients.n_clients), policy, store, **how)
 
 
-def make_federation(clients: FacilityLocation, parties: list[Party], exchange: Exchange | None = None) -> Federation:
+def make_federation(
+    clients: FacilityLocation, parties: list[Party], exchange: Exchange | None = None, **how: Any
+) -> Federation:
     """An engine over parties in this process."""
     held = {name: party.ids for name, party in enumerate(parties)}
     exchange = InProcess(dict(enumerate(parties))) if exchange is None else exchange
-    return Federation(Population.of(clients), make_roster(clients.n_clients), held, exchange, TERMS)
+    return Federation(Population.of(clients), make_roster(clients.n_clients), held, exchange, TERMS, **how)
 
 
 class Listener(Engine):

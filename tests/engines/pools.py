@@ -39,9 +39,9 @@ def make_parties(
     return parties
 
 
-def make_engine(parties: dict[int, PooledParty], exchange: Exchange | None = None) -> PooledFederation:
+def make_engine(parties: dict[int, PooledParty], exchange: Exchange | None = None, **how: Any) -> PooledFederation:
     first = parties[0]
-    return PooledFederation(first.census, first.roster, exchange or InProcess(parties), TERMS)
+    return PooledFederation(first.census, first.roster, exchange or InProcess(parties), TERMS, **how)
 
 
 def ask_all(query: Query[Any], number: int = 0) -> Ask:

@@ -117,11 +117,13 @@ def _conduct(
 
 
 def _ask_or_give_up(engine: Engine, ask: Ask, control: Control, store: Transcript | None) -> Sum:
-    """The sum of a round; lost if a process that died had begun it, and real clients may have answered."""
+    """The sum of a round. Lost if a process that died had begun it, real clients may have answered, and the engine
+    cannot continue it.
+    """
     if store is None or engine.can_recompute:
         return _ask_engine(engine, ask, control)
     broken = store.recall_broken(ask)
-    if broken is not None:
+    if broken is not None and not engine.can_continue(ask):
         return replace(broken, old=True)
 
     def warn(revealing: bool) -> None:

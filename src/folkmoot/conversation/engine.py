@@ -97,6 +97,13 @@ class Engine(ABC):
         """Every client's function, where one process holds them all (a simulator); results then have the true value."""
         return None
 
+    def can_continue(self, ask: Ask) -> bool:  # noqa: ARG002
+        """Whether `add_up` would go on with a round that another process began, as if nothing had happened.
+
+        If not, a stored run gives such a round up once clients may have sent answers.
+        """
+        return False
+
     def __call__(self, ask: Ask) -> Sum:
         """A round without a deadline, cancellation or progress."""
         return self.add_up(ask, Control())

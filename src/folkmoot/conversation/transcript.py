@@ -180,11 +180,13 @@ class Transcript:
 
     def forget_lost(self) -> None:
         """Delete the rounds that were lost at the end of a failed run, so that they are asked again. Rounds in which
-        clients had sent answers stay: then others are asked, if any are left.
+        clients had sent answers stay: then others are asked, if any are left. So do those before a round that was
+        begun: whatever is asked next must know of it.
         """
-        kept = "select coalesce(max(number), -1) from rounds where lost = 0 or spent > 0"
+        kept = "select number from rounds where lost = 0 or spent > 0 union all select number from intents"
         with self.database:
-            self.database.execute(f"delete from rounds where number > ({kept})")
+            self.database.execute(INTENTS)
+            self.database.execute(f"delete from rounds where number > (select coalesce(max(number), -1) from ({kept}))")
 
     def finish(self, result: str) -> None:
         with self.database:

@@ -3,6 +3,7 @@
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import Bundle, Exchange, InProcess
 from folkmoot.engines.federation import Federation
+from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooled_federation import PooledFederation
@@ -22,6 +23,7 @@ __all__ = [
     "PartyPolicy",
     "PooledFederation",
     "PooledParty",
+    "RoundJournal",
     "Simulation",
     "open_logs",
 ]

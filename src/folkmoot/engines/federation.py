@@ -10,6 +10,7 @@ from folkmoot.conversation.population import Cohort, Population, ids_of
 from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.engines.answering import digest_question, read_speakers, write_question, write_times
 from folkmoot.engines.exchange import Bundle, Exchange
+from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.leading import Poll, SecureEngine, check_protection
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Ids
@@ -29,7 +30,7 @@ class Federation(SecureEngine):
     that each party holds, by the name of the party in the exchange. terms: on which clients take part. least: a round
     that reaches less than this share of the clients asked has no sum. devices: whether bytes are counted as if each
     client were a device of its own, which is sent the question separately (in simulations); if not, each party is sent
-    it once.
+    it once. journal: keeps the round that is being led, so that another process can continue it.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class Federation(SecureEngine):
         *,
         least: float = 0.5,
         devices: bool = False,
+        journal: RoundJournal | None = None,
     ) -> None:
-        super().__init__(population, roster, exchange, terms, least)
+        super().__init__(population, roster, exchange, terms, least, journal)
         self.devices = devices
         self._holder = np.full(population.n_clients, -1, dtype=np.int64)
         self._names = list(parties)

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
+from folkmoot.engines.journal import RoundJournal, read_inbox, write_inbox
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Policy, Roster, SketchFailed, serve
@@ -58,7 +59,8 @@ class SecureEngine(Engine):
     """Sums by secure aggregation over an exchange of messages with parties.
 
     roster: the public keys of all who can be in a sum, the same that all parties use. terms: on which they take part.
-    least: a round that reaches less than this share of those asked has no sum.
+    least: a round that reaches less than this share of those asked has no sum. journal: keeps the round that is being
+    led; another process can then continue it, if parties repeat their replies. None: nobody can.
     """
 
     # Whether those who sent answers to a round that was broken off before anyone was asked for what reveals the sum may
@@ -66,8 +68,15 @@ class SecureEngine(Engine):
     seals: ClassVar[bool] = False
 
     def __init__(
-        self, population: Population, roster: Roster, exchange: Exchange, terms: Policy | None, least: float
+        self,
+        population: Population,
+        roster: Roster,
+        exchange: Exchange,
+        terms: Policy | None,
+        least: float,
+        journal: RoundJournal | None,
     ) -> None:
+        self.journal = journal
         self._population, self.roster, self.exchange = population, roster, exchange
         self._terms = Policy() if terms is None else terms
         self.least = as_number(least, "least")
@@ -87,9 +96,20 @@ class SecureEngine(Engine):
     def add_up(self, ask: Ask, control: Control) -> Sum:
         return self.lead_round(ask, control)
 
+    def can_continue(self, ask: Ask) -> bool:
+        return self.journal is not None and self.journal.holds(ask)
+
     def lead_round(self, ask: Ask, control: Control, watch: Watch | None = None) -> Sum:
         """One round; `watch` is called with every message of the secure sum."""
+        said = self._lead_round(ask, control, watch)
+        if self.journal is not None and said.lost and not said.spent:  # if it is asked again, then from the start
+            self.journal.forget()
+        return said
+
+    def _lead_round(self, ask: Ask, control: Control, watch: Watch | None) -> Sum:
         self._check(ask)
+        if self.journal is not None:
+            self.journal.begin(ask)
         self._begin_session(ask.number)
         control.check()
         control.progress(QUESTION, 0, EXCHANGES)
@@ -141,9 +161,13 @@ class SecureEngine(Engine):
 
     def _begin_session(self, number: int) -> None:
         """Start a new session if round numbers do not increase: then another run has begun."""
-        if not self._session or number <= self._last:
-            self._session = os.urandom(SESSION)
+        fresh = not self._session or number <= self._last
+        self._session = self._write_once(lambda: os.urandom(SESSION) if fresh else self._session)
         self._last = number
+
+    def _write_once(self, make: Callable[[], bytes]) -> bytes:
+        """Something that must be the same if another process continues this round."""
+        return make() if self.journal is None else self.journal.write_once(make)
 
     def _lead(
         self,
@@ -159,10 +183,11 @@ class SecureEngine(Engine):
         def begin(stage: str, place: int) -> bool:
             control.check()
             control.progress(stage, 1 + place, EXCHANGES)
-            if control.is_over():
-                return False
-            if stage in (ANSWERING, REVEALING):
-                control.warn(stage == REVEALING or not self.seals)
+            if self.journal is None or not self.journal.is_ahead:  # otherwise nobody is asked anything
+                if control.is_over():
+                    return False
+                if stage in (ANSWERING, REVEALING):
+                    control.warn(stage == REVEALING or not self.seals)
             stages.append(stage)
             return True
 
@@ -170,15 +195,22 @@ class SecureEngine(Engine):
             inbox = self._exchange(self._deal(outbox), control)
             return {client: letter for reply in inbox.values() for client, letter in reply.letters.items()}
 
-        server = serve(self._announce(ask, speakers), self.roster, speakers, self.terms)
+        announced = Announcement.decode(self._write_once(lambda: self._announce(ask, speakers).encode()))
+        server = serve(announced, self.roster, speakers, self.terms)
         return lead(server, exchange, begin, watch, meter)
 
     def _exchange(self, outbox: dict[int, Bundle], control: Control) -> dict[int, Bundle]:
         """The replies of the parties that were asked, limited to the clients they were asked about."""
-        inbox = self.exchange(outbox, control.deadline)
-        return {
-            name: reply.select(outbox[name].letters.__contains__) for name, reply in inbox.items() if name in outbox
-        }
+
+        def ask_parties() -> dict[int, Bundle]:
+            inbox = self.exchange(outbox, control.deadline)
+            return {
+                name: reply.select(outbox[name].letters.__contains__) for name, reply in inbox.items() if name in outbox
+            }
+
+        if self.journal is None:
+            return ask_parties()
+        return read_inbox(self.journal.write_once(lambda: write_inbox(ask_parties())))
 
     def _measure_question(
         self, outbox: dict[int, Bundle], inbox: dict[int, Bundle], clients: int, *, each: bool = False

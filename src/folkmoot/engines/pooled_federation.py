@@ -8,6 +8,7 @@ from folkmoot.conversation.rounds import Ask, Cost, Sum
 from folkmoot.engines.answering import SPEAKER
 from folkmoot.engines.census import Census, list_present
 from folkmoot.engines.exchange import Bundle, Exchange
+from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.leading import Poll, SecureEngine
 from folkmoot.engines.pooling import announce_pool, check_parties, write_pooled_question
 from folkmoot.foundation.errors import InputError
@@ -18,7 +19,8 @@ class PooledFederation(SecureEngine):
     """Sums by secure aggregation over parties, each of which is one client of the sum.
 
     census: how many clients each party holds. roster: the parties' public keys. Terms count parties, not clients: five
-    are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers.
+    are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers. journal:
+    keeps the round that is being led, so that another process can continue it.
 
     Where everybody is asked, nobody else could take the place of parties that answered a round without a sum. A round
     that was broken off before any party was asked for shares of masks is sealed: parties forget its keys when the next
@@ -28,9 +30,16 @@ class PooledFederation(SecureEngine):
     seals = True
 
     def __init__(
-        self, census: Census, roster: Roster, exchange: Exchange, terms: Policy | None = None, *, least: float = 0.5
+        self,
+        census: Census,
+        roster: Roster,
+        exchange: Exchange,
+        terms: Policy | None = None,
+        *,
+        least: float = 0.5,
+        journal: RoundJournal | None = None,
     ) -> None:
-        super().__init__(census.population, roster, exchange, terms, least)
+        super().__init__(census.population, roster, exchange, terms, least, journal)
         self.census = census
         self._agreed: set[int] = set()  # the parties that take part in the round
         if set(roster.keys) != set(range(len(census.sizes))):
