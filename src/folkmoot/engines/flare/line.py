@@ -129,6 +129,8 @@ class FlareLine:
             Thread(target=self._listen, args=(link,), daemon=True, name="folkmoot-replies").start()
             with self._changed:
                 self._link = link
+                if self._closing.is_set():
+                    self._hang_up(over=True)
                 self._changed.notify_all()
             return
         if self._job is not None and not self._is_over(self._job):

@@ -1,0 +1,148 @@
+"""The line of a run, with a relay that is played by the test."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from folkmoot import InputError
+from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, connect, listen, receive_frame, send_frame
+from folkmoot.engines.flare.line import FlareLine, open_line
+
+NAMES = ("north", "south", "east")
+LONG = 30.0  # seconds: only a fault takes so long
+
+
+class PlayedLeader:
+    """FLARE's server, where everybody is there, and a job is a relay that the test plays."""
+
+    def __init__(self, begin: "list[str]") -> None:
+        self.submitted = begin
+
+    def list_parties(self) -> dict[str, float]:
+        return dict.fromkeys(NAMES, 0.0)
+
+    def submit(self, fewest: int) -> str:
+        self.submitted.append(f"job {fewest}")
+        return self.submitted[-1]
+
+    def read_status(self, job: str) -> str:  # noqa: ARG002
+        return "RUNNING"
+
+    def abort(self, job: str) -> None:
+        """Nothing runs."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def relay(tmp_path: Path) -> Iterator[socket.socket]:
+    with listen(tmp_path) as server:
+        server.settimeout(LONG)
+        yield server
+
+
+@pytest.fixture
+def line(tmp_path: Path, relay: socket.socket) -> Iterator[tuple[FlareLine, socket.socket]]:
+    made = FlareLine(tmp_path, NAMES, 2)
+    made.leader = PlayedLeader([])  # type: ignore[assignment]
+    made.start()
+    link, _ = relay.accept()
+    link.settimeout(LONG)
+    yield made, link
+    made.close()
+    link.close()
+
+
+def take(link: socket.socket, count: int) -> dict[str, Frame]:
+    return {frame.name: frame for frame in (receive_frame(link) for _ in range(count))}
+
+
+def test_replies_are_handed_out_as_they_arrive(line: tuple[FlareLine, socket.socket]) -> None:
+    here, link = line
+    replies = here.send(dict.fromkeys(NAMES, b"question"), LONG)
+    sent: dict[str, Frame] = {}
+
+    def answer() -> None:
+        sent.update(take(link, 3))
+        send_frame(link, Frame(sent["south"].tag, "south", 0.0, b"second"))
+        send_frame(link, Frame(sent["north"].tag, "north", UNREACHABLE))
+        send_frame(link, Frame(sent["east"].tag, "east", 0.0, b""))
+
+    there = Thread(target=answer)
+    there.start()
+    assert list(replies) == [("south", b"second"), ("east", b"")]
+    there.join()
+    assert all(frame.body == b"question" and 0 < frame.seconds <= LONG for frame in sent.values())
+    assert here.contacts["north"].missed > here.contacts["north"].heard
+    assert here.contacts["south"].heard > here.contacts["south"].missed
+
+
+def test_a_late_reply_is_dropped(line: tuple[FlareLine, socket.socket]) -> None:
+    here, link = line
+    assert list(here.send({"north": b"one"}, 0.01)) == []
+    late = take(link, 1)["north"]
+    send_frame(link, Frame(late.tag, "north", 0.0, b"too late"))
+
+    def answer() -> None:
+        send_frame(link, Frame(take(link, 1)["north"].tag, "north", 0.0, b"in time"))
+
+    there = Thread(target=answer)
+    there.start()
+    assert list(here.send({"north": b"two"}, LONG)) == [("north", b"in time")]
+    there.join()
+
+
+def test_another_job_is_submitted_when_the_relay_is_gone(
+    line: tuple[FlareLine, socket.socket], relay: socket.socket, tmp_path: Path
+) -> None:
+    here, link = line
+    relay.close()
+    (tmp_path / "relay.sock").unlink()
+    link.shutdown(socket.SHUT_RDWR)
+    assert list(here.send({"north": b"x"}, 1.0)) == []  # nobody was missed by a fault of its own
+    assert here.contacts["north"].missed == 0.0
+    while not here.leader.submitted:  # type: ignore[attr-defined]
+        list(here.send({"north": b"x"}, 0.1))
+    assert here.leader.submitted == ["job 2"]  # type: ignore[attr-defined]
+    with listen(tmp_path) as again:
+        again.settimeout(LONG)
+        fresh, _ = again.accept()
+        with fresh:
+            fresh.settimeout(LONG)
+
+            def answer() -> None:
+                send_frame(fresh, Frame(take(fresh, 1)["north"].tag, "north", 0.0, b"back"))
+
+            there = Thread(target=answer)
+            there.start()
+            assert list(here.send({"north": b"x"}, LONG)) == [("north", b"back")]
+            there.join()
+
+
+def test_closing_ends_the_job(line: tuple[FlareLine, socket.socket]) -> None:
+    here, link = line
+    here.close()
+    assert receive_frame(link).name == STOP
+    with pytest.raises(Closed):
+        receive_frame(link)
+
+
+def test_a_kit_has_one_run_at_a_time(tmp_path: Path) -> None:
+    with open_line(tmp_path, (), 0):
+        second = open_line(tmp_path, (), 0)
+        with pytest.raises(InputError, match="another run is asking its parties"):
+            second.__enter__()
+
+
+def test_sockets_work_in_folders_with_long_names(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*(["a" * 60] * 3))
+    deep.mkdir(parents=True)
+    with listen(deep) as server, connect(deep) as link:
+        other, _ = server.accept()
+        with other:
+            send_frame(link, Frame(7, "north", 1.5, b"x" * 100_000))
+            assert receive_frame(other) == Frame(7, "north", 1.5, b"x" * 100_000)
