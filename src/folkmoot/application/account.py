@@ -10,7 +10,7 @@ import polars
 
 from folkmoot.algorithms import Greedy, Popularity, RandomSet
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.folder import Membership
+from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
 from folkmoot.application.solve import solve
 from folkmoot.conversation.result import Result
@@ -28,7 +28,7 @@ PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
 def tell_story(
-    job: Task, result: Result, command: str, members: Membership | None = None, *, compare: bool = True
+    job: Task, result: Result, command: str, members: Participants | None = None, *, compare: bool = True
 ) -> Story:
     """Everything about a finished run; `members`: of the federation that it asked. `compare`: also what is computed
     for it from the data, where that is here: other ways to choose, and a round that is run to be looked at.
@@ -70,13 +70,13 @@ def tell_story(
     )
 
 
-def count_clients(job: Task, members: Membership | None) -> int:
+def count_clients(job: Task, members: Participants | None) -> int:
     if isinstance(job, Job):
         return job.loaded.objective.n_clients
     return 0 if members is None else members.n_clients
 
 
-def list_parties(members: Membership | None, result: Result) -> tuple[PartyFacts, ...]:
+def list_parties(members: Participants | None, result: Result) -> tuple[PartyFacts, ...]:
     """The parties of a federation, and in how many sums each of them is."""
     if members is None:
         return ()
@@ -140,7 +140,7 @@ def _baselines(job: Job) -> list[Baseline]:
     return found
 
 
-def describe_protection(job: Task | None, result: Result, members: Membership | None) -> str:
+def describe_protection(job: Task | None, result: Result, members: Participants | None) -> str:
     """The terms of the round with the fewest clients; nothing where none protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
     if members is not None:

@@ -41,7 +41,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Membership:
+class Participants:
     """Who takes part in a run whose parties are on a network: decided when it begins, the same until it ends."""
 
     run: bytes  # what parties know it by
@@ -56,7 +56,7 @@ class Membership:
         return json.dumps({**asdict(self), "run": self.run.hex()}, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> "Membership":
+    def from_json(cls, text: str) -> "Participants":
         document = json.loads(text)
         known = {"run": bytes.fromhex(document["run"]), "terms": Policy(**document["terms"])}
         return cls(**{**document, **known, "parties": tuple(document["parties"]), "sizes": tuple(document["sizes"])})
@@ -151,12 +151,12 @@ class Folder:
     def write_about(self, about: About) -> None:
         self.write(self.about, json.dumps(asdict(about), ensure_ascii=False))
 
-    def read_membership(self) -> Membership | None:
+    def read_participants(self) -> Participants | None:
         """Who takes part; None where there is no federation, or its parties were not reached yet."""
         if not self.federation.exists():
             return None
         try:
-            return Membership.from_json(self.federation.read_text())
+            return Participants.from_json(self.federation.read_text())
         except (ValueError, TypeError, KeyError):
             raise TranscriptError("is damaged", place=self.federation) from None
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from folkmoot.application import account
-from folkmoot.application.folder import About, Folder, Membership, write
+from folkmoot.application.folder import About, Folder, Participants, write
 from folkmoot.application.job import Job, Task
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
@@ -22,7 +22,7 @@ def has_charts() -> bool:
     return find_spec("vl_convert") is not None
 
 
-def tell(job: Task, result: Result, command: str, members: Membership | None = None, *, compare: bool) -> Story:
+def tell(job: Task, result: Result, command: str, members: Participants | None = None, *, compare: bool) -> Story:
     """Everything about a finished run; `compare`: with other ways to choose and a round that is run to be looked at,
     where all the data is here.
     """
@@ -30,7 +30,7 @@ def tell(job: Task, result: Result, command: str, members: Membership | None = N
 
 
 def tell_without_data(
-    problem: Problem, about: About | None, result: Result, members: Membership | None = None
+    problem: Problem, about: About | None, result: Result, members: Participants | None = None
 ) -> Story:
     """What a result and its problem tell by themselves."""
     about = about or About("", "", "clients", "items", 0, ())
@@ -130,7 +130,7 @@ def _follows(folder: Folder, kept: Story, result: Result, job: Task) -> bool:
 
 
 def _tellings(folder: Folder, kept: Story, result: Result, job: Task) -> Iterator[Story]:
-    members = folder.read_membership()
+    members = folder.read_participants()
     if isinstance(job, Job) and kept.view is not None and kept.view.rehearsed:
         job = replace(job, witness=Witness())  # rehearsed again, whatever was seen since
     if not kept.baselines:

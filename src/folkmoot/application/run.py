@@ -81,7 +81,7 @@ class FinishedRun:
     def _tell(self, compare: bool) -> tuple["Story", str]:
         from folkmoot.application import reporting
 
-        kept, members = reporting.read_story(self.folder, self.result), self.folder.read_membership()
+        kept, members = reporting.read_story(self.folder, self.result), self.folder.read_participants()
         if kept is not None and (kept.baselines or not compare or members is not None):
             return kept, ""
         about = self.folder.read_about()

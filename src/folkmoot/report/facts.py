@@ -94,6 +94,17 @@ def find_known(result: Result) -> Known:
     return Known(value, field, finite_or_none(e.low), finite_or_none(e.high), bound, ratio)
 
 
+def is_estimated(result: Result) -> bool:
+    """Whether nobody can know the value, so that it is estimated from sums."""
+    return result.estimate is not None and find_known(result).field != "value"
+
+
+def was_simulated(result: Result) -> bool:
+    """Whether the value is known from outside the conversation. Where all clients answered, their sums tell it."""
+    e = result.estimate
+    return e is not None and result.value is not None and not (e.everyone and e.value == result.value)
+
+
 def central_share(story: Story) -> CentralShare | None:
     """The value as a share of the best that a method with all the data found, where that is known."""
     value = find_known(story.result).value

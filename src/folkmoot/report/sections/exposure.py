@@ -1,6 +1,7 @@
 """What was revealed: what the server learned, what one client looks like to it, and what is not protected."""
 
 from folkmoot.conversation.result import FEW
+from folkmoot.foundation.settings import FEDERATION
 from folkmoot.report.document import (
     Bullets,
     Cell,
@@ -27,7 +28,7 @@ def describe_exposure(story: Story) -> Section:
     words: list[Part] = [*_list_facts(story)]
     if threat := explain_threat(story):
         words.append(Paragraph(threat, Tone.LEAD))
-    words += [*explain_smallest_sum(story), *explain_difference(story)]
+    words += [*explain_smallest_sum(story), *explain_difference(story), *list_parties(story)]
     if unprotected := list_unprotected(story):
         words.append(Section("What is not protected", (Bullets(tuple(unprotected)),)))
     title = "What was revealed"
@@ -37,13 +38,19 @@ def describe_exposure(story: Story) -> Section:
 
 
 def _list_facts(story: Story) -> list[Fact]:
-    apart = story.result.smallest_difference
+    apart, facts = story.result.smallest_difference, []
+    if story.parties:
+        hidden = "each a client of the secure sum" if not story.per_client else "whose clients are masked one by one"
+        facts.append(Fact("Parties", Quantity(len(story.parties), Form.COUNT, "story.parties"), hidden))
+    if story.fewest_parties is not None:
+        fewest = Quantity(story.fewest_parties, Form.COUNT, "story.fewest_parties")
+        facts.append(Fact("Fewest parties", fewest, "in the sum over the fewest"))
     if apart is None:
-        return []
+        return facts
     clients = Quantity(apart.clients, Form.COUNT, "smallest_difference.clients")
     first, second = (count(place + 1) for place in apart.rounds)
     note = f"client{'s' * (apart.clients != 1)} by which the two closest sums differ (rounds {first} and {second})"
-    return [Fact("Smallest difference", clients, note)]
+    return [*facts, Fact("Smallest difference", clients, note)]
 
 
 def explain_threat(story: Story) -> str:
@@ -55,6 +62,8 @@ def explain_threat(story: Story) -> str:
             "(all in one process here). The server may break every rule and still learns only sums, never what one "
             "client said." + terms
         )
+    if story.secure == FEDERATION:
+        return _explain_federation(story) + terms
     if story.secure == "ideal":
         here = (
             "This run was a simulation in one process. It added up the answers in the ring that secure aggregation "
@@ -77,6 +86,37 @@ def explain_threat(story: Story) -> str:
             "it could read all of it." + terms
         )
     return ""
+
+
+def _explain_federation(story: Story) -> str:
+    many = f"{count(len(story.parties))} parties" if story.parties else "parties"
+    here = (
+        f"The data stayed at {many}, and secure aggregation against a malicious server was run in full between them. "
+    )
+    if story.per_client:
+        return (
+            here + "Every client has a key of its own, and its answer leaves its party masked. A server that breaks "
+            "every rule, together with a share of the clients, learns only sums, never what one client said."
+        )
+    return (
+        here + "Each party is one client of the secure sum: its own process, which sees its clients' data anyway, adds "
+        "up their answers, and only a masked vector leaves it. A server that breaks every rule, together with a share "
+        "of the parties, learns only sums over several parties, never what the clients of one party answered together."
+    )
+
+
+def list_parties(story: Story) -> list[Table]:
+    """Who took part, and in how many sums they are."""
+    if not story.parties:
+        return []
+    counted = all(one.asked is not None for one in story.parties)
+    rows: list[tuple[Cell, ...]] = []
+    for one in story.parties:
+        sums = (f"{count(one.answered or 0)} of {count(one.asked)}",) if one.asked is not None and counted else ()
+        rows.append((Name(one.name), Quantity(one.clients, Form.COUNT), *sums))
+    missed = any(one.answered != one.asked for one in story.parties)
+    headers = (Header("Party"), Header(capitalise(story.clients_called)), *((Header("In sums"),) if counted else ()))
+    return [Table("Parties", headers, tuple(rows), level=Level.SUMMARY if missed else Level.DETAIL)]
 
 
 def explain_smallest_sum(story: Story) -> list[Paragraph]:
@@ -160,12 +200,31 @@ def list_unprotected(story: Story) -> list[str]:
         )
     return [
         *shards,
+        *_list_unprotected_at_parties(story),
         f"The sums themselves: secure aggregation hides answers, not sums. The sums of {many} taken together may say "
         "something about a person, above all where cohorts are small or differ by few clients.",
         "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
         f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
         "The answer against lies: a client can send any numbers within its range, and nobody sees them. Enough false "
         "answers move the sums (poisoning).",
-        "Who took part: the server knows which clients answered, and when.",
+        *([] if story.secure == FEDERATION else ["Who took part: the server knows which clients answered, and when."]),
         "No noise is added to the sums: this is not differential privacy.",
     ]
+
+
+def _list_unprotected_at_parties(story: Story) -> list[str]:
+    if story.secure != FEDERATION:
+        return []
+    lines = [
+        "Clients from their own party: its process sees what they hold, and so does whoever runs its machine.",
+        "Who takes part: the server and all parties know the roster (every party's name, its keys, how many clients it "
+        "holds and how much they count), and the server knows which parties answered, and when.",
+        "Against operators: whoever has a party's kit can speak for it, and whoever has the root's key can make kits. "
+        "docs/deployment.md says what an operator must do.",
+    ]
+    if not story.per_client:
+        lines.append(
+            "A party as a whole, where it is in one of two sums and not in the other: subtracting them shows what its "
+            "clients answered together, wherever nobody else’s answer changed."
+        )
+    return lines

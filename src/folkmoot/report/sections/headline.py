@@ -1,15 +1,16 @@
 """The few facts that stand above everything else."""
 
 from folkmoot.report.document import Fact, Form, Quantity
-from folkmoot.report.facts import central_share, cost_of, find_known
-from folkmoot.report.sections.quality import describe_confidence, explain_no_bound
+from folkmoot.report.facts import central_share, cost_of, find_known, is_estimated, was_simulated
+from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
 from folkmoot.report.story import Story
 from folkmoot.report.text import capitalise
 
 
 def describe_headline(story: Story) -> tuple[Fact, ...]:
     result, known, cost = story.result, find_known(story.result), cost_of(story.result)
-    facts = [Fact("Value", Quantity(known.value, field=known.field, missing="not known"), _meaning(story))]
+    name = "Estimated value" if is_estimated(result) else "Value"
+    facts = [Fact(name, Quantity(known.value, field=known.field, missing="not known"), _meaning(story))]
     if known.ratio is not None:
         sure = f"of the best possible ({describe_confidence(result)})"
         facts.append(Fact("At least", Quantity(known.ratio, Form.SHARE, "ratio"), sure))
@@ -34,9 +35,12 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
 
 
 def _meaning(story: Story) -> str:
-    """What the value is; where nobody said so, at least where it comes from."""
+    """What the value is; where nobody said so, at least where it comes from. An estimate is told with its interval."""
+    if is_estimated(story.result):
+        told = f"estimated from sums alone: {describe_interval(story)}"
+        return f"{story.meaning}; {told}" if story.meaning else told
     if story.meaning or story.result.estimate is None:
         return story.meaning
-    if story.result.value is None:
-        return "estimated from sums alone"
-    return "over every client (only a simulator can know this)"
+    if was_simulated(story.result):
+        return "over every client (only a simulator can know this)"
+    return "over every client, all of whom answered"

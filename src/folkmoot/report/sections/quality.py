@@ -19,7 +19,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import bars_of, find_known
+from folkmoot.report.facts import bars_of, find_known, was_simulated
 from folkmoot.report.numbers import NARROW, count, fraction, number, percent, round_down, round_up
 from folkmoot.report.story import Story
 
@@ -70,7 +70,7 @@ def _list_facts(story: Story) -> list[Fact]:
     known, e = find_known(story.result), story.result.estimate
     facts = []
     if e is not None and not e.everyone:
-        note = f"from sums over {count(e.clients)} {story.clients_called}: {_describe_interval(story)}"
+        note = f"from sums over {count(e.clients)} {story.clients_called}: {describe_interval(story)}"
         facts.append(Fact("Estimate", Quantity(e.value, field="estimate.value"), note))
     if known.bound is not None:
         reached = known.ratio is not None and known.ratio >= 1
@@ -86,7 +86,8 @@ def _list_facts(story: Story) -> list[Fact]:
     return facts
 
 
-def _describe_interval(story: Story) -> str:
+def describe_interval(story: Story) -> str:
+    """The ends of the estimate, and how sure they are."""
     known = find_known(story.result)
     high = "or more" if known.high is None else f"to {round_up(known.high)}"
     return f"{round_down(known.low)} {high} {describe_confidence(story.result)}"
@@ -107,7 +108,7 @@ def state_certificate(story: Story) -> list[str]:
         )
     else:
         told.append(
-            f"Judging by sums alone, the chosen set is worth {number(e.value)} ({_describe_interval(story)}). "
+            f"Judging by sums alone, the chosen set is worth {number(e.value)} ({describe_interval(story)}). "
             f"{count(e.clients)} {who} were asked after the choice was made."
         )
     if e is not None and e.clipped:
@@ -138,7 +139,7 @@ def state_certificate(story: Story) -> list[str]:
                 + (f" of {count(story.n_clients)}" if story.n_clients else "")
                 + ". A larger jury makes it tighter."
             )
-    if e is not None and result.value is not None:
+    if was_simulated(result):
         told.append(
             f"Because this was a simulation, the exact value over all {who} is known too: {number(result.value)}. "
             "With real clients nobody could know it."
@@ -150,7 +151,7 @@ def explain_proof(story: Story) -> list[str]:
     """What was measured and what is proved."""
     result, known, e = story.result, find_known(story.result), story.result.estimate
     others = " and of every other way to choose" if len(bars_of(story)) > 1 else ""
-    by = "by sums" if e is not None and result.value is None else f"on the {story.clients_called} of this run"
+    by = "by sums" if e is not None and not was_simulated(result) else f"on the {story.clients_called} of this run"
     measured = f"Measured: the value of the chosen set{others}, {by}."
     if known.ratio is None:
         return [measured, "Proved: nothing about the distance to the best."]
