@@ -1,0 +1,238 @@
+"""What all parties of a federation agree on before anybody is asked anything: a public file, the same in every kit."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from hashlib import file_digest, sha256
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from folkmoot.application.federation.papers import Fields, Paper, write_settings, write_value
+from folkmoot.data import Items, load_items
+from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
+from folkmoot.engines.pooling import check_parties
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import SECURITY, Data, setting
+from folkmoot.secagg import Policy
+
+FILE, ROOT = "agreement.toml", "startup/rootCA.pem"
+RESERVED = ("server", "authority", "lead")  # folders beside those of the parties
+FEWEST_PARTIES = 5  # with the terms that are planned unless others are given
+SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
+# Settings of the data that must be the same everywhere: otherwise sums would add up different things.
+PUBLIC = (
+    *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
+)
+PUBLIC_FIELDS: Fields = {one.name: one for one in fields(Data) if one.name in PUBLIC}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermSettings:
+    """The terms of an agreement, as its file has them."""
+
+    fewest: int = setting("Parties (with per_client: clients) that must be in a sum.")
+    corrupt: float = setting("Share of those asked that may work for the server.")
+    dropout: float = setting("Share of those asked that may drop out.")
+    security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", SECURITY)
+
+
+TERM_FIELDS: Fields = {one.name: one for one in fields(TermSettings)}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Who takes part, on which terms, and how data is read.
+
+    per_client: whether each client has keys of its own, such as a phone behind a gateway; if not, each party is one
+    client of the secure sum. data: the settings that are the same everywhere; its file is empty. items_sha256: of the
+    items file.
+    """
+
+    name: str
+    parties: tuple[str, ...]
+    terms: Policy
+    per_client: bool
+    data: Data
+    items_sha256: str
+
+    def __post_init__(self) -> None:
+        _check_names(self.name, self.parties)
+        _check_data(self.data)
+        if not HEX_DIGEST.fullmatch(self.items_sha256):
+            raise InputError("needs a SHA-256 in hexadecimal", argument="items_sha256")
+        if not self.per_client:
+            check_parties(self.terms, len(self.parties))
+
+    @classmethod
+    def plan(
+        cls,
+        name: str,
+        parties: Sequence[str],
+        data: Data,
+        items_sha256: str,
+        *,
+        per_client: bool = False,
+        corrupt: float | None = None,
+        dropout: float | None = None,
+        fewest: int | None = None,
+        security: int = SECURITY,
+    ) -> "Agreement":
+        """An agreement with terms that protect everybody; what cannot be safe is refused, with what could be."""
+        _check_names(name, tuple(parties))
+        if per_client:
+            shares = [SHARE if share is None else share for share in (corrupt, dropout)]
+            terms = Policy(Policy.fewest if fewest is None else fewest, *shares, security)
+        else:
+            terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
+        public = Data(file="", **{one: getattr(data, one) for one in PUBLIC})
+        return cls(name, tuple(parties), terms, per_client, public, items_sha256)
+
+    @classmethod
+    def load(cls, kit: Path) -> "Agreement":
+        """The agreement of a kit, if it is whole and the items file beside it is the one that was agreed on."""
+        path = kit / FILE
+        agreement = cls._read(Paper.read(path))
+        if hash_file(agreement.find_items(kit)) != agreement.items_sha256:
+            raise InputError(
+                f"is not the file that {FILE} is about",
+                place=agreement.find_items(kit),
+                remedy="copy it again from where the kits were made",
+            )
+        return agreement
+
+    @classmethod
+    def _read(cls, paper: Paper) -> "Agreement":
+        top = paper.take_table("", ("name", "parties", "per_client", "terms", "data"))
+        if not isinstance(top.get("name"), str):
+            paper.refuse("needs a text", "", "name")
+        if not isinstance(top.get("per_client"), bool):
+            paper.refuse("needs true or false", "", "per_client")
+        parties = paper.take_texts("", "parties")
+        terms = paper.fill("terms", TERM_FIELDS)
+        data = paper.fill("data", PUBLIC_FIELDS, also=("items_sha256",))
+        digest = paper.document.get("data", {}).get("items_sha256")
+        if not isinstance(digest, str):
+            paper.refuse("needs a SHA-256 in hexadecimal", "data", "items_sha256")
+        try:
+            public = Data(file="", **data)
+            return cls(top["name"], parties, Policy(**terms), top["per_client"], public, digest)
+        except InputError as error:
+            section = next((one for one in ("terms", "data") if error.argument in top.get(one, {})), "")
+            raise paper.locate(error, section) from None
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that is agreed on, the items file included."""
+        terms = {name: getattr(self.terms, name) for name in TERM_FIELDS}
+        said = [self.name, self.parties, self.per_client, terms, self._list_public(), self.items_sha256]
+        return sha256(b"folkmoot agreement 1\0" + json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def quorum(self) -> int:
+        """The fewest parties that must be there for a round to have a sum; clients, if they are masked one by one."""
+        return self.terms.quorum(0 if self.per_client else len(self.parties))
+
+    def _list_public(self) -> Mapping[str, Any]:
+        return {name: getattr(self.data, name) for name in PUBLIC}
+
+    def find_items(self, kit: Path) -> Path:
+        """The items file in a kit."""
+        return kit / str(self.data.items)
+
+    def load_items(self, kit: Path) -> Items:
+        """The items, in the order of their numbers."""
+        return load_items(self.data, kit)
+
+    def make_charter(self, items: Items) -> Charter:
+        """What enrolments must fit."""
+        return Charter(self.digest, self.parties, self.per_client, len(items), digest_names(items.names))
+
+    def complete(self, kit: Path, own: Mapping[str, Any]) -> Data:
+        """How a party reads its data: as agreed, and by settings of its own."""
+        return replace(self.data, items=str(self.find_items(kit)), **own)
+
+    def to_toml(self) -> str:
+        """The file, with comments."""
+        names = dict.fromkeys(TERM_FIELDS)
+        given = {name: value for name, value in self._list_public().items() if value is not None}
+        lines = [
+            "# What all parties of this federation agree on. It is public, and the same at every party: whoever changes",
+            "# anything in it is no longer understood by the others.",
+            "",
+            f"name = {write_value(self.name)}",
+            "# The parties, in the order of their numbers.",
+            f"parties = {write_value(self.parties)}",
+            "# Whether each client has a key of its own and is masked by itself; if not, each party is heard as one.",
+            f"per_client = {write_value(self.per_client)}",
+            *("", "# What everyone requires of a round of secure aggregation.", "[terms]"),
+            *write_settings(TERM_FIELDS, {name: getattr(self.terms, name) for name in names}),
+            *("", "# How data is read at every party.", "[data]"),
+            *write_settings(PUBLIC_FIELDS, given),
+            "# SHA-256 of the items file.",
+            f"items_sha256 = {write_value(self.items_sha256)}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewest: int | None, security: int) -> Policy:
+    """Terms for parties that are heard as one client each; unless given, one may be corrupt while another is gone."""
+    if corrupt is None and dropout is None and parties < FEWEST_PARTIES:
+        raise InputError(
+            f"{parties} parties are too few if one of them may be corrupt while another is gone; {FEWEST_PARTIES} are "
+            "enough",
+            argument="parties",
+        )
+    least = max(SHARE, ceil(10_000 / parties) / 10_000)  # at least one party
+    shares = [least if share is None else share for share in (corrupt, dropout)]
+    quorum = Policy(0, *shares, security).quorum(parties)
+    return Policy(quorum if fewest is None else fewest, *shares, security)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    try:
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read ({(error.strerror or 'no reason given').lower()})", place=path) from None
+
+
+def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:
+    """What checks enrolments, from a kit: its agreement, its items and its root."""
+    known = Agreement.load(kit) if agreement is None else agreement
+    return Registrar(known.make_charter(known.load_items(kit)), load_root(kit / ROOT))
+
+
+def _check_names(name: str, parties: tuple[str, ...]) -> None:
+    for argument, one in [("name", name), *(("parties", party) for party in parties)]:
+        if not isinstance(one, str) or not PARTY_NAME.fullmatch(one):
+            raise InputError(
+                f"{one!r} is no name here: up to 40 letters, digits and hyphens, a letter or a digit first",
+                argument=argument,
+            )
+    if not parties:
+        raise InputError("needs at least one", argument="parties")
+    if set(RESERVED).intersection(one.lower() for one in parties):
+        raise InputError(f"{', '.join(RESERVED)} are not names of parties here", argument="parties")
+    twice = {one.lower() for one in parties if sum(other.lower() == one.lower() for other in parties) > 1}
+    if twice:
+        raise InputError(f"{', '.join(sorted(twice))} is there twice", argument="parties")
+
+
+def _check_data(data: Data) -> None:
+    if data.kind is None:
+        raise InputError("is needed: parties could take their files for different things", argument="kind")
+    if data.items is None or Path(data.items).name != data.items:
+        raise InputError("needs the name of a file beside the agreement", argument="items")
+    if data.kind == "ratings" and data.most is None:
+        raise InputError(
+            "is needed for ratings: otherwise everybody must first be asked how large values are, and parties answer "
+            "the same question only once",
+            settings=[("most", 5.0)],
+            remedy="say what everybody knows about ratings, such as",
+            argument="most",
+        )
+    if data.kind in ("places", "distances") and data.reach is None:
+        raise InputError("is needed: beyond it an item is of no use, for all parties alike", argument="reach")

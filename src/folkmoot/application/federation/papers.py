@@ -1,0 +1,106 @@
+"""Small files of settings in a kit: read strictly, with mistakes told by file and line; written with comments."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+from folkmoot.application.assembly import check_value
+from folkmoot.application.origin import Origin
+from folkmoot.application.toml import as_toml
+from folkmoot.foundation.errors import InputError
+
+Fields = Mapping[str, Field[Any]]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a file says, and where. The section "" is what stands before the first table."""
+
+    origin: Origin
+    document: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "Paper":
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+            return cls(Origin(path, text), tomllib.loads(text))
+        except OSError as error:
+            raise InputError((error.strerror or "cannot be read").lower(), place=path) from None
+        except UnicodeDecodeError:
+            raise InputError("is not text in UTF-8", place=path) from None
+        except tomllib.TOMLDecodeError as error:
+            said, _, where = str(error).partition(" (at ")
+            place = f"{path}, {where.rstrip(')') or 'line 1'}"
+            raise InputError(f"{said[:1].lower()}{said[1:]}", place=place) from None
+
+    def refuse(self, problem: str, section: str, name: str = "", remedy: str | None = None) -> NoReturn:
+        """Say what is wrong, with the line where it stands."""
+        place = self.origin.at_line(self.origin.find_line(section, name))
+        raise InputError(problem, argument=name or None, place=place, remedy=remedy)
+
+    def locate(self, error: InputError, section: str) -> InputError:
+        """An error about a setting of this section, with its line."""
+        return self.origin.locate_at(error, section, error.argument or "")
+
+    def take_table(self, section: str, known: Iterable[str]) -> Mapping[str, Any]:
+        """One of its tables; names that are not known are refused."""
+        table = self.document.get(section, {}) if section else self.document
+        if not isinstance(table, dict):
+            self.refuse(f"must be a table: write [{section}] on a line of its own", "", section)
+        names = list(known)
+        for name in table:
+            if name not in names:
+                of = f"[{section}]" if section else "this file"
+                near = get_close_matches(name, names, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                self.refuse(f"{of} has {', '.join(names)}, not {name!r}{hint}", section or _as_head(table[name], name))
+        return table
+
+    def fill(self, section: str, fields: Fields, also: Iterable[str] = ()) -> dict[str, Any]:
+        """The settings of a table that are given; their types are checked. also: names that somebody else reads."""
+        table = self.take_table(section, [*fields, *also])
+        for name, one in fields.items():
+            if name in table:
+                try:
+                    check_value(name, one.type, one.metadata["choices"], table[name])
+                except InputError as error:
+                    raise self.locate(error, section) from None
+            elif one.default is MISSING:
+                self.refuse(f"`{name}` is needed: {one.metadata['about'].rstrip('.').lower()}", section)
+        return {name: table[name] for name in fields if name in table}
+
+    def take_texts(self, section: str, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        given = (self.document.get(section, {}) if section else self.document).get(name)
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            self.refuse('needs a list of names such as ["north", "south"]', section, name)
+        return tuple(given)
+
+
+def _as_head(value: Any, name: str) -> str:
+    """Where an unknown name stands: it may be a table of its own."""
+    return name if isinstance(value, dict) else ""
+
+
+def write_settings(fields: Fields, given: Mapping[str, Any]) -> list[str]:
+    """Lines of a file: each setting with what it is about; what is not given is commented out."""
+    lines = []
+    for name, one in fields.items():
+        choices = one.metadata["choices"]
+        lines.append(f"# {one.metadata['about']}" + (f" One of {', '.join(choices)}." if choices else ""))
+        default = None if one.default is MISSING else one.default
+        if given.get(name) is not None:
+            lines.append(f"{name} = {write_value(given[name])}")
+        elif default is not None:
+            lines.append(f"# {name} = {write_value(default)}")
+        else:
+            lines.append(f"# {name} = {one.metadata['example'] or (as_toml(choices[0]) if choices else '…')}")
+    return lines
+
+
+def write_value(value: Any) -> str:
+    """A value, or a list of values, as TOML writes it."""
+    return f"[{', '.join(map(as_toml, value))}]" if isinstance(value, list | tuple) else as_toml(value)
