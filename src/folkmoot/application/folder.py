@@ -3,6 +3,7 @@
 run.toml         what was asked, complete
 files.json       what the files of data hold, as a hash: a run continues with the same data only
 federation.json  who takes part, where parties on a network answer
+roster.json      the public keys of all parties, signed by them
 round.journal    the round that they are being asked, so that a run that was killed can continue it
 about.json       what the data is about, in words, and the command of the run
 transcript       every question and sum of a federated run, as they come
@@ -91,6 +92,10 @@ class Folder:
     @property
     def federation(self) -> Path:
         return self.path / "federation.json"
+
+    @property
+    def roster(self) -> Path:
+        return self.path / "roster.json"
 
     @property
     def journal(self) -> Path:
@@ -182,7 +187,8 @@ class Folder:
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():
-            for path in (self.transcript, self.files, self.federation, self.journal, self.about, self.problem):
+            own = (self.transcript, self.files, self.federation, self.roster, self.journal, self.about, self.problem)
+            for path in own:
                 path.unlink(missing_ok=True)
             if not any(self.path.iterdir()):
                 self.path.rmdir()

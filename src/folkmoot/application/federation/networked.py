@@ -1,0 +1,271 @@
+"""A run whose clients are at parties on a network: nothing but the list of items and sums are in this process."""
+
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from folkmoot.algorithms.federated.method import Federated
+from folkmoot.application.federation.agreement import ROOT, Agreement
+from folkmoot.application.folder import Folder, Participants, write
+from folkmoot.application.job import Task, constrain, make_method, own_settings
+from folkmoot.application.problem import Problem
+from folkmoot.conversation.engine import Control, Engine, ignore
+from folkmoot.conversation.population import Population
+from folkmoot.conversation.progress import Steps
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.data import load_subject
+from folkmoot.engines.enrolment import Registrar, RosterBook, load_root, split_enrolments
+from folkmoot.engines.exchange import Exchange
+from folkmoot.engines.federation import Federation
+from folkmoot.engines.gathering import Line, PartyLine, Waiting, gather
+from folkmoot.engines.journal import RoundJournal
+from folkmoot.engines.pooled_federation import PooledFederation
+from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.settings import Data, Privacy
+from folkmoot.secagg import Policy
+from folkmoot.secagg.parameters import count_share
+
+RUN = 16  # bytes by which parties tell one run from another
+OWN = ("credit",)  # what a problem may say about data that parties have
+SIMULATED = ("secure", "dropout", "cluster")  # settings of simulations
+AGREED = ("corrupt", "security")  # settings that the terms of a federation decide
+
+Tell = Callable[[str], None]
+
+
+def connect(kit: Path, names: tuple[str, ...], fewest: int, tell: Tell) -> AbstractContextManager[Line]:
+    """A line to the parties of a kit; only here does a run need FLARE."""
+    try:
+        from folkmoot.engines.flare.line import open_line
+    except ImportError:
+        raise InputError(
+            "NVIDIA FLARE is not installed", remedy="pip install 'folkmoot[federation]'", argument="federation"
+        ) from None
+    return open_line(kit, names, fewest, tell)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkedTask(Task):
+    """A problem for the parties of a kit's agreement."""
+
+    kit: Path
+    agreement: Agreement
+
+    @property
+    def registrar(self) -> Registrar:
+        """What checks the enrolments of parties."""
+        return Registrar(self.agreement.make_charter(self.subject.items), load_root(self.kit / ROOT))
+
+    @property
+    def quorum(self) -> int:
+        """How many parties must be there before anything is asked."""
+        parties = len(self.agreement.parties)
+        if not self.agreement.per_client:
+            return self.agreement.quorum
+        return max(parties - count_share(self.agreement.terms.dropout, parties), 1)
+
+
+def prepare_networked(problem: Problem) -> NetworkedTask:
+    """Read the agreement and the list of items, and check everything that can be wrong before anyone is asked."""
+    kit = _find_kit(problem)
+    with problem.locate_errors():
+        _check_settings(problem)
+        agreement = Agreement.load(kit)
+        subject = load_subject(agreement.data, kit)
+        method = make_method(problem, one_by_one=agreement.per_client)
+        if not isinstance(method, Federated):
+            raise InputError(
+                f"{problem.method.name} needs all the data in one place, but it stays at its parties",
+                argument="federation",
+            )
+    matroid = constrain(problem, subject.items, problem.choose.count)
+    with problem.locate_errors(own_settings(problem)):
+        method.check(matroid)
+    return NetworkedTask(problem, subject, matroid, method, kit, agreement)
+
+
+def list_public_files(problem: Problem) -> dict[str, str]:
+    """The list of items, wherever the kit is now."""
+    kit = _find_kit(problem)
+    return {"items": str(Agreement.load(kit).find_items(kit))}
+
+
+def _find_kit(problem: Problem) -> Path:
+    return Path(problem.privacy.federation or "")
+
+
+def _check_settings(problem: Problem) -> None:
+    """Refuse what the agreement decides, and what only a simulator can do."""
+    given = [one.name for one in fields(Data) if one.name not in OWN and _differs(problem.data, one)]
+    if given:
+        raise InputError(
+            "is not for a problem of a federation, whose agreement says how data is read", argument=given[0]
+        )
+    said = {one.name for one in fields(Privacy) if _differs(problem.privacy, one)}
+    for name in SIMULATED:
+        if name in said:
+            raise InputError("is for simulations; parties of a federation mask their answers themselves", argument=name)
+    for name in AGREED:
+        if name in said:
+            raise InputError("is not for a problem of a federation, whose agreement has the terms", argument=name)
+    if problem.output.show_client:
+        raise InputError("is for simulations; no client of a federation can be shown", argument="show_client")
+    for name in ("patience", "wait"):
+        if not getattr(problem.privacy, name) > 0:
+            raise InputError(f"needs a number above 0, got {getattr(problem.privacy, name)}", argument=name)
+
+
+def _differs(settings: Any, one: Any) -> bool:
+    return bool(getattr(settings, one.name) != one.default)
+
+
+@contextmanager
+def open_federation(task: NetworkedTask, folder: Path | None) -> Iterator[Engine]:
+    """An engine for the time of a run. `folder`: where it is kept who takes part, and how far a round has come."""
+    home = None if folder is None else Folder(folder)
+    notices = Notices()
+    with connect(task.kit, task.agreement.parties, task.quorum, notices.say) as line:
+        book = _find_roster(task, home, line, notices)
+        members = _keep_participants(task, home, book)
+        with _open_journal(home) as journal:
+            yield ShownEngine(
+                _make_engine(task, book, _make_exchange(task, line, book, notices), members, journal), notices
+            )
+
+
+def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: "Notices") -> RosterBook:
+    """The keys of all parties. A run is continued with those that it was begun with, so that not all parties need be
+    there.
+    """
+    registrar = task.registrar
+    if home is not None and home.roster.exists():
+        try:
+            return registrar.read_book(split_enrolments(home.roster.read_bytes()), None)
+        except InputError as why:
+            raise TranscriptError(f"does not fit the agreement ({why.problem})", place=home.roster) from None
+    with show_waiting(notices):
+        book = gather(line, registrar, task.problem.privacy.wait, notices)
+    if home is not None:
+        write(home.roster, book.encode())
+    return book
+
+
+def _keep_participants(task: NetworkedTask, home: Folder | None, book: RosterBook) -> Participants:
+    """Who takes part; at the beginning of a run its name is drawn, and both are written down."""
+    members = None if home is None else home.read_participants()
+    if members is None:
+        agreement = task.agreement
+        terms = agreement.terms
+        known = agreement.name, book.names, book.sizes, agreement.per_client, book.fingerprint, terms
+        members = Participants(secrets.token_bytes(RUN), *known)
+        if home is not None:
+            write(home.federation, members.to_json())
+    elif members.fingerprint != book.fingerprint and home is not None:
+        raise TranscriptError("is not about the parties of the roster", place=home.federation)
+    return members
+
+
+@contextmanager
+def _open_journal(home: Folder | None) -> Iterator[RoundJournal | None]:
+    if home is None:
+        yield None
+        return
+    with closing(RoundJournal(home.journal)) as journal:
+        yield journal
+
+
+def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
+    privacy = task.problem.privacy
+    return PartyLine(
+        line,
+        dict(enumerate(book.names)),
+        task.quorum,
+        privacy.patience,
+        privacy.wait,
+        notices,
+        book.fingerprint,
+    )
+
+
+def _make_engine(
+    task: NetworkedTask, book: RosterBook, exchange: Exchange, members: Participants, journal: RoundJournal | None
+) -> Engine:
+    terms = task.agreement.terms
+    if not members.per_client:
+        return PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
+    parties = {number: book.list_clients(number) for number in range(len(book.names))}
+    return Federation(book.population, book.roster, parties, exchange, terms, run=members.run, journal=journal)
+
+
+class Notices:
+    """Passes on who is awaited, to whatever shows it at the moment."""
+
+    def __init__(self) -> None:
+        self.show: Steps = ignore
+
+    def __call__(self, waiting: Waiting) -> None:
+        there = len(waiting.answered)
+        self.show(describe_waiting(waiting), there, there + len(waiting.awaited) + len(waiting.refused))
+
+    def say(self, what: str) -> None:
+        self.show(what, 0, 0)
+
+
+def describe_waiting(waiting: Waiting) -> str:
+    """Who answered, who is awaited and how long still, in one line."""
+    parts = [waiting.stage]
+    for names, what in ((waiting.answered, "answered"), (waiting.refused, "refused"), (waiting.absent, "absent")):
+        if names:
+            parts.append(f"{what}: {', '.join(names)}")
+    if waiting.awaited:
+        parts.append(f"awaited: {', '.join(waiting.awaited)} ({waiting.seconds_left:.0f} s)")
+    return "; ".join(parts)
+
+
+@contextmanager
+def show_waiting(notices: Notices) -> Iterator[None]:
+    """A line on a terminal that says who is awaited, before there are rounds with a bar of their own."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("reaching the parties …") as status:
+        notices.show = lambda what, _done, _of: status.update(Text(what))
+        try:
+            yield
+        finally:
+            notices.show = ignore
+
+
+class ShownEngine(Engine):
+    """An engine whose rounds show who is awaited."""
+
+    def __init__(self, engine: Engine, notices: Notices) -> None:
+        self.engine, self.notices = engine, notices
+
+    @property
+    def population(self) -> Population:
+        return self.engine.population
+
+    @property
+    def terms(self) -> Policy | None:
+        return self.engine.terms
+
+    def describe(self) -> Mapping[str, Any]:
+        return self.engine.describe()
+
+    def can_continue(self, ask: Ask) -> bool:
+        return self.engine.can_continue(ask)
+
+    def add_up(self, ask: Ask, control: Control) -> Sum:
+        self.notices.show = control.progress
+        try:
+            return self.engine.add_up(ask, control)
+        finally:
+            self.notices.show = ignore
