@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from folkmoot import Engine, Simulation
+from folkmoot.conversation.population import Cohort
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore
+from folkmoot.engines.answering import digest_question, write_question, write_times
 from folkmoot.engines.pooling import write_pooled_question
 from folkmoot.engines.store import OpenRound
+from folkmoot.secagg import Announcement
 from folkmoot.secagg.together import STAGES
 from tests.engines.crowds import ask_everyone, crowd, gradient, make_federation, make_party, voluntary
 from tests.engines.pools import CLIENTS, ITEMS, VICTIM, ask_all, make_engine, make_parties, reasons
@@ -136,3 +140,28 @@ def test_questions_that_cannot_be_read_any_more_are_left(tmp_path: Path) -> None
         again = make_pool(store)
         assert not again[VICTIM].reply(Bundle({VICTIM: b"x"})).letters
         assert reasons({VICTIM: again[VICTIM]}) == {"this client is in no round"}
+
+
+def test_whoever_had_answered_before_is_not_asked_after_a_restart(tmp_path: Path) -> None:
+    """Half of the clients have answered, and are left out; another process does not let them in."""
+    clients, query = crowd(CLIENTS), gradient(ITEMS)
+    with closing(FolderStore(tmp_path)) as store:
+        party = make_party(clients, np.arange(CLIENTS), store=store)
+        first = Ask(query, Cohort.of(HALF, None), Purpose.SEARCH, "test", 0)
+        assert not make_federation(clients, [party], run=b"one")(first).lost
+        question = write_question(ask_everyone(CLIENTS, query), bytes(16), b"two")
+        letters = write_times(np.arange(CLIENTS), np.ones(CLIENTS, dtype=np.int64))
+        assert sorted(party.reply(Bundle(letters, question)).letters) == (HALF + 1).tolist()
+        again = make_party(clients, np.arange(CLIENTS), store=store)
+        announced = Announcement(
+            session=bytes(16),
+            round=0,
+            question=digest_question(query, b"two"),
+            roster=again.roster.digest,
+            clients=CLIENTS,
+            length=query.length,
+            most=first.span * 2,
+            largest=first.largest_answer,
+        )
+        reply = again.reply(Bundle(dict.fromkeys(range(CLIENTS), announced.encode())))
+        assert sorted(reply.letters) == (HALF + 1).tolist()

@@ -115,10 +115,11 @@ class Talk:
         return number, PublicCoins.of(self.seed, number)
 
     def _explain_failure(self, ask: Ask, said: Sum) -> RoundFailed:
+        later = "a stored run can be resumed once more clients are available; the logs of parties say what they refused"
         return RoundFailed(
             f"too few clients answered, {ATTEMPTS} times in a row (most recently {said.clients:,} of "
             f"{ask.cohort.size:,})",
-            remedy=None if said.spent else "a stored run can be resumed once more clients are available",
+            remedy=None if said.spent else later,
             place=ask.label,
         )
 

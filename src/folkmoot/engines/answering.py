@@ -1,6 +1,7 @@
 """A question as a party sees it: read from bytes, checked, and answered from the data of its own clients."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from struct import Struct
 from typing import Any
@@ -24,15 +25,29 @@ from folkmoot.secagg.messages import SESSION
 TIMES, SPEAKER = Struct("<Q"), Struct("<I")
 NOBODY = SPEAKER.pack(2**32 - 1)  # the reply of a client that does not take part
 MOST_ROUNDS = 2**32
+LONGEST_RUN = 32  # bytes
 MOST_TIMES = 2**63 - 1
 SMALL, BYTES_PER_ITEM, BYTES_PER_CLIENT = 1 << 22, 1 << 12, 1 << 6  # of a question as text: many sets, a cohort
 MANY_PARTS, PARTS_PER_ITEM = 100_000, 64  # elements of lists: groups of a matroid
 SHAPELESS = (AttributeError, TypeError, ValueError, KeyError, IndexError, ArithmeticError)
 
 
-def write_question(ask: Ask, session: bytes) -> bytes:
-    """What is sent to all parties: the question, its session and its round."""
-    return pack({"query": ask.query, "session": session.hex(), "round": ask.number})
+def write_question(ask: Ask, session: bytes, run: bytes = b"") -> bytes:
+    """What is sent to all parties: the question, its session, its round and its run."""
+    return pack({"query": ask.query, "session": session.hex(), "round": ask.number, **describe_run(run)})
+
+
+def describe_run(run: bytes) -> dict[str, str]:
+    """The run, as it is sent; nothing if it has no name."""
+    return {"run": run.hex()} if run else {}
+
+
+def read_run(asked: Mapping[str, Any]) -> bytes:
+    """What was described; raises one of SHAPELESS if it is no run."""
+    run = bytes.fromhex(asked.get("run", ""))
+    if len(run) > LONGEST_RUN:
+        raise ValueError
+    return run
 
 
 def unpack_question(data: bytes, n_items: int, n_clients: int) -> Any:
@@ -47,14 +62,14 @@ def list_kinds(query: Query[Any]) -> list[str]:
     return [name_kind(type(query)), *(kind for part in query.contained for kind in list_kinds(part))]
 
 
-def digest_question(query: Query[Any]) -> bytes:
-    """The digest that clients sign, and answer only once.
+def digest_question(query: Query[Any], run: bytes = b"") -> bytes:
+    """The digest that clients sign, and answer only once. Without a run, it is that of the query alone.
 
     It does not include the round or how often clients count: otherwise the same question could be asked again in
     another round, or with other weights, and the difference of the two sums would reveal answers. The round is signed
     as well.
     """
-    return bytes.fromhex(digest_of(query))
+    return bytes.fromhex(digest_of({"query": query, **describe_run(run)} if run else query))
 
 
 def write_times(ids: Ids, times: Ids) -> dict[int, bytes]:
@@ -72,6 +87,8 @@ class Inquiry:
     clients: Objective  # those who answer
     ids: Ids  # their numbers
     times: Ids  # how often each counts
+    held: Ids  # the numbers of all clients of the party
+    run: bytes = b""
 
     @classmethod
     def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int) -> "Inquiry":
@@ -81,7 +98,7 @@ class Inquiry:
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
             good = isinstance(query, Query) and len(session) == SESSION
             good = good and type(number) is int and 0 <= number < MOST_ROUNDS
-            times = _read_times(list(sent.letters.values()))
+            times, run = _read_times(list(sent.letters.values())), read_run(asked)
             if good:
                 query.check(clients.n_items, n_clients)
         except InputError as why:
@@ -96,7 +113,7 @@ class Inquiry:
         places = np.minimum(np.searchsorted(ids, asked_ids), len(ids) - 1)
         if not len(asked_ids) or not (ids[places] == asked_ids).all():
             raise Refused("the question is for clients that this party does not hold")
-        return cls(query, session, number, _select(clients, places), asked_ids, times)
+        return cls(query, session, number, _select(clients, places), asked_ids, times, ids, run)
 
     @property
     def kind(self) -> str:
@@ -108,6 +125,7 @@ class Inquiry:
 
     @cached_property
     def digest(self) -> bytes:
+        """Of the query alone, in whatever run it is asked."""
         return digest_question(self.query)
 
     @property
@@ -120,14 +138,14 @@ class Inquiry:
         """The same question to some of these clients."""
         places = np.flatnonzero(mask)
         some = _select(self.clients, places)
-        return Inquiry(self.query, self.session, self.round, some, self.ids[places], self.times[places])
+        return replace(self, clients=some, ids=self.ids[places], times=self.times[places])
 
-    def mark_incomplete(self, held: Ids) -> Mask:
+    def mark_incomplete(self) -> Mask:
         """Which of these clients belong to a group with one speaker that this party does not hold completely."""
         groups = self.query.group_clients()
         if groups is None:
             return np.zeros(len(self.ids), dtype=bool)
-        elsewhere = np.delete(np.arange(len(groups)), held[held < len(groups)])
+        elsewhere = np.delete(np.arange(len(groups)), self.held[self.held < len(groups)])
         unknown = self.ids >= len(groups)
         return np.asarray(unknown | np.isin(groups[np.where(unknown, 0, self.ids)], groups[elsewhere]))
 
@@ -161,8 +179,15 @@ class Inquiry:
         self.rows  # noqa: B018 - computed once
 
     def mark_members(self) -> bytes:
-        """Nothing: every client remembers its own answers."""
-        return b""
+        """Those who take part, among all clients of the party."""
+        return np.packbits(np.isin(self.held, self.ids, assume_unique=True), bitorder="little").tobytes()
+
+    def mark_answered(self, before: bytes) -> Mask:
+        """Which of these clients are marked."""
+        if not before:
+            return np.zeros(len(self.ids), dtype=bool)
+        marks = np.unpackbits(np.frombuffer(before, dtype=np.uint8), count=len(self.held), bitorder="little")
+        return marks[np.searchsorted(self.held, self.ids)].astype(bool)
 
     @cached_property
     def weights(self) -> Ids:
@@ -182,7 +207,7 @@ class Inquiry:
 
     def check_round(self, announced: Announcement) -> None:
         """Refuse a round other than the one that this question was sent for."""
-        if announced.question != self.digest:
+        if announced.question != digest_question(self.query, self.run):
             raise Refused("the announced question is not the one that was sent")
         if (announced.session, announced.round) != (self.session, self.round):
             raise Refused("the question was asked for another session or round")

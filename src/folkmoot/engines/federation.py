@@ -30,7 +30,9 @@ class Federation(SecureEngine):
     that each party holds, by the name of the party in the exchange. terms: on which clients take part. least: a round
     that reaches less than this share of the clients asked has no sum. devices: whether bytes are counted as if each
     client were a device of its own, which is sent the question separately (in simulations); if not, each party is sent
-    it once. journal: keeps the round that is being led, so that another process can continue it.
+    it once. journal: keeps the round that is being led, so that another process can continue it. run:
+    distinguishes this run from others with the same parties, which may answer the same question once in each
+    (`PartyPolicy.again`).
     """
 
     def __init__(
@@ -44,8 +46,9 @@ class Federation(SecureEngine):
         least: float = 0.5,
         devices: bool = False,
         journal: RoundJournal | None = None,
+        run: bytes = b"",
     ) -> None:
-        super().__init__(population, roster, exchange, terms, least, journal)
+        super().__init__(population, roster, exchange, terms, least, journal, run)
         self.devices = devices
         self._holder = np.full(population.n_clients, -1, dtype=np.int64)
         self._names = list(parties)
@@ -83,7 +86,7 @@ class Federation(SecureEngine):
         """The first exchange: the question, and what parties reply to it."""
         query, cohort = ask.query, ask.cohort
         times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
-        outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session))
+        outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session, self.run))
         inbox = self._exchange(outbox, control)
         groups, speaker_of = query.group_clients() is not None, dict[int, int]()
         for reply in inbox.values():
@@ -119,7 +122,7 @@ class Federation(SecureEngine):
         return Announcement(
             session=self._session,
             round=ask.number,
-            question=digest_question(query),
+            question=digest_question(query, self.run),
             roster=self.roster.digest,
             clients=len(speakers),
             length=query.length,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.engines.answering import LONGEST_RUN, describe_run
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
 from folkmoot.engines.journal import RoundJournal, read_inbox, write_inbox
 from folkmoot.foundation.errors import InputError
@@ -60,7 +61,8 @@ class SecureEngine(Engine):
 
     roster: the public keys of all who can be in a sum, the same that all parties use. terms: on which they take part.
     least: a round that reaches less than this share of those asked has no sum. journal: keeps the round that is being
-    led; another process can then continue it, if parties repeat their replies. None: nobody can.
+    led; another process can then continue it, if parties repeat their replies. None: nobody can. run: its name, which
+    is public; parties sign it with every question.
     """
 
     # Whether those who sent answers to a round that was broken off before anyone was asked for what reveals the sum may
@@ -75,8 +77,12 @@ class SecureEngine(Engine):
         terms: Policy | None,
         least: float,
         journal: RoundJournal | None,
+        run: bytes,
     ) -> None:
         self.journal = journal
+        if not isinstance(run, bytes) or len(run) > LONGEST_RUN:
+            raise InputError(f"needs at most {LONGEST_RUN} bytes, got {run!r}", argument="run")
+        self.run = run
         self._population, self.roster, self.exchange = population, roster, exchange
         self._terms = Policy() if terms is None else terms
         self.least = as_number(least, "least")
@@ -91,7 +97,7 @@ class SecureEngine(Engine):
         return self._terms
 
     def describe(self) -> Mapping[str, Any]:
-        return {"roster": self.roster.digest.hex(), "least": self.least}
+        return {"roster": self.roster.digest.hex(), "least": self.least, **describe_run(self.run)}
 
     def add_up(self, ask: Ask, control: Control) -> Sum:
         return self.lead_round(ask, control)

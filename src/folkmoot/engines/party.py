@@ -56,6 +56,9 @@ class RoundInquiry(Protocol):
     def round(self) -> int: ...
 
     @property
+    def run(self) -> bytes: ...
+
+    @property
     def kind(self) -> str: ...
 
     @property
@@ -64,7 +67,9 @@ class RoundInquiry(Protocol):
         ...
 
     @property
-    def digest(self) -> bytes: ...
+    def digest(self) -> bytes:
+        """Of the query alone, in whatever run it is asked."""
+        ...
 
     def is_asked(self, client: int) -> bool: ...
 
@@ -77,7 +82,7 @@ class RoundInquiry(Protocol):
     def write_vector(self, client: int) -> Ids: ...
 
     def mark_members(self) -> bytes:
-        """Which of the party's clients answer, as bits, where nobody else remembers it; otherwise nothing."""
+        """Which of the party's clients answer, as bits."""
         ...
 
 
@@ -88,7 +93,7 @@ class Step:
     reply: Bundle
     states: Mapping[int, State] = field(default_factory=dict)
     entry: LedgerEntry | None = None
-    members: bytes = b""  # which of the party's clients answered, as bits, where nobody else remembers it
+    members: bytes = b""  # which of the party's clients answered, as bits
 
 
 NOTHING = Step(Bundle({}))
@@ -127,8 +132,8 @@ class Speaker(ABC):
         """Reply to a question, and remember it as the inquiry if it is accepted."""
 
     @abstractmethod
-    def _read_inquiry(self, sent: Bundle) -> RoundInquiry | None:
-        """A question that was accepted before, without asking again whether it should be; None: nobody takes part."""
+    def _read_again(self, sent: Bundle, reply: Bundle) -> RoundInquiry | None:
+        """A question that was accepted before, with this reply; None: nobody takes part."""
 
     @property
     def ledger(self) -> list[LedgerEntry]:
@@ -200,7 +205,8 @@ class Speaker(ABC):
         now = self.store.read_round() if self._repeats else OpenRound()
         if now.question:
             with suppress(Refused):  # it may have been another version, which reads questions in another way
-                self._inquiry = self._read_inquiry(Bundle.decode(now.question))
+                reply = self.store.find_reply(sha256(now.question).digest()) or Bundle({}).encode()
+                self._inquiry = self._read_again(Bundle.decode(now.question), Bundle.decode(reply))
                 self._announced, self._answered = now.announced, now.answered
 
     def _forget(self) -> None:
@@ -283,8 +289,12 @@ class Speaker(ABC):
         return Step(Bundle(replies), after)
 
     def _make_entry(self, inquiry: RoundInquiry, stage: str, clients: int) -> LedgerEntry:
-        session, digest = inquiry.session.hex(), inquiry.digest.hex()
-        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients)
+        session, digest, run = inquiry.session.hex(), inquiry.digest.hex(), inquiry.run.hex()
+        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients, run)
+
+    def _read_answered(self, inquiry: RoundInquiry) -> bytes:
+        """Which of the party's clients may not answer this any more, as bits."""
+        return self.store.read_members(inquiry.digest.hex(), inquiry.run.hex() if self.policy.again else None)
 
     def _find_member(self, client: int) -> Member:
         if client not in self._members:
@@ -335,12 +345,14 @@ class Party(Speaker):
         except Refused as why:
             self._refuse(QUESTION, None, why)
             return NOTHING
-        incomplete = inquiry.mark_incomplete(self.ids)
+        incomplete, answered = inquiry.mark_incomplete(), inquiry.mark_answered(self._read_answered(inquiry))
         for client in inquiry.ids[incomplete].tolist():
             self._refuse(QUESTION, client, Refused("this party does not hold all clients of this client's group"))
-        if incomplete.all():
+        for client in inquiry.ids[answered & ~incomplete].tolist():
+            self._refuse(QUESTION, client, Refused("this client has already answered this question"))
+        if (incomplete | answered).all():
             return NOTHING
-        inquiry = inquiry.keep(~incomplete)
+        inquiry = inquiry.keep(~(incomplete | answered))
         absent, entry = dict[int, bytes](), None
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
         if willing is not None:  # who takes part reveals something, so it counts as an answer
@@ -352,13 +364,10 @@ class Party(Speaker):
         self._inquiry = inquiry
         return Step(Bundle(absent | inquiry.write_speakers()), entry=entry)
 
-    def _read_inquiry(self, sent: Bundle) -> Inquiry | None:
+    def _read_again(self, sent: Bundle, reply: Bundle) -> Inquiry | None:
         inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
-        inquiry = inquiry.keep(~inquiry.mark_incomplete(self.ids))
-        willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
-        if willing is None:
-            return inquiry
-        return inquiry.keep(willing) if willing.any() else None
+        taking_part = [client for client, letter in reply.letters.items() if letter != NOBODY]
+        return inquiry.keep(np.isin(inquiry.ids, taking_part)) if taking_part else None
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy

@@ -17,6 +17,8 @@ class PartyPolicy:
     terms: what each of them requires of a round (the smallest cohort, shares of corrupt clients and of dropouts).
     questions: the kinds of questions that they answer; None: all known kinds. per_day: the most rounds that they answer
     in 24 hours; None: no limit.
+    again: whether a question that they answered in one run may be answered again, in the same words, in another. The
+    two sums show the difference between their clients, if not all of them answered both.
     uneven: whether some clients may count more often than others. The server is then trusted with how often each
     counts: there are counts with which a sum shows one client's answer.
     volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
@@ -31,6 +33,7 @@ class PartyPolicy:
     terms: Policy = field(default_factory=Policy)
     questions: tuple[type[Query[Any]], ...] | None = None
     per_day: int | None = None
+    again: bool = False
     uneven: bool = False
     volunteers: bool = False
     clients: int = 10

@@ -20,7 +20,8 @@ class PooledFederation(SecureEngine):
 
     census: how many clients each party holds. roster: the parties' public keys. Terms count parties, not clients: five
     are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers. journal:
-    keeps the round that is being led, so that another process can continue it.
+    keeps the round that is being led, so that another process can continue it. run: distinguishes this run from others
+    with the same parties, which may answer the same question once in each (`PartyPolicy.again`).
 
     Where everybody is asked, nobody else could take the place of parties that answered a round without a sum. A round
     that was broken off before any party was asked for shares of masks is sealed: parties forget its keys when the next
@@ -38,8 +39,9 @@ class PooledFederation(SecureEngine):
         *,
         least: float = 0.5,
         journal: RoundJournal | None = None,
+        run: bytes = b"",
     ) -> None:
-        super().__init__(census.population, roster, exchange, terms, least, journal)
+        super().__init__(census.population, roster, exchange, terms, least, journal, run)
         self.census = census
         self._agreed: set[int] = set()  # the parties that take part in the round
         if set(roster.keys) != set(range(len(census.sizes))):
@@ -63,7 +65,7 @@ class PooledFederation(SecureEngine):
 
     def _poll(self, ask: Ask, control: Control) -> Poll:
         shares = self.census.divide(ask.cohort)
-        question = write_pooled_question(ask, self._session, self.census)
+        question = write_pooled_question(ask, self._session, self.census, self.run)
         outbox = {share.party: Bundle({share.party: b""}, question) for share in shares}
         inbox = self._exchange(outbox, control)
         self._agreed = {party for party, reply in inbox.items() if reply.letters.get(party) == SPEAKER.pack(party)}
@@ -72,7 +74,7 @@ class PooledFederation(SecureEngine):
         return Poll(asked, False, reached, False, self._measure_question(outbox, inbox, len(outbox)))
 
     def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:  # noqa: ARG002 - of all who were asked
-        return announce_pool(ask, self._session, self.roster.digest, self.census)
+        return announce_pool(ask, self._session, self.roster.digest, self.census, self.run)
 
     def _read_sum(self, ask: Ask, poll: Poll, result: Aggregate, cost: Cost) -> Sum:  # noqa: ARG002
         cohort = ask.cohort

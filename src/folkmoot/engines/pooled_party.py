@@ -56,13 +56,16 @@ class PooledParty(Speaker):
         self.store.pin("clients", digest_of([census.digest, number, list(self.clients.client_names or ())]))
         self._restore()
 
-    def _read_inquiry(self, sent: Bundle) -> PooledInquiry:
+    def _read_again(self, sent: Bundle, reply: Bundle) -> PooledInquiry:  # noqa: ARG002
+        return self._read(sent)
+
+    def _read(self, sent: Bundle) -> PooledInquiry:
         return PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest)
 
     def _consider(self, sent: Bundle) -> Step:
         self._forget()
         try:
-            inquiry = self._read_inquiry(sent)
+            inquiry = self._read(sent)
             self._check_policy(inquiry)
         except Refused as why:
             self._refuse(QUESTION, None, why)
@@ -90,5 +93,5 @@ class PooledParty(Speaker):
         share = inquiry.find_largest_share(policy.terms)
         if share > policy.largest_share:
             raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
-        if inquiry.has_answered(self.store.read_members(inquiry.digest.hex())):
+        if inquiry.has_answered(self._read_answered(inquiry)):
             raise Refused("some of these clients have already answered this question")

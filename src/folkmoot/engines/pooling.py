@@ -16,7 +16,7 @@ from folkmoot.conversation.codec import digest_of, pack
 from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
-from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER, unpack_question
+from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER, describe_run, read_run, unpack_question
 from folkmoot.engines.census import Census, PartyShare
 from folkmoot.engines.exchange import Bundle
 from folkmoot.foundation.errors import InputError
@@ -33,16 +33,19 @@ MOST_LABEL = 200  # characters of what a server says a question is for
 MOST_PARTIES = 1_000  # looked at to say how many would be enough
 
 
-def describe_ask(ask: Ask, session: bytes, census: Census) -> dict[str, Any]:
+def describe_ask(ask: Ask, session: bytes, census: Census, run: bytes = b"") -> dict[str, Any]:
     """All of a question, as it is sent; everyone is not listed, since all know who that is."""
     cohort = ask.cohort
     named = {} if cohort.everyone else {"ids": cohort.ids, "times": cohort.times}
     about = {"purpose": str(ask.purpose), "label": ask.label, "round": ask.number, "session": session.hex()}
+    about |= describe_run(run)
     return {"query": ask.query, "everyone": cohort.everyone, "census": census.digest, **named, **about}
 
 
-def read_ask(data: bytes, census: Census) -> tuple[Ask, bytes]:
-    """What was sent: the question and its session. Raises `Refused` for anything that is no question to this census."""
+def read_ask(data: bytes, census: Census) -> tuple[Ask, bytes, bytes]:
+    """What was sent: the question, its session and its run. Raises `Refused` for anything that is no question to this
+    census.
+    """
     try:
         asked = unpack_question(data, census.population.n_items, census.population.n_clients)
         query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
@@ -54,7 +57,7 @@ def read_ask(data: bytes, census: Census) -> tuple[Ask, bytes]:
             raise Refused("the server counts other clients at the parties than this party does")
         query.check(census.population.n_items, census.population.n_clients)
         cohort = _read_cohort(asked, census)
-        return Ask(query, cohort, Purpose(asked["purpose"]), asked["label"], number), session
+        return Ask(query, cohort, Purpose(asked["purpose"]), asked["label"], number), session, read_run(asked)
     except InputError as why:
         raise Refused(f"the question cannot be answered: {why}") from None
     except SHAPELESS:
@@ -77,14 +80,14 @@ def _read_cohort(asked: dict[str, Any], census: Census) -> Cohort:
     return Cohort.of(ids.copy(), None if times is None else times.copy())
 
 
-def announce_pool(ask: Ask, session: bytes, roster: bytes, census: Census) -> Announcement:
+def announce_pool(ask: Ask, session: bytes, roster: bytes, census: Census, run: bytes = b"") -> Announcement:
     """What is announced of a question: the server sends it, and every party computes it too."""
     ask.ring_bits  # noqa: B018 - refuses sums that no ring can hold
     sizes = [(share.weight, share.size) for share in census.divide(ask.cohort)]
     return Announcement(
         session=session,
         round=ask.number,
-        question=bytes.fromhex(digest_of(describe_ask(ask, session, census))),
+        question=bytes.fromhex(digest_of(describe_ask(ask, session, census, run))),
         roster=roster,
         clients=len(sizes),
         length=ask.query.length,
@@ -103,11 +106,12 @@ class PooledInquiry:
     clients: Objective | None  # of this party, those who are asked; None: nobody
     census: Census
     roster: bytes  # its digest
+    run: bytes = b""
 
     @classmethod
     def read(cls, sent: Bundle, clients: Objective, number: int, census: Census, roster: bytes) -> "PooledInquiry":
         """What party `number` was sent; refused if it is not for it."""
-        ask, session = read_ask(sent.question, census)
+        ask, session, run = read_ask(sent.question, census)
         if ask.query.group_clients() is not None:
             raise Refused("the question is for groups of clients, and this party is one")
         if set(sent.letters) != {number}:
@@ -117,7 +121,7 @@ class PooledInquiry:
         if share.size < clients.n_clients:
             ids, _ = share.select(ask.cohort)
             asked = clients[ids - int(census.ends[number])] if share.size else None
-        return cls(ask, session, share, asked, census, roster)
+        return cls(ask, session, share, asked, census, roster, run)
 
     @property
     def query(self) -> Query[Any]:
@@ -137,7 +141,7 @@ class PooledInquiry:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of the query alone: no client answers it twice, whoever else is asked."""
+        """Of the query alone: no client answers it twice in a run, whoever else is asked."""
         return bytes.fromhex(digest_of(self.query))
 
     @cached_property
@@ -176,7 +180,7 @@ class PooledInquiry:
 
     @cached_property
     def announcement(self) -> Announcement:
-        return announce_pool(self.ask, self.session, self.roster, self.census)
+        return announce_pool(self.ask, self.session, self.roster, self.census, self.run)
 
     def is_asked(self, client: int) -> bool:
         return client == self.share.party
@@ -190,7 +194,7 @@ class PooledInquiry:
         self.vector  # noqa: B018 - computed once
 
     def mark_members(self) -> bytes:
-        """This party's clients that answer: each answers a query once, whoever else is asked."""
+        """This party's clients that answer: each answers a query once in a run, whoever else is asked."""
         marks = np.zeros(self.census.sizes[self.share.party], dtype=bool)
         marks[self.members[0] - int(self.census.ends[self.share.party])] = True
         return np.packbits(marks, bitorder="little").tobytes()
@@ -212,8 +216,8 @@ class PooledInquiry:
         return vector
 
 
-def write_pooled_question(ask: Ask, session: bytes, census: Census) -> bytes:
-    return pack(describe_ask(ask, session, census))
+def write_pooled_question(ask: Ask, session: bytes, census: Census, run: bytes = b"") -> bytes:
+    return pack(describe_ask(ask, session, census, run))
 
 
 def check_parties(terms: Policy, parties: int) -> None:

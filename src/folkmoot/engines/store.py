@@ -15,15 +15,18 @@ from folkmoot.secagg.state import State
 
 FILE = "party.sqlite"
 LOCK = "party.lock"  # held by the process that uses the folder, for as long as it lives; others may read the file
+LEDGER = 8  # columns; files of version 0.7 have one less
 PATIENCE = 60.0  # seconds that a write waits for somebody who reads
 REMEMBERED = 10_000  # refusals: a server that keeps sending nonsense must not fill the disk
 TABLES = """
 create table if not exists states (client integer primary key, state blob not null);
 create table if not exists ledger (
     stage text not null, kind text not null, question text not null, session text not null, round integer not null,
-    time real not null, clients integer not null
+    time real not null, clients integer not null, run text not null default ''
 );
-create table if not exists answered (question text primary key, members blob not null);
+create table if not exists answered (
+    question text not null, run text not null, members blob not null, primary key (question, run)
+);
 create table if not exists pinned (name text primary key, value text not null);
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
@@ -45,6 +48,7 @@ class LedgerEntry:
     round: int
     time: float  # by the party's clock
     clients: int
+    run: str = ""  # in which it was asked, if the server says so
 
 
 @dataclass(frozen=True)
@@ -130,8 +134,8 @@ class StateStore(Protocol):
 
     def read_refusals(self, since: float = 0.0) -> list[Refusal]: ...
 
-    def read_members(self, question: str) -> bytes:
-        """Which of a party's clients answered this question, as bits; empty if none did."""
+    def read_members(self, question: str, run: str | None = None) -> bytes:
+        """Which of a party's clients answered this question in this run (None: in any), as bits; empty if none did."""
         ...
 
     def pin(self, name: str, value: str) -> None:
@@ -151,11 +155,12 @@ def refuse_change(name: str) -> NoReturn:
     )
 
 
-def join_bits(one: bytes, other: bytes) -> bytes:
-    """All that are marked in either; one of them may be empty."""
-    size = max(len(one), len(other))
-    both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
-    return both.to_bytes(size, "little")
+def join_bits(*marks: bytes) -> bytes:
+    """All that are marked in any of them; some may be empty."""
+    joined = 0
+    for some in marks:
+        joined |= int.from_bytes(some, "little")
+    return joined.to_bytes(max(map(len, marks), default=0), "little")
 
 
 class MemoryStore:
@@ -168,7 +173,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._states: dict[int, State] = {}
         self._ledger: list[LedgerEntry] = []
-        self._answered: dict[str, bytes] = {}
+        self._answered: dict[str, dict[str, bytes]] = {}  # by question and run
         self._pinned: dict[str, str] = {}
         self._refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._round, self._replies = OpenRound(), dict[bytes, bytes]()
@@ -188,7 +193,8 @@ class MemoryStore:
         if entry is not None:
             self._ledger.append(entry)
             if members:
-                self._answered[entry.question] = join_bits(members, self.read_members(entry.question))
+                before = self.read_members(entry.question, entry.run)
+                self._answered.setdefault(entry.question, {})[entry.run] = join_bits(members, before)
         if round is not None:
             if round.question != self._round.question:
                 self._replies.clear()
@@ -202,8 +208,9 @@ class MemoryStore:
     def find_reply(self, message: bytes) -> bytes | None:
         return self._replies.get(message)
 
-    def read_members(self, question: str) -> bytes:
-        return self._answered.get(question, b"")
+    def read_members(self, question: str, run: str | None = None) -> bytes:
+        marks = self._answered.get(question, {})
+        return join_bits(*marks.values()) if run is None else marks.get(run, b"")
 
     def note_sent(self, message: SentMessage) -> None:
         """It is not kept."""
@@ -272,6 +279,8 @@ class FolderStore(PartyFile):
                 "pragma journal_mode = truncate;"  # otherwise the journal keeps secrets that the file has forgotten
             )
             self._file.executescript(f"begin exclusive; {TABLES} commit;")
+            if len(self._file.execute("select * from ledger limit 0").description) < LEDGER:
+                self._file.execute("alter table ledger add column run text not null default ''")
         except sqlite3.DatabaseError:
             self.close()
             raise InputError(f"{path} is not a party's file", argument="folder") from None
@@ -293,10 +302,12 @@ class FolderStore(PartyFile):
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
             if entry is not None:
-                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?)", astuple(entry))
+                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
             if entry is not None and members:
-                both = join_bits(members, self.read_members(entry.question))
-                self._file.execute("insert or replace into answered values (?, ?)", (entry.question, both))
+                both = join_bits(members, self.read_members(entry.question, entry.run))
+                self._file.execute(
+                    "insert or replace into answered values (?, ?, ?)", (entry.question, entry.run, both)
+                )
             if round is not None:
                 self._keep_round(round)
             if given is not None:
@@ -318,9 +329,9 @@ class FolderStore(PartyFile):
         row = self._file.execute("select reply from replies where message = ?", (message,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def read_members(self, question: str) -> bytes:
-        row = self._file.execute("select members from answered where question = ?", (question,)).fetchone()
-        return b"" if row is None else bytes(row[0])
+    def read_members(self, question: str, run: str | None = None) -> bytes:
+        rows = self._file.execute("select run, members from answered where question = ?", (question,))
+        return join_bits(*(bytes(marks) for where, marks in rows if run in (None, where)))
 
     def note_sent(self, message: SentMessage) -> None:
         with self._file:
