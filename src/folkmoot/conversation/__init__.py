@@ -3,6 +3,6 @@
 from folkmoot.conversation.engine import Cancelled, Control, Engine
 from folkmoot.conversation.population import Cohort, Population
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
 
-__all__ = ["Ask", "Cancelled", "Cohort", "Control", "Cost", "Engine", "Population", "Purpose", "Sum"]
+__all__ = ["Ask", "Cancelled", "Cohort", "Control", "Cost", "Engine", "Making", "Population", "Purpose", "Sum"]

@@ -178,6 +178,7 @@ def _describe_round(ask: Ask, said: Sum, terms: Policy | None) -> Round:
         purpose=ask.purpose,
         seconds=0.0 if said.cost is None else said.cost.seconds,
         measured=said.cost is not None and said.cost.measured,
+        made=said.made,
     )
 
 

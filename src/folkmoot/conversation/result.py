@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Making
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, freeze
 from folkmoot.theory.guarantee import Guarantee
@@ -57,6 +58,13 @@ class Round:
     purpose: Purpose = Purpose.SEARCH
     seconds: float = 0.0
     measured: bool = False  # whether bytes were measured; if not, they are computed from the protocol's sizes
+    made: Making | None = None  # how its sum was made, where that was by real secure aggregation
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> "Round":
+        made = document.get("made")
+        read = {"purpose": Purpose(document["purpose"]), "made": None if made is None else Making(**made)}
+        return cls(**{**document, **read})
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class Result:
         return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
-        """Whether all but the cost is the same: seconds and bytes are not compared."""
+        """Whether all but the cost is the same: seconds, bytes and the making of sums are not compared."""
         return isinstance(other, Result) and self._without_cost() == other._without_cost()
 
     def __hash__(self) -> int:
@@ -124,7 +132,8 @@ class Result:
         return result_html(self)
 
     def _without_cost(self) -> str:
-        rounds = self.rounds and tuple(replace(r, down=0, up=0, seconds=0.0, measured=False) for r in self.rounds)
+        nothing: dict[str, Any] = {"down": 0, "up": 0, "seconds": 0.0, "measured": False, "made": None}
+        rounds = self.rounds and tuple(replace(one, **nothing) for one in self.rounds)
         return replace(self, seconds=0.0, rounds=rounds).to_json()
 
     def to_json(self) -> str:
@@ -164,9 +173,7 @@ class Result:
             if document["guarantee"] is not None:
                 document["guarantee"] = Guarantee.from_document(document["guarantee"])
             if document["rounds"] is not None:
-                document["rounds"] = tuple(
-                    Round(**{**one, "purpose": Purpose(one["purpose"])}) for one in document["rounds"]
-                )
+                document["rounds"] = tuple(map(Round.from_document, document["rounds"]))
             if (apart := document["smallest_difference"]) is not None:
                 document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)

@@ -93,6 +93,22 @@ class Cost:
     measured: bool = True  # whether bytes were measured; if not, they are computed from the protocol's sizes
 
 
+@dataclass(frozen=True)
+class Making:
+    """How a sum was made by secure aggregation."""
+
+    members: int  # clients of the secure sum that gave keys; parties, where parties speak for their clients
+    survivors: int  # those of them whose vectors are in the sum
+    degree: int  # neighbours of each
+    threshold: int  # of them, that can reconstruct a secret
+    session: str
+    parties: tuple[int, ...] | None = None  # the survivors, where they are parties that speak for their clients
+
+    def __post_init__(self) -> None:
+        if self.parties is not None:
+            object.__setattr__(self, "parties", tuple(self.parties))  # it is stored as a list
+
+
 @dataclass(frozen=True, eq=False)
 class Sum:
     """What the server learns: the sum, how often clients count in it, how many they are, and who they are.
@@ -112,6 +128,7 @@ class Sum:
     cost: Cost | None = None  # None: not measured
     sealed: bool = False
     old: bool = False  # whether it was read from a transcript
+    made: Making | None = None  # None: not by secure aggregation, or there is no sum
 
     def __post_init__(self) -> None:
         freeze(self.total)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.conversation.codec import text_of
-from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.sets import Mask
@@ -28,6 +28,7 @@ FORMAT = "folkmoot-transcript-3"
 FORMER = (b"folkmoot-transcript-1", b"folkmoot-transcript-2")
 MAGIC = b"SQLite format 3\0"
 QUICKLY = 1  # zlib's level: a run waits for every round to be stored
+# The column `cost` says what a round cost and, where secure aggregation made its sum, how.
 TABLES = """
 create table about (name text primary key, value blob not null);
 create table rounds (
@@ -137,11 +138,9 @@ class Transcript:
         if len(values) != ask.query.length:
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has the wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
-        marks, known = _marks(present, ask.cohort.size), json.loads(cost)
-        price = None if known is None else Cost(**known)
-        return Sum(
-            values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed=spent == SEALED, old=True
-        )
+        marks, (price, made) = _marks(present, ask.cohort.size), _read_cost(cost)
+        sealed = spent == SEALED
+        return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed, old=True, made=made)
 
     def intend(self, ask: Ask, stage: int) -> None:
         """Write down how far a round is about to go, before anybody is asked."""
@@ -169,7 +168,7 @@ class Transcript:
         present = b"" if answer.present is None else zlib.compress(np.packbits(answer.present).tobytes(), QUICKLY)
         spent = 0 if not answer.spent else SEALED if answer.sealed else OPEN
         numbers = (answer.count, answer.clients, answer.asked, int(answer.lost), spent)
-        cost = json.dumps(None if answer.cost is None else asdict(answer.cost))
+        cost = _write_cost(answer)
         chain = self._chain(ask.number, digest, total, present, cost, *numbers)
         packed = zlib.compress(text.encode(), QUICKLY)
         with self.database:
@@ -199,6 +198,21 @@ class Transcript:
         hashes = (sha256(part).hexdigest() for part in (total, present))
         parts: list[Any] = [start if before is None else before[0], number, digest, *hashes, cost, *numbers]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _write_cost(answer: Sum) -> str:
+    if answer.made is None:
+        return json.dumps(None if answer.cost is None else asdict(answer.cost))
+    cost = Cost(0.0, 0.0, measured=False) if answer.cost is None else answer.cost
+    return json.dumps({**asdict(cost), "made": asdict(answer.made)})
+
+
+def _read_cost(stored: str) -> tuple[Cost | None, Making | None]:
+    known = json.loads(stored)
+    if known is None:
+        return None, None
+    made = known.pop("made", None)
+    return Cost(**known), None if made is None else Making(**made)
 
 
 def _marks(stored: bytes, size: int) -> Mask | None:

@@ -111,7 +111,8 @@ class Federation(SecureEngine):
         count = count_times(cohort, np.array(sorted(poll.speaker_of)) if poll.by_group else survivors)
         total = result.total + ask.find_lowest(count, len(survivors))
         present = cohort.mark_present(survivors)
-        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=cost)
+        made = self._describe_making(result)
+        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=cost, made=made)
 
     def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:
         """What clients are told about the round; sketched if that is smaller and others can be asked if it fails."""

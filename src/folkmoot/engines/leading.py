@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
-from folkmoot.conversation.rounds import Ask, Cost, Sum
+from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
 from folkmoot.engines.answering import LONGEST_RUN, describe_run
 from folkmoot.engines.exchange import QUESTION, Bundle, Exchange
 from folkmoot.engines.journal import RoundJournal, read_inbox, write_inbox
@@ -217,6 +217,10 @@ class SecureEngine(Engine):
         if self.journal is None:
             return ask_parties()
         return read_inbox(self.journal.write_once(lambda: write_inbox(ask_parties())))
+
+    def _describe_making(self, result: Aggregate) -> Making:
+        roll = result.parameters
+        return Making(roll.clients, len(result.survivors), roll.degree, roll.threshold, self._session.hex())
 
     def _measure_question(
         self, outbox: dict[int, Bundle], inbox: dict[int, Bundle], clients: int, *, each: bool = False

@@ -1,6 +1,7 @@
 """An engine over parties that each speak for all their clients."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from folkmoot.conversation.engine import Control
@@ -82,7 +83,8 @@ class PooledFederation(SecureEngine):
         ids, weight = list_present(cohort, shares), sum(share.weight for share in shares)
         total = result.total + ask.find_lowest(weight, len(ids))
         present = cohort.mark_present(ids)  # nobody outside a party learns who of its clients volunteered
-        return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost)
+        made = replace(self._describe_making(result), parties=result.survivors)
+        return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost, made=made)
 
     def _deal(self, letters: Mapping[int, bytes]) -> dict[int, Bundle]:
         return {party: Bundle({party: letter}) for party, letter in letters.items() if party in self._agreed}
