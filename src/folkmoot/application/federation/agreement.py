@@ -9,7 +9,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from folkmoot.application.federation.papers import Fields, Paper, write_settings, write_value
+from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
 from folkmoot.engines.pooling import check_parties
@@ -158,8 +158,10 @@ class Agreement:
         names = dict.fromkeys(TERM_FIELDS)
         given = {name: value for name, value in self._list_public().items() if value is not None}
         lines = [
-            "# What all parties of this federation agree on. It is public, and the same at every party: whoever changes",
-            "# anything in it is no longer understood by the others.",
+            *write_comment(
+                "What all parties of this federation agree on. It is public, and the same at every party: whoever "
+                "changes it is no longer understood by the others."
+            ),
             "",
             f"name = {write_value(self.name)}",
             "# The parties, in the order of their numbers.",

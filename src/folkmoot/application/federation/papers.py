@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from folkmoot.application.assembly import check_value
@@ -12,6 +13,7 @@ from folkmoot.application.origin import Origin
 from folkmoot.application.toml import as_toml
 from folkmoot.foundation.errors import InputError
 
+WIDTH = 110  # of comments
 Fields = Mapping[str, Field[Any]]
 
 
@@ -56,7 +58,9 @@ class Paper:
                 of = f"[{section}]" if section else "this file"
                 near = get_close_matches(name, names, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                self.refuse(f"{of} has {', '.join(names)}, not {name!r}{hint}", section or _as_head(table[name], name))
+                head, own = (name, "") if isinstance(table[name], dict) and not section else (section, name)
+                place = self.origin.at_line(self.origin.find_line(head, own))
+                raise InputError(f"{of} has {', '.join(names)}, not {name!r}{hint}", place=place)
         return table
 
     def fill(self, section: str, fields: Fields, also: Iterable[str] = ()) -> dict[str, Any]:
@@ -80,17 +84,12 @@ class Paper:
         return tuple(given)
 
 
-def _as_head(value: Any, name: str) -> str:
-    """Where an unknown name stands: it may be a table of its own."""
-    return name if isinstance(value, dict) else ""
-
-
 def write_settings(fields: Fields, given: Mapping[str, Any]) -> list[str]:
     """Lines of a file: each setting with what it is about; what is not given is commented out."""
     lines = []
     for name, one in fields.items():
         choices = one.metadata["choices"]
-        lines.append(f"# {one.metadata['about']}" + (f" One of {', '.join(choices)}." if choices else ""))
+        lines += write_comment(one.metadata["about"] + (f" One of {', '.join(choices)}." if choices else ""))
         default = None if one.default is MISSING else one.default
         if given.get(name) is not None:
             lines.append(f"{name} = {write_value(given[name])}")
@@ -99,6 +98,10 @@ def write_settings(fields: Fields, given: Mapping[str, Any]) -> list[str]:
         else:
             lines.append(f"# {name} = {one.metadata['example'] or (as_toml(choices[0]) if choices else '…')}")
     return lines
+
+
+def write_comment(text: str) -> list[str]:
+    return [f"# {line}" for line in wrap(text, WIDTH)]
 
 
 def write_value(value: Any) -> str:

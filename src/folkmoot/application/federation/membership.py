@@ -1,0 +1,272 @@
+"""A party's place in a federation: from its kit, its data and its policy to a desk that answers.
+
+A kit holds `agreement.toml` and the items file (the same at every party), `policy.toml` and `data.toml` (its own),
+`startup/` (FLARE's, with the certificate), and what is made here: `keys/`, `store/` and `roster.json`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from time import time
+from typing import Any
+
+import numpy as np
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import NameOID
+
+from folkmoot.application.federation.agreement import PUBLIC, Agreement, open_registrar
+from folkmoot.application.federation.papers import Fields, Paper, write_settings
+from folkmoot.application.federation.party_policy import read_policy
+from folkmoot.data import Items, Loaded, load
+from folkmoot.engines.desk import RENEW, Answerer, Desk, DeskSetup, check_own, read_pin
+from folkmoot.engines.enrolment import Enrolment, Registrar, RosterBook, Statement, format_fingerprint, read_fingerprint
+from folkmoot.engines.keys import list_public, load_or_make_keys, write_whole
+from folkmoot.engines.party import Party
+from folkmoot.engines.policy import PartyPolicy
+from folkmoot.engines.pooled_party import PooledParty
+from folkmoot.engines.store import FolderStore
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import Data, setting
+from folkmoot.objectives import Objective
+
+DATA, KEYS, STORE, ROSTER, EXPECT = "data.toml", "keys", "store", "roster.json", "expect.txt"
+KEY, CERTIFICATE = "startup/client.key", "startup/client.crt"
+FORMER = "former"  # where what is no longer used is kept: former-1, former-2, …
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSettings:
+    """What a data file has besides settings of the data."""
+
+    public_weights: bool = setting("Whether everybody may know how much each of your clients counts.", False)
+
+
+OWN_FIELDS: Fields = {
+    one.name: one for one in (*fields(Data), *fields(OwnSettings)) if one.name not in (*PUBLIC, "credit")
+}
+
+
+@dataclass(frozen=True)
+class MembershipFacts:
+    """What `join` tells a person before anything starts."""
+
+    party: str
+    clients: int
+    items: int
+    keys: int
+    key_fingerprint: str  # of the public keys
+    roster_fingerprint: str  # of the pinned roster; empty: none is pinned yet
+    notes: tuple[str, ...]  # what was read
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """All that is in a kit, read and checked, before anything is opened for writing."""
+
+    kit: Path
+    agreement: Agreement
+    policy: PartyPolicy
+    registrar: Registrar
+    loaded: Loaded
+    keys: tuple[Ed25519PrivateKey, ...]
+    enrolment: Enrolment
+
+    @classmethod
+    def read(cls, kit: Path) -> "Membership":
+        agreement = Agreement.load(kit)
+        party, policy = read_party(kit), read_policy(kit, agreement)
+        if party not in agreement.parties:
+            raise InputError(f"{party} is not a party of this agreement", place=kit / CERTIFICATE)
+        registrar, own = open_registrar(kit, agreement), read_data(kit)
+        public = own.pop("public_weights", False)
+        loaded = load(agreement.complete(kit, own))
+        check_items(loaded.items, agreement.load_items(kit))
+        weights = find_weights(loaded.objective, public, kit)
+        if weights is not None and len(set(weights)) > 1 and not policy.uneven:
+            raise InputError(
+                "some clients count more than others, and the policy allows no round in which they do",
+                remedy="write uneven = true",
+                place=kit / "policy.toml",
+            )
+        clients = loaded.objective
+        keys = tuple(load_or_make_keys(kit / KEYS, clients.n_clients if agreement.per_client else 1))
+        most = None if clients.most is None else float(clients.most)
+        about = (clients.n_clients, registrar.charter.items, bool(clients.closed_form), most, weights)
+        statement = Statement(party, agreement.digest, *about, list_public(keys))
+        enrolment = statement.sign(kit / KEY, kit / CERTIFICATE)
+        enrolment.check(registrar.root, registrar.charter, None)
+        return cls(kit, agreement, policy, registrar, loaded, keys, enrolment)
+
+    def check_pin(self) -> RosterBook | None:
+        """The pinned roster; refused if it says something else of this party than this party does."""
+        book = read_pin(self.kit / ROSTER, self.registrar)
+        if book is not None:
+            check_own(book, self.enrolment.encode(), self.kit / ROSTER)
+        return book
+
+    def describe(self) -> MembershipFacts:
+        book = read_pin(self.kit / ROSTER, self.registrar)
+        public = list_public(self.keys)
+        return MembershipFacts(
+            self.enrolment.party,
+            self.loaded.objective.n_clients,
+            len(self.loaded.items),
+            len(public),
+            format_fingerprint(sha256(b"".join(public)).digest()),
+            "" if book is None else book.fingerprint,
+            self.loaded.notes,
+        )
+
+    def prepare_desk(self) -> DeskSetup:
+        """Open the store, which no other process may use."""
+        store = FolderStore(self.kit / STORE)
+
+        def make_party(book: RosterBook) -> Answerer:
+            try:
+                return self.make_party(book, store)
+            except InputError as why:
+                if why.argument != "store":
+                    raise
+                raise InputError(f"the store {why.problem}", place=self.kit / STORE, remedy=RENEW) from None
+
+        return DeskSetup(
+            self.enrolment.encode(),
+            self.registrar,
+            self.kit / ROSTER,
+            make_party,
+            store.note_sent,
+            read_expectation(self.kit),
+        )
+
+    def make_party(self, book: RosterBook, store: FolderStore) -> PooledParty | Party:
+        """What answers questions, once all parties are known."""
+        number, clients = book.find(self.enrolment.party), self.loaded.objective
+        if not self.agreement.per_client:
+            return PooledParty(clients, number, self.keys[0], book.roster, book.census, self.policy, store)
+        ids = book.list_clients(number)
+        identities = dict(zip(ids.tolist(), self.keys, strict=True))
+        return Party(clients, ids, identities, book.roster, self.policy, store)
+
+
+def open_desk(kit: Path, log: Callable[[str], None]) -> Desk:
+    """The desk of the party whose kit this is. It says LOADING until data is read, and FAILED if that failed."""
+
+    def prepare() -> DeskSetup:
+        return Membership.read(kit).prepare_desk()
+
+    return Desk.open_later(prepare, log)
+
+
+def check_membership(kit: Path, *, now: Callable[[], float] = time) -> MembershipFacts:
+    """Everything that can be wrong before a party takes part, without opening its store."""
+    membership = Membership.read(kit)
+    membership.enrolment.check(membership.registrar.root, membership.registrar.charter, now())
+    expected = read_expectation(kit)
+    book = read_pin(kit / ROSTER, membership.registrar)
+    if book is not None and expected in (None, book.fingerprint):
+        membership.check_pin()
+    return membership.describe()
+
+
+def renew(kit: Path) -> Path | None:
+    """Move keys, store and roster aside, so that the party begins anew; where they are now, if there were any.
+
+    What was answered before is then forgotten: the party may answer the same questions again.
+    """
+    things = [kit / name for name in (KEYS, STORE, ROSTER, EXPECT) if (kit / name).exists()]
+    if not things:
+        return None
+    if (kit / STORE).exists():
+        FolderStore(kit / STORE).close()  # refused while a process uses it
+    number = 1
+    while (kit / f"{FORMER}-{number}").exists():
+        number += 1
+    former = kit / f"{FORMER}-{number}"
+    former.mkdir(mode=0o700)
+    for thing in things:
+        thing.rename(former / thing.name)
+    return former
+
+
+def read_party(kit: Path) -> str:
+    """The name in the certificate of a kit."""
+    path = kit / CERTIFICATE
+    try:
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+        (name,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        return str(name.value)
+    except OSError as error:
+        raise InputError(f"cannot be read ({(error.strerror or 'no reason given').lower()})", place=path) from None
+    except ValueError:
+        raise InputError("is not a party's certificate", place=path) from None
+
+
+def read_data(kit: Path) -> dict[str, Any]:
+    """The settings of a party's own data file."""
+    path = kit / DATA
+    if not path.exists():
+        raise InputError("says where the data is, and is missing", remedy="join with --data FILE", place=path)
+    given = Paper.read(path).fill("", OWN_FIELDS)
+    given["file"] = str(kit / given["file"])
+    return given
+
+
+def write_data(kit: Path, given: Mapping[str, Any]) -> None:
+    """Write a party's own data file: `file`, its columns, and what to do about faults; None: not given."""
+    said = {name: value for name, value in given.items() if value is not None}
+    for name in said:
+        if name not in OWN_FIELDS:
+            raise InputError("is settled by the agreement, for all parties alike", argument=name)
+    if not isinstance(said.get("file"), str | Path):
+        raise InputError("needs the name of a file", argument="file")
+    said["file"] = str(Path(said["file"]).absolute())
+    lines = ["# Where this party's data is, and how it is read. Nobody else sees this file.", ""]
+    write_whole(kit / DATA, ("\n".join([*lines, *write_settings(OWN_FIELDS, said)]) + "\n").encode())
+
+
+def read_expectation(kit: Path) -> str | None:
+    """The fingerprint of the only roster that the people at this party want to accept."""
+    path = kit / EXPECT
+    return read_fingerprint(path.read_text(encoding="ascii").strip()) if path.exists() else None
+
+
+def write_expectation(kit: Path, fingerprint: str) -> None:
+    """Accept only the roster with this fingerprint from now on, in place of any that is pinned."""
+    write_whole(kit / EXPECT, f"{read_fingerprint(fingerprint)}\n".encode())
+
+
+def check_items(items: Items, agreed: Items) -> None:
+    """Refuse data about other items than all agreed on."""
+    if items.names == agreed.names:
+        return
+    own, known = set(items.names), set(agreed.names)
+    strange = next((name for name in items.names if name not in known), None)
+    if strange is not None:
+        raise InputError(
+            f"{strange!r} is not in the list of items that all agreed on",
+            remedy="leave it out of the data, or agree on a list that has it",
+            argument="file",
+        )
+    missing = next((name for name in agreed.names if name not in own), None)
+    if missing is not None:
+        raise InputError(f"{missing!r}, one of the items that all agreed on, is not in the data", argument="file")
+    raise InputError("has the items in another order than all agreed on", argument="file")
+
+
+def find_weights(clients: Objective, public: bool, kit: Path) -> tuple[float, ...] | None:
+    """How much each client counts, in the units of the data, if that may be public; None: all count once."""
+    scale = getattr(clients, "weight_scale", None)
+    weights = clients.client_weights * (2.0 if scale is None else scale)  # weights of 1 are kept as a half
+    if not public and (weights == 1.0).all():
+        return None
+    if not public:
+        raise InputError(
+            "clients count differently, and the others must know by how much",
+            remedy="write public_weights = true, or leave out the column of weights",
+            place=kit / DATA,
+        )
+    if scale is None and not (weights == 1.0).all():
+        raise InputError("how much clients count cannot be compared between parties yet", place=kit / DATA)
+    return tuple(np.asarray(weights, dtype=np.float64).tolist())

@@ -1,0 +1,113 @@
+"""A party's own conditions: a file with comments in its kit, which nobody else sees or can change."""
+
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from inspect import isabstract
+from pathlib import Path
+from typing import Any
+
+from folkmoot.application.federation.agreement import Agreement
+from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.engines.policy import PartyPolicy
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.registry import find_kinds
+from folkmoot.foundation.settings import setting
+from folkmoot.questions import Query
+from folkmoot.secagg import Policy
+
+FILE = "policy.toml"
+QUESTIONS = "questions"  # a list, read by itself
+TERMS = ("fewest", "corrupt", "dropout")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySettings:
+    """The settings of a policy file; those that are left out are as in the agreement, or as shown."""
+
+    clients: int = setting(
+        "Fewest clients that must be asked, at all parties together, so that yours hide among them.",
+        PartyPolicy.clients,
+    )
+    largest_share: float = setting(
+        "Largest share of a sum that one party may have, whoever drops out: of a party that is nearly all of a sum, "
+        "the sum says nearly everything.",
+        PartyPolicy.largest_share,
+    )
+    fewest: int | None = setting(
+        "Fewest parties (per client: clients) in a sum; the agreement's unless given.", None, example="4"
+    )
+    corrupt: float | None = setting(
+        "Share of those asked that may work for the server; the agreement's unless given. If you ask for more than "
+        "the agreement has, you take part in no round.",
+        None,
+        example="0.2",
+    )
+    dropout: float | None = setting(
+        "Share of those asked that may be missing; the agreement's unless given.", None, example="0.2"
+    )
+    per_day: int | None = setting(
+        "Most rounds that are answered in 24 hours; no limit unless given.", None, example="200"
+    )
+    uneven: bool = setting(
+        "Whether some clients may count more often than others. The server is then trusted with how often each does.",
+        PartyPolicy.uneven,
+    )
+    volunteers: bool = setting(
+        "Whether data may decide who answers. The server is then trusted with the coins by which it does.",
+        PartyPolicy.volunteers,
+    )
+    again: bool = setting(
+        "Whether a question of one run may be answered again in another run, by whoever is there then.",
+        PartyPolicy.again,
+    )
+
+
+POLICY_FIELDS: Fields = {one.name: one for one in fields(PolicySettings)}
+
+
+def list_questions() -> dict[str, type[Query[Any]]]:
+    """All kinds of questions, by name."""
+    return {name: kind for name, kind in sorted(find_kinds(Query).items()) if not isabstract(kind)}
+
+
+def read_policy(kit: Path, agreement: Agreement) -> PartyPolicy:
+    """The policy of a kit; without a file, the defaults on the agreement's terms."""
+    path = kit / FILE
+    if not path.exists():
+        return PartyPolicy(agreement.terms)
+    paper = Paper.read(path)
+    given, questions = paper.fill("", POLICY_FIELDS, also=(QUESTIONS,)), _read_questions(paper)
+    try:
+        terms = {name: given.pop(name, getattr(agreement.terms, name)) for name in TERMS}
+        return PartyPolicy(Policy(**terms, security=agreement.terms.security), questions, **given)
+    except InputError as error:
+        raise paper.locate(error, "") from None
+
+
+def _read_questions(paper: Paper) -> tuple[type[Query[Any]], ...] | None:
+    if QUESTIONS not in paper.document:
+        return None
+    names, known = paper.take_texts("", QUESTIONS), list_questions()
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            paper.refuse(f"there is no question {name!r}{hint}", "", QUESTIONS)
+    return tuple(known[name] for name in names)
+
+
+def make_policy_template(agreement: Agreement) -> str:
+    """A policy file with every option explained; all are commented out, and show their defaults."""
+    lines = [
+        *write_comment(
+            "What this party agrees to. Nobody else sees this file. What it does not allow is not answered: to the "
+            "others this party is then missing from the round, and the reason is in its own log."
+        ),
+        "",
+    ]
+    for name, one in POLICY_FIELDS.items():
+        *about, example = write_settings({name: one}, {})
+        lines += [*about, f"# {name} = {getattr(agreement.terms, name)!r}" if name in TERMS else example]
+    lines += write_comment(f"Kinds of questions that are answered, of {', '.join(list_questions())}; all unless given.")
+    lines += [f"# {QUESTIONS} = {write_value(('Gradient', 'Values'))}"]
+    return "\n".join(lines) + "\n"
