@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli import compare, demo, init, inspect, runs, secagg
+from folkmoot.cli import compare, demo, federation, init, inspect, runs, secagg
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.version import __version__
 
@@ -30,6 +30,7 @@ for command, example in (
 ):
     app.command(epilog=f"Example: {example}")(command)
 app.add_typer(secagg.app, name="secagg")
+app.add_typer(federation.app, name="federation")
 atexit.register(gc.freeze)  # looking for garbage in all that was loaded, just before it goes, takes a tenth of a second
 
 

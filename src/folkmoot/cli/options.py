@@ -1,7 +1,7 @@
 """Options of commands, made from the same settings that a problem file has: one help text for both."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import UnionType
@@ -39,12 +39,16 @@ Settings = Annotated[
 ]
 
 
-def add_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add an option for every setting of these kinds; the command receives those that were given as `given`."""
+def add_settings(
+    *kinds: type, only: Mapping[type, Collection[str]] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add an option for every setting of these kinds; the command receives those that were given as `given`. `only`:
+    the settings of a kind that are wanted.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [one for one in inspect.signature(command).parameters.values() if one.name != "given"]
-        parameters = [option for kind in kinds for option in _options(kind)]
+        parameters = [option for kind in kinds for option in _options(kind, (only or {}).get(kind))]
 
         def call(**values: Any) -> None:
             added = {option.name: values.pop(option.name) for option in parameters}
@@ -58,11 +62,11 @@ def add_settings(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., 
     return decorate
 
 
-def _options(kind: type) -> list[inspect.Parameter]:
+def _options(kind: type, only: Collection[str] | None) -> list[inspect.Parameter]:
     """An option for each setting, by the keyword that `Problem.load` has for it."""
     panel, out = PANELS[kind], []
     for one in fields(kind):
-        if one.name == DATA_ARGUMENT:
+        if one.name == DATA_ARGUMENT or (only is not None and one.name not in only):
             continue
         name = as_keyword(panel, one.name)
         types = get_args(one.type) if isinstance(one.type, UnionType) else (one.type,)

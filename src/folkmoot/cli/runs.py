@@ -51,6 +51,9 @@ def resume(
     path: RunPath,
     *,
     cluster: Annotated[str | None, typer.Option(help="Another Dask cluster than the run was begun on.")] = None,
+    federation: Annotated[
+        Path | None, typer.Option(help="Where the server's kit is now, if it is not where the run was begun.")
+    ] = None,
     no_report: NoReport = False,
     as_json: Json = False,
 ) -> None:
@@ -59,7 +62,7 @@ def resume(
     from folkmoot.cli.show import show_work
 
     with report_stop():
-        finished = continue_run(path, partial(show_work, quiet=as_json), cluster=cluster)
+        finished = continue_run(path, partial(show_work, quiet=as_json), cluster=cluster, federation=federation)
         show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
 
 
@@ -72,17 +75,20 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute a finished run again, question by question, and say whether everything fits."""
-    from folkmoot.application.run import verify_run
+    from folkmoot.application.run import is_networked, verify_run
     from folkmoot.cli.show import console, print_json, show_work
 
-    with show_work("computing every sum again …", quiet=as_json):
+    networked = is_networked(path)
+    sums_only = sums_only or networked
+    with show_work("computing every question again …" if sums_only else "computing every sum again …", quiet=as_json):
         result = verify_run(path, data=not sums_only)
     rounds = len(result.rounds or ())
     if as_json:
         print_json({"run": str(path), "verified": True, "rounds": rounds, "from": "sums" if sums_only else "data"})
         return
     again = "what follows from the sums in the transcript" if sums_only else "what the data gives"
-    console().print(f"{path}: {f'{rounds} rounds, ' if rounds else ''}result and report are {again}.")
+    again += "; no party was asked" if networked else ""
+    console().print(f"{path}: {f'{rounds} rounds, ' if rounds else ''}result and report are {again}.", soft_wrap=True)
 
 
 def report(

@@ -17,6 +17,7 @@ from folkmoot.engines.flare.kits import ORGANISATION, SERVER_FILE, find_stores
 from folkmoot.foundation.errors import InputError
 
 RUNNING, LOG = "running.json", "flare.log"
+GLANCE = 0.2  # seconds between looks at it
 GRACE = 8.0  # seconds for processes to end by themselves
 PAUSE, LONGEST_PAUSE, STEADY = (
     1.0,
@@ -44,8 +45,18 @@ def read_name(kit: Path) -> str:
     return str(json.loads((kit / "startup" / "fed_client.json").read_text())["client"]["fqsn"])
 
 
-def run_parent(kit: Path, stop: Event, tell: Callable[[str], None]) -> None:
-    """Keep FLARE running for this kit until `stop`; one that dies is started again."""
+def read_address(kit: Path) -> str:
+    """Where the server is, by its own kit or by that of a party."""
+    path = kit / "startup" / (SERVER_FILE if is_server(kit) else "fed_client.json")
+    return str(json.loads(path.read_text())["servers"][0]["service"]["target"])
+
+
+def ignore_time() -> None:
+    """For those who do not look while time passes."""
+
+
+def run_parent(kit: Path, stop: Event, tell: Callable[[str], None], glance: Callable[[], None] = ignore_time) -> None:
+    """Keep FLARE running for this kit until `stop`; one that dies is started again. `glance` is called meanwhile."""
     kit = kit.absolute()
     if (pid := find_running(kit)) is not None:
         raise InputError(f"is in use by process {pid}", remedy="stop it with `folkmoot federation stop`", place=kit)
@@ -68,8 +79,8 @@ def run_parent(kit: Path, stop: Event, tell: Callable[[str], None]) -> None:
                 )
             try:
                 began = monotonic()
-                while child.poll() is None and not stop.wait(0.2):
-                    pass
+                while child.poll() is None and not stop.wait(GLANCE):
+                    glance()
             finally:
                 if stop.is_set() or child.poll() is None:
                     end_tree(child.pid)

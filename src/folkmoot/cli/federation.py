@@ -1,0 +1,355 @@
+"""`folkmoot federation`: parties that keep their data at home, over NVIDIA FLARE."""
+
+from collections.abc import Callable
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.federation_demo import demo
+from folkmoot.cli.flags import name_flags
+from folkmoot.cli.options import AtMost, Per, Seed, Settings, Within, add_settings, load_problem
+from folkmoot.cli.runs import NoReport
+from folkmoot.cli.show import Json
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.settings import SECURITY, Choose, Data, How, Output, Privacy
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from folkmoot.application.federation.membership import MembershipFacts
+
+app = typer.Typer(
+    no_args_is_help=True, help="Parties that keep their data at home: nothing leaves them but masked sums."
+)
+PUBLIC = ("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity")
+OWN = ("client", "item", "value", "weight", "latitude", "longitude", "missing", "negative", "duplicates")
+ABOUT_RUN = ("patience", "wait")
+Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The folder of a server or a party.", show_default=False)]
+SHOWN = 30  # lines of a log
+
+
+def need_flare() -> None:
+    if find_spec("nvflare") is None:
+        raise InputError("NVIDIA FLARE is not installed", remedy="pip install 'folkmoot[federation]'")
+
+
+@app.command(
+    epilog="Example: folkmoot federation init moot --party a --party b … --items towns.csv --kind places --reach 50"
+)
+@add_settings(Data, only={Data: PUBLIC})
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder for all kits; its name is the federation's.")],
+    *,
+    party: Annotated[list[str] | None, typer.Option(help="A party's name; once for each, five or more.")] = None,
+    request: Annotated[
+        list[Path] | None,
+        typer.Option(help="A party's request for a certificate, instead of --party: its key never leaves it."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The machine of the server, by the name that parties know.")] = "localhost",
+    port: Annotated[int, typer.Option(help="The one port that parties must reach there.")] = 8002,
+    per_client: Annotated[
+        bool, typer.Option("--per-client", help="Clients have keys of their own and are masked one by one.")
+    ] = False,
+    corrupt: Annotated[
+        float | None, typer.Option(help="Share that may work for the server; a tenth, at least one party.")
+    ] = None,
+    dropout: Annotated[float | None, typer.Option(help="Share that may be gone; a tenth, at least one party.")] = None,
+    fewest: Annotated[int | None, typer.Option(help="Parties that must be in a sum; all who may not be gone.")] = None,
+    security: Annotated[
+        int, typer.Option(help="Bits: what is promised fails with probability 2^-security.")
+    ] = SECURITY,
+    as_json: Json = False,
+    given: dict[str, Any],
+) -> None:
+    """Found a federation: make a kit for the server and one for each party."""
+    need_flare()
+    from folkmoot.application.federation.founding import found_federation
+    from folkmoot.cli.show import console, print_json, show_work
+    from folkmoot.engines.flare.kits import Place
+
+    asked = {"per_client": per_client, "corrupt": corrupt, "dropout": dropout, "fewest": fewest, "security": security}
+    flags = {"parties": "--party", "name": "FOLDER", **{one: f"--{one.replace('_', '-')}" for one in (*PUBLIC, *asked)}}
+    with name_flags(**flags, host="--host", port="--port"), show_work("making kits …", quiet=as_json):
+        made = found_federation(
+            folder,
+            party or (),
+            Place(host, port),
+            Data(file="", **given),
+            requests=request or (),
+            terms=asked,
+        )
+    agreement = made.agreement
+    if as_json:
+        kits = {name: str(made.find_kit(name)) for name in agreement.parties}
+        print_json({"server": str(made.server), "parties": kits, "agreement": agreement.digest})
+        return
+    out = console()
+    out.print(_tabulate({"server": made.server, **{name: made.find_kit(name) for name in agreement.parties}}))
+    terms, who = agreement.terms, "clients" if per_client else "parties"
+    out.print(
+        f"{terms.corrupt:.0%} of the {who} may work for the server, and {terms.dropout:.0%} may be gone.\n"
+        f"Keep {made.folder / 'authority'} offline: whoever has it can make parties.\n"
+        f"Give each party its kit over a safe channel. Then:\n"
+        f"  folkmoot federation serve {made.server}\n"
+        f"  folkmoot federation join {made.find_kit(agreement.parties[0])} --data FILE     (at each party)\n"
+        f"  folkmoot federation run PROBLEM.toml --kit {made.server}",
+        soft_wrap=True,
+    )
+
+
+@app.command(epilog="Example: folkmoot federation request north")
+def request(
+    party: Annotated[str, typer.Argument(help="The name of the party.")],
+    folder: Annotated[Path | None, typer.Option(help="A new folder for the key; PARTY-key unless given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key that never leaves, and a request to certify it, for whoever founds the federation."""
+    need_flare()
+    from folkmoot.cli.show import console, print_json
+    from folkmoot.engines.enrolment import PARTY_NAME
+    from folkmoot.engines.flare.kits import request_certificate
+
+    where = folder or Path(f"{party}-key")
+    if not PARTY_NAME.fullmatch(party):
+        raise InputError(f"needs up to 40 letters, digits and hyphens, got {party!r}", argument="PARTY")
+    if where.exists():
+        raise InputError("already exists", remedy="give another one with --folder", place=where)
+    made = request_certificate(where, party)
+    if as_json:
+        print_json({"request": str(made), "key": str(where / "client.key")})
+        return
+    console().print(
+        f"Send {made} to whoever founds the federation (it is not secret). Keep {where / 'client.key'}: "
+        f"when you have your kit, folkmoot federation join KIT --key {where / 'client.key'} --data FILE",
+        soft_wrap=True,
+    )
+
+
+@app.command(epilog="Example: folkmoot federation serve moot/server")
+def serve(kit: Kit) -> None:
+    """Run the server: it relays messages between parties and runs, and learns sums."""
+    need_flare()
+    from folkmoot.application.federation.hosting import check_kit, host
+    from folkmoot.cli.show import console
+    from folkmoot.engines.flare.processes import read_address
+
+    agreement, out = check_kit(kit, server=True), console()
+    out.print(f"{agreement.name}: serving {len(agreement.parties)} parties at {read_address(kit)}. Ctrl-C stops.")
+    host(kit, lambda said: out.print(said, soft_wrap=True), lambda: None)
+    out.print("stopped")
+
+
+@app.command(epilog="Example: folkmoot federation join moot/north --data people.csv")
+@add_settings(Data, only={Data: OWN})
+def join(
+    kit: Kit,
+    *,
+    data: Annotated[Path | None, typer.Option(help="File with what this party's clients hold; it stays here.")] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The key that this party kept (folkmoot federation request).")
+    ] = None,
+    expect: Annotated[
+        str | None, typer.Option(help="Accept only the roster with this fingerprint, as read out by the others.")
+    ] = None,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Enrol anew, with new keys: for other clients than before.")
+    ] = False,
+    public_weights: Annotated[
+        bool, typer.Option("--public-weights", help="Let everybody know how much each of our clients counts.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check kit, data and policy; connect to nobody.")] = False,
+    given: dict[str, Any],
+) -> None:
+    """Run a party: it answers questions from its own data, as far as its policy allows."""
+    need_flare()
+    from folkmoot.application.federation import membership
+    from folkmoot.application.federation.hosting import Connection, check_kit, host
+    from folkmoot.cli.show import console, show_work
+    from folkmoot.engines.flare.kits import take_key
+    from folkmoot.engines.flare.processes import read_address
+
+    check_kit(kit, server=False)
+    if key is not None:
+        take_key(kit, key)
+    if renew:
+        membership.renew(kit)
+    with name_flags(file="--data", expect="--expect", **{one: f"--{one}" for one in OWN}):
+        if data is not None:
+            membership.write_data(kit, {"file": data, **given, "public_weights": public_weights or None})
+        elif given or public_weights:
+            raise InputError("is needed to say how it is read", argument="--data")
+        if expect is not None:
+            membership.write_expectation(kit, expect)
+        with show_work("reading data …", quiet=False):
+            facts = membership.check_membership(kit)
+    out = console()
+    out.print(_tabulate(_describe_member(facts)))
+    if check:
+        return
+    connection = Connection(kit)
+    out.print(f"Looking for the server at {read_address(kit)}. Ctrl-C stops.")
+    host(kit, lambda said: out.print(said, soft_wrap=True), watch_party(kit, connection, out.print))
+    out.print("stopped")
+
+
+def watch_party(kit: Path, connection: Any, say: Callable[[str], Any]) -> Callable[[], None]:
+    """Says when the server is reached, and whenever rounds were answered or refused."""
+    from time import monotonic, time
+
+    from folkmoot.application.federation.hosting import read_activity
+
+    start, seen = time(), {"connected": 0.0, "looked": 0.0, "answered": 0.0, "refused": 0.0}
+
+    def look() -> None:
+        if not seen["connected"] and connection.look():
+            seen["connected"] = 1.0
+            say("Connected. Waiting for questions.")
+        if monotonic() - seen["looked"] < 5.0:
+            return
+        seen["looked"] = monotonic()
+        done = read_activity(kit, start)
+        if len(done.ledger) > seen["answered"]:
+            say(f"{_time(done.ledger[-1].time)}  {len(done.ledger)} rounds answered")
+        for refusal in done.refusals[int(seen["refused"]) :]:
+            say(f"{_time(refusal.time)}  refused ({refusal.stage}): {refusal.why}")
+        seen["answered"], seen["refused"] = float(len(done.ledger)), float(len(done.refusals))
+
+    return look
+
+
+@app.command(epilog="Example: folkmoot federation run clinics.toml --kit moot/server")
+@add_settings(Choose, How, Privacy, Output, only={Privacy: ABOUT_RUN})
+def run(
+    path: Annotated[Path, typer.Argument(help="A problem file (.toml) without data.", show_default=False)],
+    *,
+    kit: Annotated[Path, typer.Option(help="The folder of the server.", show_default=False)],
+    at_most: AtMost = None,
+    per: Per = None,
+    within: Within = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    no_report: NoReport = False,
+    as_json: Json = False,
+    given: dict[str, Any],
+) -> None:
+    """Choose the best set for all parties' clients, and write a report."""
+    need_flare()
+    import shlex
+    import sys
+    from functools import partial
+
+    from folkmoot.application.run import begin_run
+    from folkmoot.cli.runs import report_stop, show_run
+    from folkmoot.cli.show import show_work
+
+    if path.suffix != ".toml":
+        raise InputError("a federation's data stays with its parties: give a problem file (.toml)", place=path)
+    problem = load_problem(path, {**given, "federation": str(kit)}, at_most, per, within, seed, settings)
+    command = shlex.join(["folkmoot", *sys.argv[1:]])
+    with report_stop():
+        finished = begin_run(problem, command, partial(show_work, quiet=as_json))
+        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+
+
+@app.command(epilog="Example: folkmoot federation status moot/server")
+def status(kit: Kit, as_json: Json = False) -> None:
+    """Who is there, who has enrolled, and what this site has done."""
+    need_flare()
+    from folkmoot.application.federation.standing import describe_standing
+    from folkmoot.cli.show import console, print_json, show_work
+
+    with show_work("asking …", quiet=as_json):
+        standing = describe_standing(kit)
+    if as_json:
+        print_json(standing.document())
+        return
+    out = console()
+    out.print(_tabulate(standing.facts))
+    if standing.parties:
+        out.print(_tabulate_rows(("Party", "There", "Clients"), standing.parties))
+
+
+@app.command(epilog="Example: folkmoot federation stop moot/north")
+def stop(kit: Kit, as_json: Json = False) -> None:
+    """Stop the server or the party that runs from this kit."""
+    need_flare()
+    from folkmoot.application.federation.hosting import check_kit
+    from folkmoot.cli.show import console, print_json, show_work
+    from folkmoot.engines.flare.processes import stop_parent
+
+    check_kit(kit)
+    with show_work("stopping …", quiet=as_json):
+        stopped = stop_parent(kit)
+    if as_json:
+        print_json({"kit": str(kit), "stopped": stopped})
+    else:
+        console().print(f"{kit}: {'stopped' if stopped else 'was not running'}")
+
+
+@app.command(epilog="Example: folkmoot federation outbox moot/north")
+def outbox(
+    kit: Kit,
+    everything: Annotated[bool, typer.Option("--all", help=f"All of it, not only the last {SHOWN} lines.")] = False,
+    refusals: Annotated[bool, typer.Option("--refusals", help="What was refused, and why, instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Everything that ever left this party: when, why, how many bytes, and their hash."""
+    need_flare()
+    from dataclasses import asdict
+
+    from folkmoot.application.federation.hosting import check_kit, read_activity
+    from folkmoot.cli.show import console, print_json
+
+    check_kit(kit, server=False)
+    done = read_activity(kit)
+    entries: list[Any] = list(done.refusals if refusals else done.outbox)
+    if as_json:
+        print_json([asdict(one) for one in entries])
+        return
+    out, last = console(), entries if everything else entries[-SHOWN:]
+    if refusals:
+        rows = [(_time(one.time), one.stage, one.why) for one in last]
+        out.print(_tabulate_rows(("When", "Exchange", "Why it was refused"), rows))
+        out.print(f"{len(entries):,} refusals")
+        return
+    rows = [(_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
+    out.print(_tabulate_rows(("When", "Exchange", "Why", "Bytes", "SHA-256"), rows))
+    total = sum(one.bytes for one in done.outbox)
+    out.print(
+        f"{len(entries):,} messages, {total:,} bytes" + ("" if last == entries else f"; the last {SHOWN} are shown")
+    )
+
+
+app.command(epilog="Example: folkmoot federation demo")(demo)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
+    shown = {"Party": facts.party, "Clients": f"{facts.clients:,}", "Items": f"{facts.items:,}"}
+    shown["Own key" if facts.keys == 1 else f"Own {facts.keys:,} keys"] = facts.key_fingerprint
+    shown["Roster"] = facts.roster_fingerprint or "not yet known: it is made in the first run"
+    return shown
+
+
+def _tabulate(facts: Any) -> "Table":
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in dict(facts).items():
+        table.add_row(name, str(value))
+    return table
+
+
+def _tabulate_rows(head: tuple[str, ...], rows: Any) -> "Table":
+    from rich.table import Table
+
+    table = Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row))
+    return table
