@@ -9,7 +9,8 @@ import numpy as np
 import folkmoot as fm
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Estimate, Result, Round
-from folkmoot.report import Baseline, Comparison, Entry, Item, Story, View
+from folkmoot.conversation.rounds import Making
+from folkmoot.report import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
 from folkmoot.theory.guarantee import Guarantee, Term
 
 HOSTILE = (
@@ -42,6 +43,7 @@ BASELINES = (
     Baseline("most popular", 3.7, "the items with the highest sums"),
     Baseline("random", 2.4, "the mean of random allowed sets"),
 )
+PARTIES = ("north", "south", "east", "west", "centre")
 VIEW = View("User 17", 24, "step 1", ("Alien", "Brazil"), (3, 0), (56966, 38152), (82, 67), 16, rehearsed=True)
 
 
@@ -124,6 +126,8 @@ def _make_shapes() -> dict[str, Story]:
         "notes": ("Two rows were left out.",),
         "versions": (("numpy", "2"),),
     }
+    made = [Making(5, 5, 4, 3, "00", (0, 1, 2, 3, 4)), Making(5, 4, 4, 3, "00", (0, 1, 2, 4))]
+    pooled = tuple(replace(one, made=made[at == 3], measured=True) for at, one in enumerate(ROUNDS))
     five = tuple((f"key {at}", "x") for at in range(5))
     detailed = tuple(Item(name, gain, five) for name, gain in zip(names, gains, strict=True))
     return {
@@ -168,6 +172,23 @@ def _make_shapes() -> dict[str, Story]:
         "long names": make_story(make_central(("a" * 5000, "word " * 400), (1.0, 0.5), 2.0), secure="none"),
         "no names": make_story(Result("Random()", 9, (1, 4), None, inf, 0.1, 3), secure="none"),
         "many details": make_story(whole, chosen=detailed),
+        "federation": make_story(
+            make_federated(names, gains, value=None, rounds=pooled, smallest_difference=Difference(390, (1, 2))),
+            secure="federation",
+            protection="5 parties with 4 neighbours each: safe against a malicious server with 20% of the parties",
+            parties=tuple(PartyFacts(name, 400, 12 - (name == "west"), 12) for name in PARTIES),
+        ),
+        "federation, everyone": make_story(
+            make_federated(names, gains, value=4.2, estimate=everyone, rounds=pooled),
+            secure="federation",
+            parties=tuple(PartyFacts(name, 400, 12, 12) for name in PARTIES),
+        ),
+        "federation, one by one": make_story(
+            make_federated(names, gains, value=None),
+            secure="federation",
+            per_client=True,
+            parties=tuple(PartyFacts(name, 400) for name in PARTIES),
+        ),
         "hostile": make_story(
             make_federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),
             title=HOSTILE[0],
@@ -179,6 +200,7 @@ def _make_shapes() -> dict[str, Story]:
             others=tuple(Item(name, None, (), 42, 13, 5.0) for name in HOSTILE),
             size_called=HOSTILE[0],
             baselines=tuple(Baseline(name, 2.0, name, name == HOSTILE[0]) for name in HOSTILE),
+            parties=tuple(PartyFacts(name, 3) for name in HOSTILE),
             view=replace(VIEW, client=HOSTILE[0], label=HOSTILE[1], items=HOSTILE[:2]),
             protection=HOSTILE[0],
             notes=HOSTILE,

@@ -17,6 +17,7 @@ from folkmoot.conversation.result import Result
 from folkmoot.data import Items
 from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
+from folkmoot.report.facts import list_speakers
 from folkmoot.report.story import Baseline, Item, PartyFacts, Story, View
 from folkmoot.version import __version__
 
@@ -80,7 +81,11 @@ def list_parties(members: Participants | None, result: Result) -> tuple[PartyFac
     """The parties of a federation, and in how many sums each of them is."""
     if members is None:
         return ()
-    return tuple(PartyFacts(*known) for known in zip(members.parties, members.sizes, strict=True))
+    sums = [speakers for one in result.rounds or () if (speakers := list_speakers(one)) is not None]
+    return tuple(
+        PartyFacts(name, size, sum(at in one for one in sums) if sums else None, len(sums) or None)
+        for at, (name, size) in enumerate(zip(members.parties, members.sizes, strict=True))
+    )
 
 
 def versions() -> tuple[tuple[str, str], ...]:

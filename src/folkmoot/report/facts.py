@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from folkmoot.conversation.result import Result
+from folkmoot.conversation.result import Result, Round
 from folkmoot.report.story import Baseline, Comparison, Entry, Story
 from folkmoot.report.text import capitalise
 
@@ -17,18 +17,29 @@ class RunCost:
     rounds: int
     answers: int
     lost: float  # share of those asked who did not answer, though they had no choice
-    up: int  # bytes that all clients sent, and received
+    up: int  # bytes that all of them sent, and received
     down: int
     smallest: int  # the fewest clients in a sum
+    vectors: int  # answers as they were sent: of clients, or of parties that speak for theirs
+    by_party: bool = False  # whether parties speak for their clients
 
     @property
     def mean_up(self) -> float:
-        """Bytes that a client sends when it takes part in a round."""
-        return self.up / max(self.answers, 1)
+        """Bytes that a client, or a party that speaks for its clients, sends when it takes part in a round."""
+        return self.up / max(self.vectors, 1)
 
     @property
     def mean_down(self) -> float:
-        return self.down / max(self.answers, 1)
+        return self.down / max(self.vectors, 1)
+
+    @property
+    def sender(self) -> str:
+        """Who sends and receives."""
+        return "party" if self.by_party else "client"
+
+    @property
+    def senders(self) -> str:
+        return "parties" if self.by_party else "clients"
 
 
 @dataclass(frozen=True)
@@ -70,10 +81,23 @@ def cost_of(result: Result) -> RunCost | None:
         rounds=len(result.rounds),
         answers=sum(one.answered for one in result.rounds),
         lost=1 - sum(one.answered for one in due) / max(sum(one.asked for one in due), 1) if due else 0.0,
-        up=sum(one.up * one.answered for one in result.rounds),
-        down=sum(one.down * one.answered for one in result.rounds),
+        up=sum(one.up * count_vectors(one) for one in result.rounds),
+        down=sum(one.down * count_vectors(one) for one in result.rounds),
         smallest=min((one.answered for one in result.rounds if one.answered), default=0),
+        vectors=sum(map(count_vectors, result.rounds)),
+        by_party=any(list_speakers(one) is not None for one in result.rounds),
     )
+
+
+def list_speakers(one: Round) -> tuple[int, ...] | None:
+    """The parties in the sum of a round, where parties speak for their clients."""
+    return None if one.made is None else one.made.parties
+
+
+def count_vectors(one: Round) -> int:
+    """How many vectors are in the sum of a round."""
+    speakers = list_speakers(one)
+    return one.answered if speakers is None else len(speakers)
 
 
 def finite_or_none(value: float | None) -> float | None:

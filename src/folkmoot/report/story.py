@@ -81,7 +81,6 @@ class Story:
     credits: tuple[str, ...] = ()
     size_called: str = ""  # what the size of an item is: "population"
     parties: tuple[PartyFacts, ...] = ()  # of a federation
-    fewest_parties: int | None = None  # in a sum; None: not known
     per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
 
 

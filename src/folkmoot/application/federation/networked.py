@@ -11,7 +11,7 @@ from typing import Any
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.folder import Folder, Participants, write
-from folkmoot.application.job import Task, constrain, make_method, own_settings
+from folkmoot.application.job import METHODS, Task, constrain, make_method, own_settings
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.engine import Control, Engine, ignore
 from folkmoot.conversation.population import Population
@@ -76,12 +76,8 @@ def prepare_networked(problem: Problem) -> NetworkedTask:
         _check_settings(problem)
         agreement = Agreement.load(kit)
         subject = load_subject(agreement.data, kit)
-        method = make_method(problem, one_by_one=agreement.per_client)
-        if not isinstance(method, Federated):
-            raise InputError(
-                f"{problem.method.name} needs all the data in one place, but it stays at its parties",
-                argument="federation",
-            )
+    method = make_method(problem, one_by_one=agreement.per_client)
+    assert isinstance(method, Federated)
     matroid = constrain(problem, subject.items, problem.choose.count)
     with problem.locate_errors(own_settings(problem)):
         method.check(matroid)
@@ -100,6 +96,11 @@ def _find_kit(problem: Problem) -> Path:
 
 def _check_settings(problem: Problem) -> None:
     """Refuse what the agreement decides, and what only a simulator can do."""
+    if not issubclass(METHODS[problem.method.name], Federated):
+        raise InputError(
+            f"{problem.method.name} needs all the data in one place, but it stays at its parties",
+            argument="federation",
+        )
     given = [one.name for one in fields(Data) if one.name not in OWN and _differs(problem.data, one)]
     if given:
         raise InputError(
@@ -179,16 +180,12 @@ def _open_journal(home: Folder | None) -> Iterator[RoundJournal | None]:
 
 
 def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
-    privacy = task.problem.privacy
-    return PartyLine(
-        line,
-        dict(enumerate(book.names)),
-        task.quorum,
-        privacy.patience,
-        privacy.wait,
-        notices,
-        book.fingerprint,
-    )
+    """Enough parties are there when it returns: a round that another process began goes on in its middle."""
+    numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
+    exchange = PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
+    with show_waiting(notices):
+        exchange._await_quorum(None)
+    return exchange
 
 
 def _make_engine(

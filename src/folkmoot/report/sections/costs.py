@@ -19,10 +19,15 @@ def describe_costs(story: Story) -> Section:
             Fact("Rounds", Quantity(cost.rounds, Form.COUNT, "cost.rounds"), "one question to many clients each"),
             Fact("Answers", Quantity(cost.answers, Form.COUNT, "cost.answers"), silent),
             Fact(
-                "Received", Quantity(cost.mean_down, Form.SIZE, "cost.mean_down"), "per client and round", Level.DETAIL
+                "Received",
+                Quantity(cost.mean_down, Form.SIZE, "cost.mean_down"),
+                f"per {cost.sender} and round",
+                Level.DETAIL,
             ),
-            Fact("Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), "per client and round", Level.DETAIL),
-            Fact("In total", Quantity(cost.up + cost.down, Form.SIZE, "cost.total"), "to and from all clients"),
+            Fact(
+                "Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), f"per {cost.sender} and round", Level.DETAIL
+            ),
+            Fact("In total", Quantity(cost.up + cost.down, Form.SIZE, "cost.total"), f"to and from all {cost.senders}"),
             took,
             Paragraph(explain_bytes(story), level=Level.DETAIL),
             Fold("Every round", (_list_rounds(story),)),

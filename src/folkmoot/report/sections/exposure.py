@@ -18,7 +18,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import cost_of
+from folkmoot.report.facts import cost_of, list_speakers
 from folkmoot.report.numbers import count
 from folkmoot.report.story import Story, View
 from folkmoot.report.text import capitalise
@@ -42,9 +42,10 @@ def _list_facts(story: Story) -> list[Fact]:
     if story.parties:
         hidden = "each a client of the secure sum" if not story.per_client else "whose clients are masked one by one"
         facts.append(Fact("Parties", Quantity(len(story.parties), Form.COUNT, "story.parties"), hidden))
-    if story.fewest_parties is not None:
-        fewest = Quantity(story.fewest_parties, Form.COUNT, "story.fewest_parties")
-        facts.append(Fact("Fewest parties", fewest, "in the sum over the fewest"))
+    speakers = [len(known) for one in story.result.rounds or () if (known := list_speakers(one)) is not None]
+    if speakers:
+        fewest = Quantity(min(speakers), Form.COUNT, "story.fewest_parties")
+        facts.append(Fact("Fewest parties", fewest, "in the sum over the fewest of them"))
     if apart is None:
         return facts
     clients = Quantity(apart.clients, Form.COUNT, "smallest_difference.clients")

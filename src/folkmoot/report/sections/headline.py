@@ -25,7 +25,7 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
         facts.append(Fact(capitalise(story.clients_called), many, note))
     if cost is not None:
         sent = Quantity(cost.mean_up, Form.SIZE, "cost.mean_up")
-        facts.append(Fact("Sent per client", sent, "per round, on average"))
+        facts.append(Fact(f"Sent per {cost.sender}", sent, "per round, on average"))
         fewest = Quantity(cost.smallest, Form.COUNT, "cost.smallest")
         facts.append(Fact("Smallest sum", fewest, f"{story.clients_called} in the sum over the fewest"))
     else:
