@@ -79,7 +79,7 @@ def test_names_of_files_are_told_from_where_the_problem_is(tmp_path: Path) -> No
     path = tmp_path / "deep" / "p.toml"
     path.write_text('[data]\nfile = "x.csv"\n[output]\nfolder = "out"\n')
     problem = Problem.load(path)
-    assert Path(problem.data.file) == tmp_path / "deep" / "x.csv"
+    assert problem.data.file == str(tmp_path / "deep" / "x.csv")
     assert Path(problem.output.folder or "") == tmp_path / "deep" / "out"
     overridden = Problem.load(path, items="here.csv", folder="there")
     assert (overridden.data.items, overridden.output.folder) == ("here.csv", "there")

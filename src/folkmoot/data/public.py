@@ -27,8 +27,6 @@ from folkmoot.data.wording import (
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import KINDS, Data
 
-PINNED = ("items_id", "name")
-
 
 def load_items(settings: Data, folder: Path | None = None) -> Items:
     """The items of a list that is public, numbered as `load` numbers them wherever no other item occurs."""
@@ -45,7 +43,7 @@ def pin_columns(settings: Data, folder: Path | None = None) -> Data:
     these settings takes the same ones, whatever the columns of their own data are called.
     """
     taken = _load(settings, folder)[1].taken
-    return replace(settings, **{name: taken[name] for name in PINNED if name in taken})
+    return replace(settings, items_id=taken.get("items_id", settings.items_id), name=taken.get("name", settings.name))
 
 
 def _load(settings: Data, folder: Path | None) -> tuple[Subject, Findings]:
