@@ -282,7 +282,7 @@ def test_questions_for_groups_are_refused_on_both_sides() -> None:
         make_engine(parties)(ask_all(shards(CLIENTS, 3)))
     question = write_pooled_question(ask_all(shards(CLIENTS, 3)), bytes(16), parties[0].census)
     assert not parties[0].reply(Bundle({0: b""}, question)).letters
-    assert reasons(parties) == {"the question is for groups of clients, and this party is one"}
+    assert reasons(parties) == {"the question is for other groups of clients than the parties"}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from folkmoot.questions import (
     Magnitude,
     Pair,
     Participation,
+    PartyBase,
     Query,
     Ranges,
     ShardBase,
@@ -281,6 +282,14 @@ def shards(*, deal: bool, items: Ids | None = None) -> Maker:
     )
 
 
+def parties(*, deal: bool, items: Ids | None = None) -> Maker:
+    """The same where clients stay at their parties, of which two have a few of them."""
+    sizes = np.array([20, SHARDED - 20])
+    return lambda objective: PartyBase(
+        matroid=partition(objective.n_items), sizes=sizes, deal=deal, items=items, coins=COINS
+    )
+
+
 SHARDED = 1_000_000  # clients in all, of whom a few are there
 KINDS: dict[str, Maker] = {
     "gradient, fixed point": gradient(20, stochastic=False),
@@ -338,6 +347,8 @@ SHARDS: dict[str, Maker] = {
     "shards": shards(deal=False),
     "shards, dealt": shards(deal=True),
     "shards, shortlist": shards(deal=False, items=ITEMS),
+    "parties": parties(deal=False),
+    "parties, dealt": parties(deal=True, items=ITEMS),
 }
 
 

@@ -82,6 +82,12 @@ class Population(Registered):
     weights: Array | None = None  # None: all equal
     closed_form: bool = True  # whether clients have exact gradients
     most: float | None = None  # public upper bound on what any set is worth to a client; None: not known
+    # Where parties speak for their clients, how many clients each holds: the first holds the first ones, and so on.
+    sizes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sizes is not None:
+            object.__setattr__(self, "sizes", tuple(self.sizes))  # it travels as a list
 
     @classmethod
     def of(cls, objective: Objective) -> "Population":
@@ -92,7 +98,8 @@ class Population(Registered):
         )
 
     def parameters(self) -> Mapping[str, Any]:
-        return {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form", "most")}
+        known = {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form", "most")}
+        return known if self.sizes is None else {**known, "sizes": list(self.sizes)}
 
     @cached_property
     def everyone(self) -> Cohort:

@@ -41,6 +41,10 @@ class Census(Registered):
         """Where the clients of each party begin; the last number is that of all clients."""
         return np.cumsum([0, *self.sizes])
 
+    def is_division(self, groups: Ids) -> bool:
+        """Whether these groups of clients are the parties."""
+        return np.array_equal(groups, np.repeat(np.arange(len(self.sizes)), self.sizes))
+
     def divide(self, cohort: Cohort) -> "list[PartyShare]":
         """The part of a cohort that each party holds. A party that holds nobody of it is in the round all the same: the
         others hide among as many.

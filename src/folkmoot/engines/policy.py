@@ -19,6 +19,8 @@ class PartyPolicy:
     in 24 hours; None: no limit.
     again: whether a question that they answered in one run may be answered again, in the same words, in another. The
     two sums show the difference between their clients, if not all of them answered both.
+    apart: whether they answer questions whose sum shows each party's answer apart from the others', because no two
+    parties are asked about the same item.
     uneven: whether some clients may count more often than others. The server is then trusted with how often each
     counts: there are counts with which a sum shows one client's answer.
     volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
@@ -34,6 +36,7 @@ class PartyPolicy:
     questions: tuple[type[Query[Any]], ...] | None = None
     per_day: int | None = None
     again: bool = False
+    apart: bool = False
     uneven: bool = False
     volunteers: bool = False
     clients: int = 10

@@ -42,7 +42,8 @@ class PooledFederation(SecureEngine):
         journal: RoundJournal | None = None,
         run: bytes = b"",
     ) -> None:
-        super().__init__(census.population, roster, exchange, terms, least, journal, run)
+        population = replace(census.population, sizes=census.sizes)
+        super().__init__(population, roster, exchange, terms, least, journal, run)
         self.census = census
         self._agreed: set[int] = set()  # the parties that take part in the round
         if set(roster.keys) != set(range(len(census.sizes))):
@@ -54,14 +55,15 @@ class PooledFederation(SecureEngine):
 
     def _check(self, ask: Ask) -> None:
         query = ask.query
-        if query.group_clients() is not None:
-            raise InputError(
-                "deals clients to groups at random, but here clients stay at their parties", argument="query"
-            )
         try:
             query.check(self.population.n_items, self.population.n_clients)
         except InputError as why:
             raise InputError(f"parties would refuse this {type(query).__name__} ({why})", argument="query") from None
+        groups = query.group_clients()
+        if groups is not None and not self.census.is_division(groups):
+            raise InputError(
+                "deals clients to groups at random, but here clients stay at their parties", argument="query"
+            )
         ask.ring_bits  # noqa: B018 - refuses sums that no ring can hold
 
     def _poll(self, ask: Ask, control: Control) -> Poll:

@@ -83,6 +83,8 @@ class PooledParty(Speaker):
             raise Refused(why.problem) from None
         if inquiry.query.voluntary and not policy.volunteers:
             raise Refused("whoever chooses the coins could have one client answer alone")
+        if inquiry.query.shows_groups and not policy.apart:
+            raise Refused("the sum would show each party's answer apart from the others'")
         if not policy.uneven and not inquiry.is_even:
             raise Refused("some clients would count more often than others")
         if inquiry.effective_size < policy.clients:

@@ -112,8 +112,9 @@ class PooledInquiry:
     def read(cls, sent: Bundle, clients: Objective, number: int, census: Census, roster: bytes) -> "PooledInquiry":
         """What party `number` was sent; refused if it is not for it."""
         ask, session, run = read_ask(sent.question, census)
-        if ask.query.group_clients() is not None:
-            raise Refused("the question is for groups of clients, and this party is one")
+        groups = ask.query.group_clients()
+        if groups is not None and not census.is_division(groups):
+            raise Refused("the question is for other groups of clients than the parties")
         if set(sent.letters) != {number}:
             raise Refused("the question is not for this party")
         share = census.divide(ask.cohort)[number]

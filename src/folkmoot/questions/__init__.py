@@ -6,7 +6,7 @@ from folkmoot.questions.drift import Drift
 from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.gains import Gains, Importance, Singletons
 from folkmoot.questions.gradient import Gradient, Votes
-from folkmoot.questions.local import LocalBase, LocalWalk, ShardBase
+from folkmoot.questions.local import LocalBase, LocalWalk, PartyBase, ShardBase
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.pair import Pair
 from folkmoot.questions.participation import Participation
@@ -28,6 +28,7 @@ __all__ = [
     "Pair",
     "Part",
     "Participation",
+    "PartyBase",
     "Query",
     "Ranges",
     "Reply",

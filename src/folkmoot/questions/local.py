@@ -1,5 +1,6 @@
 """Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,8 @@ from folkmoot.questions.encoding import Encoding, Part
 from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.query import FINE, Query, Reply
 from folkmoot.questions.slots import keep_slots
+
+MOST_CLIENTS = 1 << 31  # where nobody says how many there are
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,21 +123,68 @@ def restrict_to_own(x: Array, clients: Objective) -> Rows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShardBase(Query[Reply]):
-    """RandGreeDi: clients are dealt to shards; a shard sees all its members' functions and answers with a greedy base.
+class GroupBase(Query[Reply]):
+    """A group sees all its members' functions and answers with a greedy base: what is in the sum is the answer of a
+    group, not of a client. It is written by the first of its members among those who answer.
 
-    With `deal`, items are dealt too, and a shard considers only its own. What is hidden in the sum is the answer of a
-    shard, not of a client: the first of its members among those who answer speaks for it.
+    With `deal`, items are dealt to the groups too, and a group considers only its own. Everybody knows whose they are,
+    so the sum then shows every group's answer.
     """
 
     matroid: Matroid
-    clients: int  # in total
-    shards: int
     deal: bool
     items: Ids | None
     coins: PublicCoins
 
-    counts_times = True  # a shard weighs its members itself
+    counts_times = True  # a group weighs its members itself
+
+    @abstractmethod
+    def group_clients(self) -> Ids: ...
+
+    @property
+    @abstractmethod
+    def groups(self) -> int: ...
+
+    @property
+    def shows_groups(self) -> bool:
+        return self.deal
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        rank = self.matroid.rank
+        return Encoding((Part(self.matroid.n_items, 1.0, 1, most_nonzero=rank, most_together=rank),))
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        group_of_item = self.coins.generator().integers(0, self.groups, self.length)
+        hand = self.group_clients()[ids]
+        out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
+        for group in np.unique(hand).tolist():
+            members = np.flatnonzero(hand == group)
+            allowed = np.zeros(self.length, dtype=bool)
+            allowed[slice(None) if self.items is None else self.items] = True
+            if self.deal:
+                allowed &= group_of_item == group
+            party = clients[members].reweight(times[members])
+            out[members[0], greedy_base(party, self.matroid, allowed)] = 1
+        return out.tocsr()
+
+    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+        return np.asarray(self.answers(clients, ids, times).sum(axis=0)).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShardBase(GroupBase):
+    """RandGreeDi: clients are dealt to shards, each of which answers with a greedy base.
+
+    Only one of the members of a shard answers, for all of them.
+    """
+
+    clients: int  # in total
+    shards: int
+
+    @property
+    def groups(self) -> int:
+        return self.shards
 
     @property
     def all_speak(self) -> bool:
@@ -142,11 +192,13 @@ class ShardBase(Query[Reply]):
 
     def speakers(self, ids: Ids) -> Mask:
         first = np.zeros(len(ids), dtype=bool)
-        first[np.unique(self.shard_of_client()[ids], return_index=True)[1]] = True
+        first[np.unique(self.group_clients()[ids], return_index=True)[1]] = True
         return first
 
     def group_clients(self) -> Ids:
-        return self.shard_of_client()
+        """Shards are about equally large, so that none is empty."""
+        places = self.coins.branch(1).generator().permutation(self.clients)
+        return np.asarray(places % self.shards)
 
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         if n_clients is not None and self.clients != n_clients:
@@ -155,33 +207,29 @@ class ShardBase(Query[Reply]):
             raise InputError("needs a number from 1 to that of the clients", argument="shards")
         super().check(n_items, n_clients)
 
-    def shard_of_client(self) -> Ids:
-        """Shards are about equally large, so that none is empty."""
-        places = self.coins.branch(1).generator().permutation(self.clients)
-        return np.asarray(places % self.shards)
 
-    @cached_property
-    def encoding(self) -> Encoding:
-        rank = self.matroid.rank
-        return Encoding((Part(self.matroid.n_items, 1.0, 1, most_nonzero=rank, most_together=rank),))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartyBase(GroupBase):
+    """RandGreeDi where parties speak for their clients: each party is a shard, and answers with a greedy base.
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        shard_of_item = self.coins.generator().integers(0, self.shards, self.length)
-        hand = self.shard_of_client()[ids]
-        out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
-        for shard in range(self.shards):
-            members = np.flatnonzero(hand == shard)
-            if members.size:
-                allowed = np.zeros(self.length, dtype=bool)
-                allowed[slice(None) if self.items is None else self.items] = True
-                if self.deal:
-                    allowed &= shard_of_item == shard
-                party = clients[members].reweight(times[members])
-                out[members[0], greedy_base(party, self.matroid, allowed)] = 1
-        return out.tocsr()
+    sizes: how many clients each party holds; the first holds the first ones, and so on.
+    """
 
-    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.asarray(self.answers(clients, ids, times).sum(axis=0)).reshape(-1)
+    sizes: Ids
+
+    @property
+    def groups(self) -> int:
+        return len(self.sizes)
+
+    def group_clients(self) -> Ids:
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        super().check(n_items, n_clients)
+        sizes, most = self.sizes, n_clients or MOST_CLIENTS
+        good = 0 < len(sizes) <= most and 1 <= int(sizes.min()) <= int(sizes.max()) <= most
+        if not good or int(sizes.sum()) > most or n_clients not in (None, int(sizes.sum())):
+            raise InputError(f"needs the numbers of clients of all parties, {most:,} in total", argument="sizes")
 
 
 def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int]:

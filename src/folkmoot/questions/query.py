@@ -160,6 +160,11 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """The group of every client, where one client speaks for each group; None: each client speaks for itself."""
         return None
 
+    @property
+    def shows_groups(self) -> bool:
+        """Whether the sum shows the answer of every group apart from the others'."""
+        return False
+
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         """Raise `InputError` unless the question can be put to clients with this many items; parties do so before
         anything is computed. `n_clients`: in the whole population, where that is known.

@@ -15,7 +15,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Ids
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.local import ShardBase
+from folkmoot.questions.local import GroupBase, PartyBase, ShardBase
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +59,12 @@ class RandGreeDi(Federated):
 
     Clients and items are dealt to `shards` at random. Each shard, which must see its own clients' functions,
     answers with the greedy base of its items; then all shards choose from the union of these bases, and their votes are
-    rounded to a set. What is hidden in the sum is the answer of a shard, not of a client.
+    rounded to a set. The first sum shows the base of every shard, since it is known whose items are whose; in the
+    second, a shard's base is hidden among those of the others.
+
+    Where parties speak for their clients, the parties are the shards, whatever `shards` says: clients are not dealt at
+    random, and a party's base counts once, however many clients it holds. Parties must agree to that
+    (`PartyPolicy.apart`).
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -75,13 +80,14 @@ class RandGreeDi(Federated):
         return 2
 
     def search(self, problem: SearchProblem) -> Run[Point]:
-        clients = problem.talk.population.n_clients
-        shards = min(self.shards, clients)
+        population, matroid = problem.talk.population, problem.matroid
+        clients, sizes = population.n_clients, population.sizes
+        shards = min(self.shards, clients) if sizes is None else len(sizes)
 
-        def question(deal: bool, items: Ids | None, coins: PublicCoins) -> ShardBase:
-            return ShardBase(
-                matroid=problem.matroid, clients=clients, shards=shards, deal=deal, items=items, coins=coins
-            )
+        def question(deal: bool, items: Ids | None, coins: PublicCoins) -> GroupBase:
+            if sizes is not None:
+                return PartyBase(matroid=matroid, sizes=np.array(sizes, dtype=np.int64), deal=deal, items=items, coins=coins)
+            return ShardBase(matroid=matroid, clients=clients, shards=shards, deal=deal, items=items, coins=coins)
 
         first = yield from problem.talk.ask(
             partial(question, True, problem.items), None, Purpose.SEARCH, "shards, own items"
