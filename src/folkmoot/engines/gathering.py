@@ -14,6 +14,7 @@ from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.foundation.errors import InputError, RoundFailed
 
 GREETING = 2.0  # seconds for the reply to a ping
+ASKING = 20.0  # seconds for a reply when parties gather, before all who are silent are asked again
 PAUSE = 0.5  # seconds before something is sent again
 ENROLLING, PINNING, CALLING = "enrolment", "roster", "quorum"  # what is waited for, besides exchanges
 
@@ -79,7 +80,11 @@ def gather(
     found = survey.ask(ENROLLING, dict.fromkeys(line.names, write_request(MessageKind.ENROL)), patient=True)
     encoded = []
     for name, data in found.items():
-        if registrar.read_enrolment(data, now()).party != name:
+        try:
+            enrolment = registrar.read_enrolment(data, now())
+        except InputError as why:
+            raise InputError(why.problem, argument=name) from None
+        if enrolment.party != name:
             raise InputError(f"{name} sent the enrolment of another party")
         encoded.append(data)
     book = registrar.read_book(encoded, now())
@@ -116,7 +121,7 @@ class Survey:
             left = self.until - self.timing.clock()
             if not waiting or left <= 0:
                 break
-            for name, data in self.line.send(waiting, left):
+            for name, data in self.line.send(waiting, min(left, ASKING)):
                 code, body = read_reply(data)
                 if name not in waiting or code == Code.LOADING:
                     continue
@@ -150,6 +155,8 @@ class Survey:
     def _find_pinned(self, names: list[str]) -> dict[str, str]:
         """The fingerprints of the rosters that these parties have pinned."""
         found = dict[str, str]()
+        if not names:
+            return found
         for name, data in self.line.send(dict.fromkeys(names, write_request(MessageKind.PING)), GREETING):
             code, body = read_reply(data)
             if code == Code.OK and body:
