@@ -9,12 +9,16 @@ import pytest
 import folkmoot as fm
 from folkmoot.application.federation import networked
 from folkmoot.application.run import FinishedRun, RunStopped, continue_run, open_run, verify_run
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask
 from folkmoot.engines.desk import MessageKind
 from folkmoot.engines.gathering import Waiting
 from folkmoot.foundation.errors import FolkmootError, TranscriptError
 from folkmoot.report import markdown
 from tests.application.networks import FILMS, PARTIES, USERS, Network, make_network
 from tests.cli.calling import Said, folkmoot, is_one_sentence
+from tests.engines.crowds import gradient
 
 PROBLEM = """seed = 3
 [choose]
@@ -262,3 +266,14 @@ def test_who_is_awaited_is_said_in_one_line() -> None:
 def test_a_kit_is_enough_for_a_problem(network: Network) -> None:
     problem = fm.Problem.from_kit(network.kit, choose=2, folder=network.folder / "run", cohort=30, rounds=2)
     assert len(problem.run(report=False).result.selected) == 2
+
+
+def test_a_round_shows_who_answered(network: Network) -> None:
+    task = networked.prepare_networked(fm.Problem.from_kit(network.kit, choose=2))
+    seen: list[str] = []
+    with networked.open_federation(task, None) as engine:
+        ask = Ask(gradient(FILMS), engine.population.everyone, Purpose.SEARCH, "test", 0)
+        said = engine.add_up(ask, Control(progress=lambda what, done, of: seen.append(f"{what}, {done} of {of}")))
+    assert said.clients == len(PARTIES) * USERS
+    assert "question; answered: north; awaited: south, east, west, centre (20 s), 1 of 5" in seen
+    assert any(one.startswith("unmasking; answered: north, south, east, west, centre") for one in seen)
