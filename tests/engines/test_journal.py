@@ -57,7 +57,7 @@ def test_no_round_is_lost_with_the_server(stage: str, after: bool, tmp_path: Pat
     assert [one.up for one in result.rounds or ()] == [one.up for one in whole.rounds or ()]
     assert fm.verify(run).estimate == result.estimate
     for party in pool.restart().values():
-        assert not party.refusals
+        assert not party.store.read_refusals()
         assert len(party.ledger) == len(result.rounds or ())
 
 

@@ -83,7 +83,7 @@ def test_another_process_continues_the_round(kind: str, stage: str, after: bool,
     assert engine(ask).equals(Simulation(crowd(CLIENTS))(ask))
     party = exchange.parties[exchange.name]
     with closing(party.store):
-        assert not party.refusals
+        assert not party.store.read_refusals()
         assert [entry.stage for entry in party.ledger] == (["vector"] if kind == "pooled" else ["question", "vector"])
         again = {one.stage for one in party.outbox if one.why.endswith("(again)")}
         assert again == (set() if not after else {"question", *STAGES} if stage == "all" else {stage})
@@ -113,6 +113,7 @@ def test_what_is_sent_again_must_be_the_same(tmp_path: Path) -> None:
             changed = letter[:-1] + bytes([letter[-1] ^ 1])
             assert not party.reply(Bundle({VICTIM: changed})).letters
         assert len(party.refusals) == len(STAGES)
+        assert store.read_refusals() == list(party.refusals)
         assert (party.ledger, store.load(VICTIM)) == (ledger, state)
 
 

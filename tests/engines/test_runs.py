@@ -32,7 +32,7 @@ def test_a_second_run_needs_parties_that_allow_it(pooled: bool) -> None:
     for again in (True, False):
         if pooled:
             parties: Any = make_parties(clients, replace(AGAIN, again=again))
-            engines = [make_engine(parties, run=run) for run in (b"one", b"two", b"two")]
+            engines: list[fm.Engine] = [make_engine(parties, run=run) for run in (b"one", b"two", b"two")]
         else:
             parties = {0: make_party(clients, np.arange(CLIENTS), PartyPolicy(CLIENT_TERMS, again=again))}
             engines = [make_federation(clients, [parties[0]], run=run) for run in (b"one", b"two", b"two")]
@@ -83,7 +83,7 @@ def test_a_client_signs_the_run() -> None:
         federation.run = b"one"
         return said
 
-    federation._poll = poll_another  # type: ignore[method-assign]
+    federation._poll = poll_another  # type: ignore[assignment, method-assign]
     assert federation(ask_everyone(CLIENTS, gradient(ITEMS))).lost
     assert {refusal.why for refusal in party.refusals} == {"the announced question is not the one that was sent"}
 

@@ -6,7 +6,7 @@ here, from the party's own data. What it refuses to answer is left out of the re
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +36,7 @@ from folkmoot.secagg.work import SharedWork
 
 VECTOR = "vector"  # the exchange in which clients answer
 DAY = 24 * 60 * 60.0
+AT_HAND = 1_000  # refusals: a server that keeps sending nonsense must not fill the memory
 
 
 def count_answers(entries: Iterable[LedgerEntry]) -> int:
@@ -122,9 +123,11 @@ class Speaker(ABC):
         self._repeats = store is not None
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = as_private(random), clock
+        self.refusals: deque[Refusal] = deque(maxlen=AT_HAND)  # by this process; the store keeps them all
         self._refused: list[Refusal] = []  # in this exchange
         self._members: dict[int, Member] = {}
         self._lock = Lock()  # one exchange at a time, however many threads a transport has
+        self._inquiry: RoundInquiry | None
         self._forget()
 
     @abstractmethod
@@ -144,11 +147,6 @@ class Speaker(ABC):
     def outbox(self) -> list[SentMessage]:
         """All that ever left this party, in order, if its store keeps that."""
         return self.store.read_outbox()
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """What was not answered lately, in order."""
-        return self.store.read_refusals()
 
     def _note_sent(self, stage: str, data: bytes, again: bool) -> None:
         why = "who takes part" if self._inquiry is None else self._inquiry.why
@@ -210,7 +208,7 @@ class Speaker(ABC):
                 self._announced, self._answered = now.announced, now.answered
 
     def _forget(self) -> None:
-        self._inquiry: RoundInquiry | None = None
+        self._inquiry = None
         self._announced = b""  # the only announcement that is accepted for this inquiry
         self._answered = False  # whether any vector of this inquiry has left
         self._work = SharedWork()  # clients have no secrets from their own party
@@ -302,7 +300,9 @@ class Speaker(ABC):
         return self._members[client]
 
     def _refuse(self, stage: str, client: int | None, why: FolkmootError) -> None:
-        self._refused.append(Refusal(self.clock(), stage, str(why), client))
+        refusal = Refusal(self.clock(), stage, str(why), client)
+        self._refused.append(refusal)
+        self.refusals.append(refusal)
 
 
 class Party(Speaker):
