@@ -253,7 +253,7 @@ def test_commands_that_need_the_data_say_so(network: Network, command: str) -> N
 
 def test_who_is_awaited_is_said_in_one_line() -> None:
     waiting = Waiting("vector", ("north", "east"), ("west",), ("south",), 12.4, ("centre",))
-    told = "vector; answered: north, east; refused: south; absent: centre; awaited: west (12 s)"
+    told = "vector: 12 s for west; south refused; centre absent; north, east answered"
     assert networked.describe_waiting(waiting) == told
     seen: list[tuple[str, int, int]] = []
     notices = networked.Notices()
@@ -275,5 +275,5 @@ def test_a_round_shows_who_answered(network: Network) -> None:
         ask = Ask(gradient(FILMS), engine.population.everyone, Purpose.SEARCH, "test", 0)
         said = engine.add_up(ask, Control(progress=lambda what, done, of: seen.append(f"{what}, {done} of {of}")))
     assert said.clients == len(PARTIES) * USERS
-    assert "question; answered: north; awaited: south, east, west, centre (20 s), 1 of 5" in seen
-    assert any(one.startswith("unmasking; answered: north, south, east, west, centre") for one in seen)
+    assert "question: 20 s for south, east, west, centre; north answered, 1 of 5" in seen
+    assert any(one.startswith("unmasking: north, south, east, west, centre answered") for one in seen)

@@ -213,14 +213,12 @@ class Notices:
 
 
 def describe_waiting(waiting: Waiting) -> str:
-    """Who answered, who is awaited and how long still, in one line."""
-    parts = [waiting.stage]
-    for names, what in ((waiting.answered, "answered"), (waiting.refused, "refused"), (waiting.absent, "absent")):
-        if names:
-            parts.append(f"{what}: {', '.join(names)}")
+    """Who is awaited and how long still, and who answered; what matters most first, where a line is cut."""
+    known = [(waiting.refused, "refused"), (waiting.absent, "absent"), (waiting.answered, "answered")]
+    parts = [f"{', '.join(names)} {what}" for names, what in known if names]
     if waiting.awaited:
-        parts.append(f"awaited: {', '.join(waiting.awaited)} ({waiting.seconds_left:.0f} s)")
-    return "; ".join(parts)
+        parts.insert(0, f"{waiting.seconds_left:.0f} s for {', '.join(waiting.awaited)}")
+    return f"{waiting.stage}: {'; '.join(parts)}"
 
 
 @contextmanager
