@@ -184,7 +184,7 @@ def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "
     numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
     exchange = PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
     with show_waiting(notices):
-        exchange._await_quorum(None)
+        exchange.await_quorum(None)
     return exchange
 
 
