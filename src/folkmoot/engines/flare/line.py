@@ -23,8 +23,9 @@ LOCK = "run.lock"
 GLANCE = 0.3  # seconds between looks at the relay
 STARTING = 90.0  # seconds that a job may take to begin before another one is submitted
 LATE = 20.0  # seconds that a run waits for parties beyond those it needs
-SILENT = 15.0  # seconds without a reply after which a party that FLARE knows is taken for one that came back
-FIRST_REST, LONGEST_REST = 30.0, 480.0  # seconds between jobs that are begun anew for the sake of a party
+SILENT = 8.0  # seconds without a reply after which a party that FLARE knows is taken for one that came back
+FIRST_REST, LONGEST_REST = 10.0, 320.0  # seconds between jobs that are begun anew for the sake of a party
+CALM = 120.0  # seconds without that, after which the next one need not wait so long
 
 
 def ignore(_said: str) -> None:
@@ -118,7 +119,7 @@ class FlareLine:
         while not self._closing.wait(GLANCE):
             if self._link is None:
                 self._begin()
-            elif monotonic() - looked > SILENT / 3:
+            elif monotonic() - looked > SILENT / 4:
                 looked = monotonic()
                 self._welcome_back()
 
@@ -167,10 +168,13 @@ class FlareLine:
             for name, one in self.contacts.items()
             if one.missed > one.heard and now - max(one.heard, began) > SILENT
         }
-        if not silent or now - max(self._rested, began) < self._rest or not silent & set(self.leader.list_parties()):
+        enough = len(self.names) - len(silent) >= self.fewest
+        rest = self._rest if enough else FIRST_REST  # without them nobody can go on
+        if not silent or now - max(self._rested, began) < rest or not silent & set(self.leader.list_parties()):
             return
         self.tell(f"beginning the job anew: {', '.join(sorted(silent))} came back")
-        self._rested, self._rest = now, min(2 * self._rest, LONGEST_REST)
+        self._rest = FIRST_REST if now - self._rested > CALM else min(2 * self._rest, LONGEST_REST)
+        self._rested = now
         with self._changed:
             self._hang_up(over=True)
 
