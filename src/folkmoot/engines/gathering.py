@@ -170,7 +170,8 @@ class PartyLine:
 
     A party that missed an exchange is absent. It is left alone until the next question: before one, absent parties are
     pinged, and a quorum is awaited. Where nobody can be reached at all, our own line is broken; that costs no patience,
-    since nobody else can go on either.
+    since nobody else can go on either. Nor does it where too few would be left for a sum: a party whose process is
+    started again goes on with the round that it was in.
 
     numbers: the names of the parties, by number. quorum: how many must be there before anything is asked. patience: for
     a reply, in seconds. wait: for a quorum, or for a broken line. fingerprint: of the roster that parties must have
@@ -194,7 +195,7 @@ class PartyLine:
     def __call__(self, outbox: Mapping[int, Bundle], deadline: float | None) -> dict[int, Bundle]:
         stage = next((sent.stage for sent in outbox.values()), "")
         if stage == QUESTION:
-            self._await_quorum(deadline)
+            self.await_quorum(deadline)
         there = {number: sent for number, sent in outbox.items() if number not in self.absent}
         talk = ExchangeTalk(self, stage, {number: _write_bundle(sent) for number, sent in there.items()}, deadline)
         replies = talk.hold()
@@ -225,8 +226,8 @@ class PartyLine:
         pings = dict.fromkeys(self.name_all(numbers), write_request(MessageKind.PING))
         return any(True for _ in self.line.send(pings, min(GREETING, self.patience))) if pings else False
 
-    def _await_quorum(self, deadline: float | None) -> None:
-        """Ping absent parties, until enough are there."""
+    def await_quorum(self, deadline: float | None) -> None:
+        """Ping absent parties, until enough are there; `RoundFailed` if they do not come."""
         clock = self.timing.clock
         until = clock() + self.wait if deadline is None else min(clock() + self.wait, deadline)
         if self.absent:
@@ -239,6 +240,8 @@ class PartyLine:
                 self._give_up(there)
             self.timing.pause(min(PAUSE, left))
             self.absent -= self.greet(set(self.absent))
+
+    _await_quorum = await_quorum
 
     def _give_up(self, there: tuple[str, ...]) -> NoReturn:
         here = f"only {', '.join(there)} answered" if there else "nobody answered"
@@ -306,8 +309,9 @@ class ExchangeTalk:
 
     def _count_left(self) -> float:
         """Seconds that the awaited have."""
-        owner = self.owner
-        left = min(owner.patience - self.spent, owner.wait - self.broken)
+        owner, replied = self.owner, len(self.replies)
+        needed = replied < owner.quorum <= replied + len(self.waiting)  # without them the round would be lost
+        left = min((owner.wait if needed else owner.patience) - self.spent, owner.wait - self.broken)
         return left if self.deadline is None else min(left, self.deadline - owner.timing.clock())
 
     def _show(self) -> None:

@@ -150,13 +150,13 @@ class Membership:
         return Party(clients, ids, identities, book.roster, self.policy, store)
 
 
-def open_desk(kit: Path, log: Callable[[str], None]) -> Desk:
+def open_desk(kit: Path, log: Callable[[str], None], *, clock: Callable[[], float] = time) -> Desk:
     """The desk of the party whose kit this is. It says LOADING until data is read, and FAILED if that failed."""
 
     def prepare() -> DeskSetup:
         return Membership.read(kit).prepare_desk()
 
-    return Desk.open_later(prepare, log)
+    return Desk.open_later(prepare, log, clock=clock)
 
 
 def check_membership(kit: Path, *, now: Callable[[], float] = time) -> MembershipFacts:
