@@ -5,6 +5,7 @@ from gc import collect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import folkmoot as fm
@@ -136,7 +137,7 @@ def test_settings_that_the_agreement_has_are_not_a_partys_own(tmp_path: Path) ->
 
 
 def test_weights_are_public_or_not_there(tmp_path: Path) -> None:
-    equal, unequal = crowd(4), crowd(4, weights=[1, 2, 3, 4])
+    equal, unequal = crowd(4), crowd(4, weights=np.arange(1, 5))
     assert find_weights(equal, False, tmp_path) is None
     assert find_weights(equal, True, tmp_path) == (1.0,) * 4
     with pytest.raises(InputError, match=r"data.toml: clients count differently.*public_weights = true"):

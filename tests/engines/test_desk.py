@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from folkmoot.engines import Bundle, FolderStore
 from folkmoot.engines.desk import Code, Desk, DeskSetup, MessageKind, read_reply, write_request
 from folkmoot.engines.enrolment import RosterBook, join_enrolments
-from folkmoot.engines.party import Refusal
-from folkmoot.engines.store import SentMessage
+from folkmoot.engines.store import Refusal, SentMessage
 from folkmoot.foundation.errors import InputError
 from tests.engines.certificates import MOMENT, enrol, enrol_all, make_book, make_registrar, state
 
@@ -268,10 +267,15 @@ def test_one_message_at_a_time(tmp_path: Path) -> None:
 
     bench, order = Careful(tmp_path), list[str]()
     bench.ask(write_roster(make_book(tmp_path)))
-    first = Thread(target=lambda: (bench.ask(write_bundle(b"what?")), order.append("bundle")))
+
+    def send(name: str, data: bytes) -> None:
+        bench.ask(data)
+        order.append(name)
+
+    first = Thread(target=send, args=("bundle", write_bundle(b"what?")))
     first.start()
     inside.wait()
-    second = Thread(target=lambda: (bench.ask(PING), order.append("ping")))
+    second = Thread(target=send, args=("ping", PING))
     second.start()
     assert order == []
     leave.set()

@@ -18,8 +18,7 @@ from typing import Protocol
 from folkmoot.engines.enrolment import Enrolment, Registrar, RosterBook, split_enrolments
 from folkmoot.engines.exchange import Bundle
 from folkmoot.engines.keys import write_whole
-from folkmoot.engines.party import Refusal
-from folkmoot.engines.store import SentMessage
+from folkmoot.engines.store import Refusal, SentMessage
 from folkmoot.foundation.errors import FolkmootError, InputError
 
 Log = Callable[[str], None]

@@ -336,9 +336,14 @@ def _read_statement(said: Any) -> Statement:
     if weights is not None and not all(type(one) is float for one in weights):
         raise ValueError
     return Statement(
-        *(said[name] for name in ("party", "agreement", "clients", "items", "closed_form", "most")),
-        None if weights is None else tuple(weights),
-        tuple(bytes.fromhex(key) for key in said["keys"]),
+        party=said["party"],
+        agreement=said["agreement"],
+        clients=said["clients"],
+        items=said["items"],
+        closed_form=said["closed_form"],
+        most=most,
+        weights=None if weights is None else tuple(weights),
+        keys=tuple(bytes.fromhex(key) for key in said["keys"]),
     )
 
 

@@ -82,8 +82,8 @@ class Agreement:
         """An agreement with terms that protect everybody; what cannot be safe is refused, with what could be."""
         _check_names(name, tuple(parties))
         if per_client:
-            shares = [SHARE if share is None else share for share in (corrupt, dropout)]
-            terms = Policy(Policy.fewest if fewest is None else fewest, *shares, security)
+            bad, gone = (SHARE if share is None else share for share in (corrupt, dropout))
+            terms = Policy(Policy.fewest if fewest is None else fewest, bad, gone, security)
         else:
             terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
         public = Data(file="", **{one: getattr(data, one) for one in PUBLIC})
@@ -187,9 +187,9 @@ def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewes
             argument="parties",
         )
     least = max(SHARE, ceil(10_000 / parties) / 10_000)  # at least one party
-    shares = [least if share is None else share for share in (corrupt, dropout)]
-    quorum = Policy(0, *shares, security).quorum(parties)
-    return Policy(quorum if fewest is None else fewest, *shares, security)
+    bad, gone = (least if share is None else share for share in (corrupt, dropout))
+    quorum = Policy(0, bad, gone, security).quorum(parties)
+    return Policy(quorum if fewest is None else fewest, bad, gone, security)
 
 
 def hash_file(path: Path) -> str:
