@@ -241,8 +241,6 @@ class PartyLine:
             self.timing.pause(min(PAUSE, left))
             self.absent -= self.greet(set(self.absent))
 
-    _await_quorum = await_quorum
-
     def _give_up(self, there: tuple[str, ...]) -> NoReturn:
         here = f"only {', '.join(there)} answered" if there else "nobody answered"
         said = f"{self.quorum} of {len(self.numbers)} parties are needed, and {here}; awaited in vain: "
