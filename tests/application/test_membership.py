@@ -140,8 +140,11 @@ def test_weights_are_public_or_not_there(tmp_path: Path) -> None:
     equal, unequal = crowd(4), crowd(4, weights=np.arange(1, 5))
     assert find_weights(equal, False, tmp_path) is None
     assert find_weights(equal, True, tmp_path) == (1.0,) * 4
-    with pytest.raises(InputError, match=r"data.toml: clients count differently.*public_weights = true"):
+    with pytest.raises(InputError, match=r"data.toml: clients count differently.*--public-weights"):
         find_weights(unequal, False, tmp_path)
+    assert find_weights(unequal, True, tmp_path) == (1.0, 2.0, 3.0, 4.0)
+    assert find_weights(unequal[2:], True, tmp_path) == (3.0, 4.0)
+    assert find_weights(crowd(4, weights=np.full(4, 8)), True, tmp_path) == (8.0,) * 4  # not mistaken for 1
 
 
 # Desks.

@@ -275,5 +275,6 @@ def test_a_round_shows_who_answered(network: Network) -> None:
         ask = Ask(gradient(FILMS), engine.population.everyone, Purpose.SEARCH, "test", 0)
         said = engine.add_up(ask, Control(progress=lambda what, done, of: seen.append(f"{what}, {done} of {of}")))
     assert said.clients == len(PARTIES) * USERS
-    assert "question: 20 s for south, east, west, centre; north answered, 1 of 5" in seen
+    assert "question: 600 s for south, east, west, centre; north answered, 1 of 5" in seen  # too few without them
+    assert "question: 20 s for centre; north, south, east, west answered, 4 of 5" in seen
     assert any(one.startswith("unmasking: north, south, east, west, centre answered") for one in seen)

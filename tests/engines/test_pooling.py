@@ -21,6 +21,7 @@ from folkmoot.engines import (
     PooledFederation,
     PooledParty,
 )
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.secagg import Roster
 from tests.engines.crowds import crowd, gradient, make_identities
 from tests.engines.pools import (
@@ -66,13 +67,15 @@ def test_a_whole_run_is_that_of_a_simulation(method: fm.Federated, tmp_path: Pat
     assert all(one.measured for one in result.rounds or ())
 
 
-def test_weights_are_public_and_need_trust() -> None:
+def test_weights_are_public_and_counts_that_a_server_chooses_need_trust() -> None:
     clients = crowd(CLIENTS, weights=np.arange(CLIENTS) % 3 + 1)
     ask = Ask(gradient(ITEMS), Population.of(clients).everyone, Purpose.SEARCH, "test", 0)
-    assert make_engine(make_parties(clients, OPEN))(ask).equals(fm.Simulation(clients)(ask))
     parties = make_parties(clients)
-    assert make_engine(parties)(ask).lost
+    assert make_engine(parties)(ask).equals(fm.Simulation(clients)(ask))  # as the census says, which all have signed
+    drawn = Ask(gradient(ITEMS, 2), Population.of(clients).draw(40, PublicCoins(3)), Purpose.SEARCH, "test", 1)
+    assert make_engine(parties)(drawn).lost
     assert reasons(parties) == {"some clients would count more often than others"}
+    assert make_engine(make_parties(clients, OPEN))(drawn).equals(fm.Simulation(clients)(drawn))
 
 
 class Losing(InProcess):

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 import folkmoot as fm
-from folkmoot.application.federation.founding import Founding, found_federation
+from folkmoot.application.federation.founding import Founding, establish
 from folkmoot.application.federation.loopback import Loopback, find_port
 from folkmoot.conversation.codec import unpack
 from folkmoot.conversation.engine import Control, Engine
@@ -100,7 +100,7 @@ def deploy(folder: Path, *, cables: bool = False, seed: int = 0) -> Deployment:
     files = write_ratings(folder, seed)
     data = Data(file="", kind="ratings", items=str(folder / "items.csv"), most=MOST)
     port = find_port()
-    founding = found_federation(folder / "moot", PARTIES, Place("localhost", port), data)
+    founding = establish(folder / "moot", PARTIES, Place("localhost", port), data)
     for party in PARTIES:
         policy = founding.find_kit(party) / "policy.toml"
         policy.write_text(policy.read_text() + "\nlargest_share = 0.9\n")

@@ -184,6 +184,11 @@ class Folder:
             if before.get(name) != digest:
                 raise TranscriptError("is not the file that this run was begun with", place=files[name])
 
+    def drop_journal(self) -> None:
+        """Forget the last round of a run that is over."""
+        for path in self.path.glob(f"{self.journal.name}*"):
+            path.unlink()
+
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():

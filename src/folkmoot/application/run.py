@@ -252,6 +252,7 @@ def _finish(folder: Folder, job: Task, command: str, work: Work) -> FinishedRun:
     folder.write_about(About(command, subject.meaning, *called, clients, job.notes))
     result = carry_out(job, folder.transcript)  # a finished run is only replayed
     folder.write(folder.result, result.to_json())
+    folder.drop_journal()
     return FinishedRun(folder, result, job=job, work=work)
 
 

@@ -66,14 +66,14 @@ def init(
 ) -> None:
     """Found a federation: make a kit for the server and one for each party."""
     need_flare()
-    from folkmoot.application.federation.founding import found_federation
+    from folkmoot.application.federation.founding import establish
     from folkmoot.cli.show import console, print_json, show_work
     from folkmoot.engines.flare.kits import Place
 
     asked = {"per_client": per_client, "corrupt": corrupt, "dropout": dropout, "fewest": fewest, "security": security}
     flags = {"parties": "--party", "name": "FOLDER", **{one: f"--{one.replace('_', '-')}" for one in (*PUBLIC, *asked)}}
     with name_flags(**flags, host="--host", port="--port"), show_work("making kits …", quiet=as_json):
-        made = found_federation(
+        made = establish(
             folder,
             party or (),
             Place(host, port),

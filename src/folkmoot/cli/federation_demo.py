@@ -44,7 +44,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Five health services choose places for clinics together; where patients live never leaves a service."""
-    from folkmoot.application.federation.founding import found_federation
+    from folkmoot.application.federation.founding import establish
     from folkmoot.application.federation.loopback import Loopback, find_port
     from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import Problem
@@ -68,7 +68,7 @@ def demo(
     with show_work("drawing homes, making kits …", quiet=as_json):
         files, items = write_service_files(place, people, seed)
         data = Data(file="", kind="places", items=str(items), reach=REACH)
-        moot = found_federation(place / "moot", list(files), Place("localhost", find_port()), data)
+        moot = establish(place / "moot", list(files), Place("localhost", find_port()), data)
     problem = place / "problem.toml"
     write(problem, PROBLEM.format(seed=seed, clinics=clinics, title=TITLE.format(clinics=clinics)))
     _explain(out, people, len(files))

@@ -241,6 +241,13 @@ class PartyLine:
             self.timing.pause(min(PAUSE, left))
             self.absent -= self.greet(set(self.absent))
 
+    def await_others(self, seconds: float) -> None:
+        """Ping the others too, for a while."""
+        until = self.timing.clock() + seconds
+        while self.absent - self.strangers and self.timing.clock() < until:
+            self.timing.pause(PAUSE)
+            self.absent -= self.greet(set(self.absent))
+
     def _give_up(self, there: tuple[str, ...]) -> NoReturn:
         here = f"only {', '.join(there)} answered" if there else "nobody answered"
         said = f"{self.quorum} of {len(self.numbers)} parties are needed, and {here}; awaited in vain: "

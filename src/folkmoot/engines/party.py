@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 from time import time
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -27,6 +27,7 @@ from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
 from folkmoot.secagg.client import Answer, Random
 from folkmoot.secagg.messages import kind_of
@@ -213,12 +214,14 @@ class Speaker(ABC):
         self._answered = False  # whether any vector of this inquiry has left
         self._work = SharedWork()  # clients have no secrets from their own party
 
-    def _check_habits(self, kinds: list[str]) -> None:
-        """Refuse kinds of questions that are not answered here, and more rounds than are answered in a day."""
+    def _check_habits(self, query: Query[Any]) -> None:
+        """Refuse questions of a sort that is not answered here, and more rounds than are answered in a day."""
         policy = self.policy
-        for kind in kinds:
+        for kind in list_kinds(query):
             if not policy.allows(kind):
                 raise Refused(f"this party does not answer questions of the kind {kind}")
+        if not policy.singletons and query.shows_singletons:
+            raise Refused("this party does not say what single items are worth by themselves")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
@@ -371,7 +374,7 @@ class Party(Speaker):
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
-        self._check_habits(list_kinds(inquiry.query))
+        self._check_habits(inquiry.query)
         if inquiry.shows_data:
             if not policy.volunteers:
                 raise Refused("this party does not let its clients' data decide who takes part")

@@ -27,6 +27,8 @@ class PartyPolicy:
     has large values.
     Where a party speaks for its clients, the server is then trusted with the coins by which they decide: there are
     coins with which one client answers alone.
+    singletons: whether they answer questions that say what single items are worth by themselves. Most methods begin
+    with one.
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together.
     Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever
     drops out and whoever lies: the sum says nearly as much about a party that is nearly all of it as its own vector.
@@ -39,6 +41,7 @@ class PartyPolicy:
     apart: bool = False
     uneven: bool = False
     volunteers: bool = False
+    singletons: bool = True
     clients: int = 10
     largest_share: float = 0.75
 

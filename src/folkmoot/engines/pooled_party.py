@@ -6,7 +6,6 @@ from time import time
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.conversation.codec import digest_of
-from folkmoot.engines.answering import list_kinds
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.party import NOTHING, Speaker, Step
@@ -53,7 +52,8 @@ class PooledParty(Speaker):
         if len(roster.keys) != len(census.sizes):
             raise InputError("needs as many parties as the census", argument="roster")
         self._find_member(number)  # refuses a key that is not on the roster
-        self.store.pin("clients", digest_of([census.digest, number, list(self.clients.client_names or ())]))
+        known = [number, self.clients.n_clients, self.clients.n_items, list(self.clients.client_names or ())]
+        self.store.pin("clients", digest_of(known))  # by their places; other parties may come to hold others
         self._restore()
 
     def _read_again(self, sent: Bundle, reply: Bundle) -> PooledInquiry:  # noqa: ARG002
@@ -75,7 +75,7 @@ class PooledParty(Speaker):
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy
-        self._check_habits(list_kinds(inquiry.query))
+        self._check_habits(inquiry.query)
         try:
             check_parties(policy.terms, len(self.census.sizes))
             inquiry.announcement  # noqa: B018 - refuses sums that no ring can hold

@@ -157,8 +157,8 @@ class PooledInquiry:
 
     @property
     def is_even(self) -> bool:
-        """Whether everyone who is asked, at any party, counts once."""
-        return self.ask.cohort.times is None
+        """Whether everyone who is asked, at any party, counts once, or as the census says: no server chose that."""
+        return self.ask.cohort.times is None or self.ask.cohort.everyone
 
     @property
     def effective_size(self) -> float:

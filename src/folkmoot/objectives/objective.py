@@ -61,13 +61,14 @@ class Objective(ABC):
     item_names: Names
     client_names: Names
     client_weights: Array  # as given, up to a power of two; `weights` are the same, normalised
+    weight_scale: float | None = None  # times client_weights: the weights as given; None: not known any more
 
     def _describe(
         self, n_items: int, n_clients: int, weights: ArrayLike | None, item_names: Any, client_names: Any
     ) -> None:
         """Set everything that a batch has besides its functions."""
         self.n_items, self.n_clients = n_items, n_clients
-        self.client_weights = balance(as_weights(weights, n_clients))
+        self._weigh(as_weights(weights, n_clients))
         self.item_names = as_names(item_names, n_items, "item_names")
         self.client_names = as_names(client_names, n_clients, "client_names")
 
@@ -80,8 +81,12 @@ class Objective(ABC):
     def reweight(self, weights: ArrayLike) -> Self:
         """The same clients with other weights; data is not copied."""
         other = self._copy()
-        other.client_weights = balance(as_weights(weights, self.n_clients))
+        other._weigh(as_weights(weights, self.n_clients))
         return other
+
+    def _weigh(self, given: Array) -> None:
+        self.client_weights = balance(given)
+        self.weight_scale = float(given.max() / self.client_weights.max())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_clients} clients, {self.n_items} items)"
@@ -101,7 +106,11 @@ class Objective(ABC):
         batch = self._copy()
         batch.n_clients = len(ids)
         kept = self.client_weights[ids]
-        batch.client_weights = balance(kept if kept.any() else np.ones(len(ids)))
+        batch._weigh(kept if kept.any() else np.ones(len(ids)))
+        if self.weight_scale is None or not kept.any():
+            batch.weight_scale = None
+        else:
+            batch.weight_scale = self.weight_scale * float(kept.max() / batch.client_weights.max())
         if self.client_names is not None:
             batch.client_names = tuple(self.client_names[i] for i in ids)
         batch._keep(ids)

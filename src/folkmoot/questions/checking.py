@@ -147,3 +147,14 @@ def check_encoding(encoding: Any, n_items: int) -> None:
         raise InputError("numbers of an answer are too large to be added up")
     if any(part.limit < 1 or not 0 < part.unit < inf for part in encoding.parts):
         raise InputError("numbers of an answer have no unit")
+
+
+def is_about_singletons(query: Any) -> bool:
+    """Whether a question starts from nothing: from an empty set, a point with less than one item in expectation, a set
+    of one item, or the beginning of a sequence.
+    """
+    empty = any(not mask.any() for name in ("members", "before") if (mask := getattr(query, name, None)) is not None)
+    point, sets, marks = (getattr(query, name, None) for name in ("x", "sets", "marks"))
+    near = point is not None and float(point.sum()) < 1.0
+    alone = sets is not None and bool((sets.sum(axis=-1) <= 1).any())
+    return empty or near or alone or (marks is not None and 0 in marks)

@@ -87,44 +87,44 @@ def serve(
             f"needs the {announcement.clients} clients announced, all different and on the roster, got {clients!r:.60}",
             argument="clients",
         )
-    desk = Desk(announcement, roster, policy)
+    clerk = Clerk(announcement, roster, policy)
     mark = (announcement.session, announcement.round)
 
-    inbox = yield dict.fromkeys(clients, desk.announcement_bytes)
-    adverts = desk.read_adverts(set(clients), inbox)
-    desk.require(len(adverts), policy.quorum(announcement.clients), "gave their keys")
-    chosen = desk.protection(len(adverts))
+    inbox = yield dict.fromkeys(clients, clerk.announcement_bytes)
+    adverts = clerk.read_adverts(set(clients), inbox)
+    clerk.require(len(adverts), policy.quorum(announcement.clients), "gave their keys")
+    chosen = clerk.protection(len(adverts))
     order = np.array(list(adverts), dtype=np.int64)
     prints = b"".join(advert.fingerprint() for advert in adverts.values())
     roll = Roll(*mark, chosen.degree, chosen.threshold, order.astype("<u4").tobytes(), prints)
-    state = hash_roll(desk.announcement_bytes, roll.encode())
+    state = hash_roll(clerk.announcement_bytes, roll.encode())
 
     inbox = yield dict.fromkeys(adverts, roll.encode())
-    graph, digests = desk.read_choices(roll, state, adverts, inbox)
+    graph, digests = clerk.read_choices(roll, state, adverts, inbox)
     bodies = {one: advert.body() for one, advert in adverts.items()}
 
     inbox = yield {
         one: Neighbours(*mark, {other: bodies[other] for other in neighbours}).encode()
         for one, neighbours in graph.items()
     }
-    dealers = desk.read_boxes(state, chosen, graph, inbox)
+    dealers = clerk.read_boxes(state, chosen, graph, inbox)
     delivered = deliveries(adverts, dealers)
 
     inbox = yield {one: Delivery(*mark, dealt).encode() for one, dealt in delivered.items()}
-    checked, accused = desk.read_complaints(state, delivered, inbox)
+    checked, accused = clerk.read_complaints(state, delivered, inbox)
     asked = sorted(accused.keys() & checked)
     inbox = (yield {dealer: Accusations(*mark, accused[dealer]).encode() for dealer in asked}) if asked else {}
-    shown = desk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
+    shown = clerk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
     sharers = {one for one in checked if one not in accused or one in shown}
-    desk.require(len(sharers), policy.quorum(0), "shared their secrets")
+    clerk.require(len(sharers), policy.quorum(0), "shared their secrets")
     sharing = bitmap(sharers, order)
     agreed_state = hash_sharers(state, sharing)
 
     inbox = yield dict.fromkeys(sorted(sharers), Sharers(*mark, sharing).encode())
-    vectors = desk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
-    desk.answered = bool(inbox)
+    vectors = clerk.read_vectors(agreed_state, sharers, chosen.degree, inbox)
+    clerk.answered = bool(inbox)
     alive = set(vectors)
-    desk.require(len(alive), policy.quorum(0), "sent their vectors")
+    clerk.require(len(alive), policy.quorum(0), "sent their vectors")
     total = add_vectors(announcement, [sent.vector for sent in vectors.values()])
     survivors = Survivors(*mark, bitmap(alive, order)).encode()
     owners: Graph = {one: {} for one in alive}
@@ -134,7 +134,7 @@ def serve(
     del vectors, delivered
 
     inbox = yield dict.fromkeys(sorted(alive), survivors)
-    spoke = dict(desk.read(inbox, alive, lambda data: Consent.decode(data, len(order))))
+    spoke = dict(clerk.read(inbox, alive, lambda data: Consent.decode(data, len(order))))
     consents: Graph = {one: {} for one in sorted(spoke)}
     for holder, consent in spoke.items():
         for dealer in consent.words.keys() & consents.keys():
@@ -142,17 +142,17 @@ def serve(
                 consents[dealer][holder] = consent.words[dealer]
 
     inbox = yield {one: Consents(*mark, words, owners[one]).encode() for one, words in consents.items()}
-    given = desk.read(inbox, consents, lambda data: Unmasking.decode(data, len(order)))
+    given = clerk.read(inbox, consents, lambda data: Unmasking.decode(data, len(order)))
     held = {holder: one.shares for holder, one in given}
     sharing_dealers = {one: dealers[one] for one in sharers}
-    recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, desk.excluded)
+    recovery = Recovery(state, chosen.threshold, adverts, digests, sharing_dealers, held, shown, clerk.excluded)
     add_masks(total, *find_remaining_masks(recovery, alive, agreed_state))
-    excluded = dict(sorted(desk.excluded.items()))
+    excluded = dict(sorted(clerk.excluded.items()))
     return Aggregate(decode_total(announcement, total, agreed_state), tuple(sorted(alive)), chosen, excluded)
 
 
 @dataclass
-class Desk:
+class Clerk:
     """Reads replies, and records who sent an impossible one."""
 
     announcement: Announcement

@@ -86,7 +86,9 @@ class RandGreeDi(Federated):
 
         def question(deal: bool, items: Ids | None, coins: PublicCoins) -> GroupBase:
             if sizes is not None:
-                return PartyBase(matroid=matroid, sizes=np.array(sizes, dtype=np.int64), deal=deal, items=items, coins=coins)
+                return PartyBase(
+                    matroid=matroid, sizes=np.array(sizes, dtype=np.int64), deal=deal, items=items, coins=coins
+                )
             return ShardBase(matroid=matroid, clients=clients, shards=shards, deal=deal, items=items, coins=coins)
 
         first = yield from problem.talk.ask(

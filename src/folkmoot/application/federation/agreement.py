@@ -236,5 +236,13 @@ def _check_data(data: Data) -> None:
             remedy="say what everybody knows about ratings, such as",
             argument="most",
         )
+    if data.kind == "similarity" and data.similarity == "gaussian":
+        raise InputError(
+            "gaussian measures how far rows are from items by each party's own rows, so that no two parties mean the "
+            "same",
+            remedy="agree on",
+            settings=[("similarity", "cosine")],
+            argument="similarity",
+        )
     if data.kind in ("places", "distances") and data.reach is None:
         raise InputError("is needed: beyond it an item is of no use, for all parties alike", argument="reach")

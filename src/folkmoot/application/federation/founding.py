@@ -34,7 +34,7 @@ class Founding:
         return self.folder / party
 
 
-def found_federation(
+def establish(
     folder: Path,
     parties: Sequence[str],
     place: Place,

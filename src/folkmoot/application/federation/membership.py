@@ -11,7 +11,6 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-import numpy as np
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import NameOID
@@ -84,12 +83,6 @@ class Membership:
         loaded = load(agreement.complete(kit, own))
         check_items(loaded.items, agreement.load_items(kit))
         weights = find_weights(loaded.objective, public, kit)
-        if weights is not None and len(set(weights)) > 1 and not policy.uneven:
-            raise InputError(
-                "some clients count more than others, and the policy allows no round in which they do",
-                remedy="write uneven = true",
-                place=kit / "policy.toml",
-            )
         clients = loaded.objective
         keys = tuple(load_or_make_keys(kit / KEYS, clients.n_clients if agreement.per_client else 1))
         most = None if clients.most is None else float(clients.most)
@@ -257,16 +250,15 @@ def check_items(items: Items, agreed: Items) -> None:
 
 def find_weights(clients: Objective, public: bool, kit: Path) -> tuple[float, ...] | None:
     """How much each client counts, in the units of the data, if that may be public; None: all count once."""
-    scale = getattr(clients, "weight_scale", None)
-    weights = clients.client_weights * (2.0 if scale is None else scale)  # weights of 1 are kept as a half
+    if clients.weight_scale is None:
+        raise InputError("how much clients count cannot be compared between parties", place=kit / DATA)
+    weights = clients.client_weights * clients.weight_scale
     if not public and (weights == 1.0).all():
         return None
     if not public:
         raise InputError(
             "clients count differently, and the others must know by how much",
-            remedy="write public_weights = true, or leave out the column of weights",
+            remedy="join with --public-weights, or leave out the column of weights",
             place=kit / DATA,
         )
-    if scale is None and not (weights == 1.0).all():
-        raise InputError("how much clients count cannot be compared between parties yet", place=kit / DATA)
-    return tuple(np.asarray(weights, dtype=np.float64).tolist())
+    return tuple(weights.tolist())

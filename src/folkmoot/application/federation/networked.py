@@ -18,17 +18,20 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.data import load_subject
+from folkmoot.engines.desk import read_pin
 from folkmoot.engines.enrolment import Registrar, RosterBook, load_root, split_enrolments
 from folkmoot.engines.exchange import Exchange
 from folkmoot.engines.federation import Federation
 from folkmoot.engines.gathering import Line, PartyLine, Waiting, gather
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
-from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.errors import InputError, RoundFailed, TranscriptError
 from folkmoot.foundation.settings import Data, Privacy
 from folkmoot.secagg import Policy
 from folkmoot.secagg.parameters import count_share
 
+ROSTER = "roster.json"  # of the last run, in the server's kit
+OTHERS = 5.0  # seconds for parties beyond those that are needed to say which roster they have
 RUN = 16  # bytes by which parties tell one run from another
 OWN = ("credit",)  # what a problem may say about data that parties have
 SIMULATED = ("secure", "dropout", "cluster")  # settings of simulations
@@ -149,10 +152,29 @@ def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: 
         except InputError as why:
             raise TranscriptError(f"does not fit the agreement ({why.problem})", place=home.roster) from None
     with show_waiting(notices):
-        book = gather(line, registrar, task.problem.privacy.wait, notices)
+        book = _recall_roster(task, line, notices) or gather(line, registrar, task.problem.privacy.wait, notices)
+    write(task.kit / ROSTER, book.encode())
     if home is not None:
         write(home.roster, book.encode())
     return book
+
+
+def _recall_roster(task: NetworkedTask, line: Line, notices: "Notices") -> RosterBook | None:
+    """The roster of the last run, if enough parties are there and no party has another one; then not all need be."""
+    try:
+        book = read_pin(task.kit / ROSTER, task.registrar)
+    except InputError:  # of an agreement before this one
+        return None
+    if book is None:
+        return None
+    exchange = _make_line(task, line, book, notices)
+    try:
+        exchange.await_quorum(None)
+        exchange.await_others(OTHERS)
+    except RoundFailed:
+        if not exchange.strangers:
+            raise
+    return None if exchange.strangers else book
 
 
 def _keep_participants(task: NetworkedTask, home: Folder | None, book: RosterBook) -> Participants:
@@ -181,11 +203,15 @@ def _open_journal(home: Folder | None) -> Iterator[RoundJournal | None]:
 
 def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
     """Enough parties are there when it returns: a round that another process began goes on in its middle."""
-    numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
-    exchange = PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
+    exchange = _make_line(task, line, book, notices)
     with show_waiting(notices):
         exchange.await_quorum(None)
     return exchange
+
+
+def _make_line(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
+    numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
+    return PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
 
 
 def _make_engine(

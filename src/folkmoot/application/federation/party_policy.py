@@ -57,8 +57,18 @@ class PolicySettings:
         PartyPolicy.volunteers,
     )
     again: bool = setting(
-        "Whether a question of one run may be answered again in another run, by whoever is there then.",
-        PartyPolicy.again,
+        "Whether a question of one run may be answered again in another run, by whoever is there then. Two sums over "
+        "different parties show what the party in only one of them answered; without it, most second runs fail.",
+        True,
+    )
+    singletons: bool = setting(
+        "Whether questions are answered that say what single items are worth by themselves. Most methods begin with "
+        "one.",
+        PartyPolicy.singletons,
+    )
+    apart: bool = setting(
+        "Whether questions are answered whose sum shows this party's answer apart from the others' (RandGreeDi).",
+        PartyPolicy.apart,
     )
 
 
@@ -74,12 +84,12 @@ def read_policy(kit: Path, agreement: Agreement) -> PartyPolicy:
     """The policy of a kit; without a file, the defaults on the agreement's terms."""
     path = kit / FILE
     if not path.exists():
-        return PartyPolicy(agreement.terms)
+        return PartyPolicy(agreement.terms, again=True)
     paper = Paper.read(path)
     given, questions = paper.fill("", POLICY_FIELDS, also=(QUESTIONS,)), _read_questions(paper)
     try:
         terms = {name: given.pop(name, getattr(agreement.terms, name)) for name in TERMS}
-        return PartyPolicy(Policy(**terms, security=agreement.terms.security), questions, **given)
+        return PartyPolicy(Policy(**terms, security=agreement.terms.security), questions, **{"again": True, **given})
     except InputError as error:
         raise paper.locate(error, "") from None
 
@@ -105,6 +115,8 @@ def make_policy_template(agreement: Agreement) -> str:
         ),
         "",
     ]
+    if agreement.data.kind == "tables":
+        lines += [*write_comment("Each site is one client here, so clients are as few as sites."), "clients = 3", ""]
     for name, one in POLICY_FIELDS.items():
         *about, example = write_settings({name: one}, {})
         lines += [*about, f"# {name} = {getattr(agreement.terms, name)!r}" if name in TERMS else example]

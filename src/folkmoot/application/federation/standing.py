@@ -8,12 +8,12 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import open_registrar
 from folkmoot.application.federation.hosting import check_kit, read_activity
+from folkmoot.application.federation.networked import ROSTER
 from folkmoot.engines.desk import read_pin
 from folkmoot.engines.enrolment import RosterBook
 from folkmoot.engines.flare.leader import Leader
 from folkmoot.engines.flare.processes import find_running, is_server, read_address, read_name
 
-ROSTER = "roster.json"
 DAY = 24 * 60 * 60.0
 
 
@@ -47,11 +47,13 @@ def describe_standing(kit: Path) -> Standing:
 
 
 def _list_parties(kit: Path, names: tuple[str, ...], book: RosterBook | None) -> tuple[tuple[str, str, str], ...]:
-    leader = Leader(kit.absolute())
-    try:
-        there = leader.list_parties()
-    finally:
-        leader.close()
+    there = dict[str, float]()
+    if find_running(kit) is not None:
+        leader = Leader(kit.absolute())
+        try:
+            there = leader.list_parties()
+        finally:
+            leader.close()
     sizes = (
         dict.fromkeys(names, "") if book is None else dict(zip(book.names, map("{:,}".format, book.sizes), strict=True))
     )
