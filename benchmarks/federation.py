@@ -5,6 +5,7 @@ Parties are started as people start them (`folkmoot federation join`), and all o
 """
 
 import json
+import lzma
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -177,7 +178,7 @@ def run_films(room: Path, per_client: bool) -> TimedRun:
 
 def split_users(ratings: Path, room: Path) -> dict[str, Path]:
     """A file per party, with as many users each; in the order of the whole file."""
-    frame = polars.read_csv(ratings).select("userId", "movieId", "rating")
+    frame = polars.read_csv(lzma.decompress(ratings.read_bytes())).select("userId", "movieId", "rating")
     users = frame["userId"].unique(maintain_order=True).to_numpy()
     files = {}
     for name, own in zip(PARTIES, np.array_split(users, len(PARTIES)), strict=True):
