@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 PYTEST := $(RUN) -m pytest -n auto --dist worksteal
 VERSIONS := 3.11 3.12 3.13
 
-.PHONY: demo quick test versions fuzz check bench clean
+.PHONY: demo quick test versions fuzz check bench chaos clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/folkmoot demo
@@ -14,10 +14,12 @@ demo: $(VENV)/installed
 quick: $(VENV)/installed
 	$(PYTEST) -m "not slow" --ignore tests/secagg/attacks
 
-# Secure aggregation is tested by itself: every branch of it must be reached.
+# Secure aggregation is tested by itself: every branch of it must be reached. So are federations: each of their parties is
+# processes of its own, and two federations at once would only wait for each other.
 test: check .data/browser
-	$(PYTEST) --ignore tests/secagg
+	$(PYTEST) --ignore tests/secagg --ignore tests/federation
 	$(PYTEST) tests/secagg --cov
+	$(RUN) -m pytest tests/federation
 	$(RUN) -m tests.secagg.fuzz --seconds 2 --forget
 	$(RUN) -m tests.questions.fuzz --seconds 8 --forget
 
@@ -31,6 +33,10 @@ version-%:
 fuzz: $(VENV)/installed
 	$(RUN) -m tests.secagg.fuzz
 	$(RUN) -m tests.questions.fuzz
+
+# 50 random faults in several runs of a federation on this machine: about half an hour.
+chaos: $(VENV)/installed
+	$(RUN) -m tests.federation.chaos
 
 check: $(VENV)/installed
 	$(RUN) -m ruff check
