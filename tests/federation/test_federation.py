@@ -11,7 +11,6 @@ from tests.federation.deployments import PARTIES, Deployment, Recount, deploy
 from tests.federation.faults import KINDS, Trial, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("federation")]
-METHOD = {"cohort": 150, "polish": 2}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def test_a_run_is_the_simulators_bit_for_bit(deployment: Deployment, loopback: L
     trial.begin(deployment.write_problem(seed=1, rounds=3, patience=20.0))
     assert trial.finish() == 0, trial.said
     result = check_sums(deployment, trial.folder)
-    simulated = fm.solve(deployment.load_everything(), 5, fm.FedCG(rounds=3, **METHOD), seed=1)
+    simulated = fm.solve(deployment.load_everything(), 5, fm.FedCG(rounds=3, cohort=150, polish=2), seed=1)
     assert (result.selected, result.estimate) == (simulated.selected, simulated.estimate)
     assert all(one.made is not None and one.made.parties == (0, 1, 2, 3, 4) for one in result.rounds or ())
 
@@ -45,7 +44,7 @@ def test_a_run_is_the_simulators_bit_for_bit(deployment: Deployment, loopback: L
 def test_a_run_survives_one_fault_of_each_kind(deployment: Deployment, loopback: Loopback) -> None:
     """Nothing is lost, nothing is wrong, nothing hangs: the run ends by itself, and every sum is right."""
     trial = Trial(deployment, loopback, deployment.folder / "faulty")
-    trial.begin(deployment.write_problem(seed=2, rounds=120, patience=4.0))
+    trial.begin(deployment.write_problem(seed=2, rounds=80, patience=4.0))
     try:
         for at, kind in enumerate(KINDS):
             trial.await_rounds(2)

@@ -315,8 +315,8 @@ def outbox(
         out.print(_tabulate_rows(("When", "Exchange", "Why it was refused"), rows))
         out.print(f"{len(entries):,} refusals")
         return
-    rows = [(_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
-    out.print(_tabulate_rows(("When", "Exchange", "Why", "Bytes", "SHA-256"), rows))
+    sent = [(_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
+    out.print(_tabulate_rows(("When", "Exchange", "Why", "Bytes", "SHA-256"), sent))
     total = sum(one.bytes for one in done.outbox)
     out.print(
         f"{len(entries):,} messages, {total:,} bytes" + ("" if last == entries else f"; the last {SHOWN} are shown")
