@@ -128,15 +128,47 @@ def request(
     )
 
 
+@app.command(epilog="Example: folkmoot federation certify moot/authority")
+def certify(
+    authority: Annotated[Path, typer.Argument(help="The folder with the root key.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Renew everybody's certificates, for the same keys: they last 360 days."""
+    need_flare()
+    from folkmoot.cli.show import console, print_json
+    from folkmoot.engines.flare.renewal import renew_certificates
+
+    made = renew_certificates(authority)
+    if as_json:
+        print_json({"certificates": [str(one) for one in made]})
+        return
+    out = console()
+    out.print("Send each site its own file (they are not secret). It stops, and starts again with --certificate FILE:")
+    for one in made:
+        out.print(f"  {one}", soft_wrap=True)
+
+
+Certificate = Annotated[Path | None, typer.Option(help="A renewed certificate of this site: see `certify`.")]
+
+
 @app.command(epilog="Example: folkmoot federation serve moot/server")
-def serve(kit: Kit) -> None:
+def serve(
+    kit: Kit,
+    certificate: Annotated[
+        list[Path] | None, typer.Option(help="A renewed certificate, of the server or its leader: see `certify`.")
+    ] = None,
+) -> None:
     """Run the server: it relays messages between parties and runs, and learns sums."""
     need_flare()
-    from folkmoot.application.federation.hosting import check_kit, host
+    from folkmoot.application.federation.hosting import check_expiry, check_kit, host
     from folkmoot.cli.show import console
     from folkmoot.engines.flare.processes import read_address
+    from folkmoot.engines.flare.renewal import take_certificate
 
     agreement, out = check_kit(kit, server=True), console()
+    for one in certificate or ():
+        take_certificate(kit, one)
+    check_expiry(kit, out.print)
     out.print(f"{agreement.name}: serving {len(agreement.parties)} parties at {read_address(kit)}. Ctrl-C stops.")
     host(kit, lambda said: out.print(said, soft_wrap=True), lambda: None)
     out.print("stopped")
@@ -151,6 +183,7 @@ def join(
     key: Annotated[
         Path | None, typer.Option(help="The key that this party kept (folkmoot federation request).")
     ] = None,
+    certificate: Certificate = None,
     expect: Annotated[
         str | None, typer.Option(help="Accept only the roster with this fingerprint, as read out by the others.")
     ] = None,
@@ -166,14 +199,17 @@ def join(
     """Run a party: it answers questions from its own data, as far as its policy allows."""
     need_flare()
     from folkmoot.application.federation import membership
-    from folkmoot.application.federation.hosting import Connection, check_kit, host
+    from folkmoot.application.federation.hosting import Connection, check_expiry, check_kit, host
     from folkmoot.cli.show import console, show_work
     from folkmoot.engines.flare.kits import take_key
     from folkmoot.engines.flare.processes import read_address
+    from folkmoot.engines.flare.renewal import take_certificate
 
     check_kit(kit, server=False)
     if key is not None:
         take_key(kit, key)
+    if certificate is not None:
+        take_certificate(kit, certificate)
     if renew:
         membership.renew(kit)
     with name_flags(file="--data", expect="--expect", **{one: f"--{one}" for one in OWN}):
@@ -187,6 +223,7 @@ def join(
             facts = membership.check_membership(kit)
     out = console()
     out.print(_tabulate(_describe_member(facts)))
+    check_expiry(kit, out.print)
     if check:
         return
     connection = Connection(kit)
@@ -210,7 +247,10 @@ def watch_party(kit: Path, connection: Any, say: Callable[[str], Any]) -> Callab
         if monotonic() - seen["looked"] < 5.0:
             return
         seen["looked"] = monotonic()
-        done = read_activity(kit, start)
+        try:
+            done = read_activity(kit, start)
+        except InputError:  # the store is just being made
+            return
         if len(done.ledger) > seen["answered"]:
             say(f"{_time(done.ledger[-1].time)}  {len(done.ledger)} rounds answered")
         for refusal in done.refusals[int(seen["refused"]) :]:

@@ -12,6 +12,7 @@ from folkmoot.application.federation.party_policy import FILE as POLICY_FILE
 from folkmoot.application.federation.party_policy import make_policy_template
 from folkmoot.data import pin_columns
 from folkmoot.engines.flare.kits import AUTHORITY, SERVER, Place, certify, provision, read_requests
+from folkmoot.engines.flare.renewal import keep_certificates
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.settings import Data
@@ -55,6 +56,7 @@ def establish(
     try:
         provision(half, agreement.name, agreement.parties, place)
         certify(half, certified)
+        keep_certificates(half, agreement.parties)
         for kit in (half / SERVER, *(half / party for party in agreement.parties)):
             shutil.copyfile(items, agreement.find_items(kit))
             (kit / FILE).write_text(agreement.to_toml())

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from signal import SIGINT, SIGTERM, signal
 from threading import Event
@@ -11,11 +12,13 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import FILE, Agreement
 from folkmoot.engines.flare.processes import LOG, is_server, run_parent
+from folkmoot.engines.flare.renewal import read_expiry
 from folkmoot.engines.store import FILE as STORE_FILE
 from folkmoot.engines.store import LedgerEntry, Refusal, SentMessage, open_logs
 from folkmoot.foundation.errors import InputError
 
 STORE = "store"
+SOON = timedelta(days=30)
 REGISTERED = b"Successfully registered client"  # in FLARE's log
 
 
@@ -31,6 +34,16 @@ def check_kit(kit: Path, *, server: bool | None = None) -> Agreement:
         wanted = "`folkmoot federation join` is for parties" if not server else "this is for the server"
         raise InputError(f"is the kit of {'the server' if not server else 'a party'}; {wanted}", place=kit)
     return Agreement.load(kit)
+
+
+def check_expiry(kit: Path, tell: Callable[[str], object]) -> None:
+    """Refuse a kit whose certificate has expired, and warn of one that soon will."""
+    left = read_expiry(kit) - datetime.now(UTC)
+    how = "whoever holds the root renews it with `folkmoot federation certify`"
+    if left < timedelta(0):
+        raise InputError(f"its certificate expired {-left.days:,} days ago", remedy=how, place=kit)
+    if left < SOON:
+        tell(f"The certificate of this kit expires in {left.days:,} days; {how}.")
 
 
 @contextmanager
