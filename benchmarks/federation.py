@@ -35,7 +35,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.data import load
 from folkmoot.engines.exchange import Bundle
 from folkmoot.engines.flare.frames import Frame, connect, receive_frame, send_frame
-from folkmoot.engines.flare.kits import SERVER, Place
+from folkmoot.engines.flare.kits import PARTY_GATE, SERVER, Place
 from folkmoot.engines.flare.line import FlareLine
 from folkmoot.engines.gathering import PartyLine, gather
 from folkmoot.engines.journal import RoundJournal, write_inbox
@@ -68,14 +68,16 @@ def found(folder: Path, items: Path, **terms: Any) -> Founding:
 
 
 def allow_echoes(founding: Founding) -> None:
-    """Let the benchmark's own two classes run in these kits, besides the product's."""
+    """Let the benchmark's own classes run in these kits, in place of the product's."""
+    from benchmarks.federation_echo import ANSWERING, GATE, RELAYING
+
     for kit in (SERVER, *PARTIES):
         path = founding.folder / kit / "local" / "resources.json"
         resources = json.loads(path.read_text())
-        resources["class_allow_list"] += [
-            "benchmarks.federation_echo.EchoRelay",
-            "benchmarks.federation_echo.EchoAnswering",
-        ]
+        resources["class_allow_list"] = [RELAYING if kit == SERVER else ANSWERING]
+        for one in resources["components"]:
+            if one["path"] == PARTY_GATE:
+                one["path"] = GATE
         path.write_text(json.dumps(resources))
 
 
