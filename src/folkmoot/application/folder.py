@@ -172,7 +172,7 @@ class Folder:
         """Refuse other files than the run was begun with; at its beginning, remember which they are. `files`: where
         they are, by the names that a run knows them by.
         """
-        now = {name: _digest(file) for name, file in files.items()}
+        now = {name: hash_file(file) for name, file in files.items()}
         if not self.files.exists():
             self.write(self.files, json.dumps(now))
             return
@@ -259,7 +259,8 @@ def _complete(name: str | None) -> str | None:
     return None if name is None else str(Path(name).absolute())
 
 
-def _digest(name: str) -> str:
+def hash_file(name: str | Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
     try:
         with open(name, "rb") as file:
             return file_digest(file, "sha256").hexdigest()

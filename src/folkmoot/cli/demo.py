@@ -37,12 +37,7 @@ def demo(
     from folkmoot.cli.show import console, show_view, show_work
     from folkmoot.demo import CREDIT, places, write_files
 
-    if not FEWEST_PEOPLE <= people <= MOST_PEOPLE:
-        raise InputError(f"needs {FEWEST_PEOPLE:,} to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
-    if seed < 0:
-        raise InputError(f"needs a whole number of at least 0, got {seed}", argument="--seed")
-    if not 1 <= clinics <= len(places()):
-        raise InputError(f"needs 1 to {len(places())}, the number of towns, got {clinics:,}", argument="--clinics")
+    check_numbers(clinics, people, seed, FEWEST_PEOPLE)
     with name_flags(folder="FOLDER"):
         place = number_folder("folkmoot-demo", None if folder is None else str(folder))
     with show_work("drawing homes …", quiet=as_json):
@@ -65,6 +60,18 @@ def demo(
     show_run(run, report=True, as_json=as_json)
     if not as_json:
         show_view(console(), run.story())
+
+
+def check_numbers(clinics: int, people: int, seed: int, fewest: int) -> None:
+    """Refuse demos that cannot be."""
+    from folkmoot.demo import places
+
+    if not fewest <= people <= MOST_PEOPLE:
+        raise InputError(f"needs {fewest:,} to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
+    if seed < 0:
+        raise InputError(f"needs a whole number of at least 0, got {seed}", argument="--seed")
+    if not 1 <= clinics <= len(places()):
+        raise InputError(f"needs 1 to {len(places())}, the number of towns, got {clinics:,}", argument="--clinics")
 
 
 PROBLEM = """# The demo's problem. Change it and run it again: folkmoot run problem.toml

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.federation_demo import demo
+from folkmoot.cli.federation_demo import demo, need_flare
 from folkmoot.cli.flags import name_flags
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Within, add_settings, load_problem
-from folkmoot.cli.runs import NoReport
+from folkmoot.cli.runs import NoReport, run_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import SECURITY, Choose, Data, How, Output, Privacy
@@ -29,11 +28,6 @@ OWN = ("client", "item", "value", "weight", "latitude", "longitude", "missing", 
 ABOUT_RUN = ("patience", "wait")
 Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The folder of a server or a party.", show_default=False)]
 SHOWN = 30  # lines of a log
-
-
-def need_flare() -> None:
-    if find_spec("nvflare") is None:
-        raise InputError("NVIDIA FLARE is not installed", remedy="pip install 'folkmoot[federation]'")
 
 
 @app.command(
@@ -277,21 +271,10 @@ def run(
 ) -> None:
     """Choose the best set for all parties' clients, and write a report."""
     need_flare()
-    import shlex
-    import sys
-    from functools import partial
-
-    from folkmoot.application.run import begin_run
-    from folkmoot.cli.runs import report_stop, show_run
-    from folkmoot.cli.show import show_work
-
     if path.suffix != ".toml":
         raise InputError("a federation's data stays with its parties: give a problem file (.toml)", place=path)
     problem = load_problem(path, {**given, "federation": str(kit)}, at_most, per, within, seed, settings)
-    command = shlex.join(["folkmoot", *sys.argv[1:]])
-    with report_stop():
-        finished = begin_run(problem, command, partial(show_work, quiet=as_json))
-        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+    run_problem(problem, report=not no_report, as_json=as_json)
 
 
 @app.command(epilog="Example: folkmoot federation status moot/server")

@@ -2,11 +2,13 @@
 
 import shlex
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from folkmoot.cli.demo import check_numbers
 from folkmoot.cli.flags import name_flags
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
@@ -14,11 +16,14 @@ from folkmoot.foundation.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-FEWEST_PEOPLE, MOST_PEOPLE = 5_000, 1_000_000
+FEWEST_PEOPLE = 5_000
 REACH = 100.0  # km
 TITLE = "Where should {clinics} clinics be, if five health services may not show each other where their patients live?"
 PROBLEM = """# The demo's problem. Change it and run it again: folkmoot federation run problem.toml --kit moot/server
 seed = {seed}
+
+[data]
+credit = "{credit}"
 
 [choose]
 count = {clinics}
@@ -30,6 +35,11 @@ cohort = 2000              # patients who are asked in a round, at all services 
 [output]
 title = "{title}"
 """
+
+
+def need_flare() -> None:
+    if find_spec("nvflare") is None:
+        raise InputError("NVIDIA FLARE is not installed", remedy="pip install 'folkmoot[federation]'")
 
 
 def demo(
@@ -44,6 +54,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Five health services choose places for clinics together; where patients live never leaves a service."""
+    need_flare()
     from folkmoot.application.federation.founding import establish
     from folkmoot.application.federation.loopback import Loopback, find_port
     from folkmoot.application.folder import number_folder, write
@@ -51,17 +62,12 @@ def demo(
     from folkmoot.application.run import begin_run
     from folkmoot.cli.runs import report_stop, show_run
     from folkmoot.cli.show import console, show_work
-    from folkmoot.demo import places
+    from folkmoot.demo import CREDIT
     from folkmoot.demo.regions import write_service_files
     from folkmoot.engines.flare.kits import Place
     from folkmoot.foundation.settings import Data
 
-    if not FEWEST_PEOPLE <= people <= MOST_PEOPLE:
-        raise InputError(f"needs {FEWEST_PEOPLE:,} to {MOST_PEOPLE:,}, got {people:,}", argument="--people")
-    if seed < 0:
-        raise InputError(f"needs a whole number of at least 0, got {seed}", argument="--seed")
-    if not 1 <= clinics <= len(places()):
-        raise InputError(f"needs 1 to {len(places())}, the number of towns, got {clinics:,}", argument="--clinics")
+    check_numbers(clinics, people, seed, FEWEST_PEOPLE)
     with name_flags(folder="FOLDER"):
         place = number_folder("folkmoot-demo-federation", None if folder is None else str(folder))
     out = console(quiet=as_json)
@@ -70,7 +76,8 @@ def demo(
         data = Data(file="", kind="places", items=str(items), reach=REACH)
         moot = establish(place / "moot", list(files), Place("localhost", find_port()), data)
     problem = place / "problem.toml"
-    write(problem, PROBLEM.format(seed=seed, clinics=clinics, title=TITLE.format(clinics=clinics)))
+    title = TITLE.format(clinics=clinics)
+    write(problem, PROBLEM.format(seed=seed, clinics=clinics, title=title, credit=CREDIT))
     _explain(out, people, len(files))
     joins = {name: ["--data", str(file.absolute())] for name, file in files.items()}
     with report_stop(), Loopback(moot.folder, joins):

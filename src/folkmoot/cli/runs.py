@@ -16,6 +16,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
 
 if TYPE_CHECKING:
+    from folkmoot.application.problem import Problem
     from folkmoot.application.run import FinishedRun
 
 STOPPED = 130
@@ -37,14 +38,19 @@ def run(
     given: dict[str, Any],
 ) -> None:
     """Choose the best set for everyone, and write a report."""
+    problem = load_problem(path, given, at_most, per, within, seed, settings)
+    run_problem(problem, report=not no_report, as_json=as_json)
+
+
+def run_problem(problem: "Problem", *, report: bool, as_json: bool) -> None:
+    """Carry out what was asked for on the command line, and show it."""
     from folkmoot.application.run import begin_run
     from folkmoot.cli.show import show_work
 
-    problem = load_problem(path, given, at_most, per, within, seed, settings)
     command = shlex.join(["folkmoot", *sys.argv[1:]])
     with report_stop():
         finished = begin_run(problem, command, partial(show_work, quiet=as_json))
-        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+        show_run(finished.write_wanted_report() if report else finished, report=report, as_json=as_json)
 
 
 def resume(

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.application.folder import hash_file
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
 from folkmoot.engines.pooling import check_parties
@@ -190,15 +191,6 @@ def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewes
     bad, gone = (least if share is None else share for share in (corrupt, dropout))
     quorum = Policy(0, bad, gone, security).quorum(parties)
     return Policy(quorum if fewest is None else fewest, bad, gone, security)
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    try:
-        with open(path, "rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read ({(error.strerror or 'no reason given').lower()})", place=path) from None
 
 
 def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:

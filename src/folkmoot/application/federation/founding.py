@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from folkmoot.application.federation.agreement import FILE, Agreement, hash_file
+from folkmoot.application.federation.agreement import FILE, Agreement
 from folkmoot.application.federation.party_policy import FILE as POLICY_FILE
 from folkmoot.application.federation.party_policy import make_policy_template
+from folkmoot.application.folder import hash_file
 from folkmoot.data import pin_columns
 from folkmoot.engines.flare.kits import AUTHORITY, SERVER, Place, certify, provision, read_requests
 from folkmoot.engines.flare.renewal import keep_certificates
