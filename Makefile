@@ -34,7 +34,7 @@ fuzz: $(VENV)/installed
 	$(RUN) -m tests.secagg.fuzz
 	$(RUN) -m tests.questions.fuzz
 
-# 50 random faults in several runs of a federation on this machine: about half an hour.
+# 50 random faults in several runs of a federation on this machine: about ten minutes.
 chaos: $(VENV)/installed
 	$(RUN) -m tests.federation.chaos
 

@@ -18,7 +18,8 @@ import folkmoot as fm
 from tests.federation.deployments import PARTIES, Deployment, Recount, deploy
 from tests.federation.faults import KINDS, Trial, wait_until
 
-ROUNDS = 60  # of a search: a run lasts about a minute if nothing happens
+ROUNDS = 20  # of a search: a run lasts half a minute if nothing happens, and several minutes in chaos
+MEAN_PAUSE = 8.0  # seconds between faults
 MOST_RESUMED = 20  # times that somebody resumes one run by hand
 # What a run says when somebody has to look after it: parties were away for too long.
 WAIT = ("a stored run can be resumed", "go on with: folkmoot resume")
@@ -52,7 +53,7 @@ class Chaos:
         resumed = 0
         while True:
             while self.left > 0 and not trial.is_over():
-                pause = float(self.rng.exponential(6.0))
+                pause = float(self.rng.exponential(MEAN_PAUSE))
                 until = monotonic() + pause
                 wait_until("the next fault", lambda until=until: trial.is_over() or monotonic() > until)  # type: ignore[misc]
                 if not trial.is_over():
