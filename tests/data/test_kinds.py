@@ -91,6 +91,14 @@ def test_places_of_a_client_are_its_rows(tmp_path: Path) -> None:
     assert read.items.names == ("X", "Y")
 
 
+def test_a_table_may_be_of_one_site(tmp_path: Path) -> None:
+    text = "age,label\n30,0\n60,1\n31,0\n62,1\n"
+    read = loaded(tmp_path, text, kind="tables", target="label", client="")
+    assert (read.objective.n_clients, read.items.names, read.clients_called) == (1, ("age",), "clients")
+    with pytest.raises(InputError, match="no column is known to be the client"):
+        loaded(tmp_path, text, kind="tables", target="label")
+
+
 def test_tables(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lines = ["hospital,age,sex,noise,patient,sick"]

@@ -17,6 +17,7 @@ from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives import Information
 
+WHOLE = "all rows"  # a column, where all rows are of one site
 NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".")
 
 
@@ -29,12 +30,15 @@ def tables(request: Request) -> Loaded:
     if target is None:
         refuse_missing_column(source, "target", "what is to be predicted (the target)")
     site = find_column(source.columns, "site", settings.client, source.file, [target])
-    if site is None:
+    whole = settings.client == ""  # all rows are of one site
+    if site is None and not whole:
         refuse_missing_column(source, "client", "the client, who owns the row")
     if site == target:
         raise InputError(f"{site} cannot be both the client and the target", place=source.file)
     findings.record_columns(client=site, target=target)
     frame = cast_numbers(_blank_missing_words(source.read_typed(source.columns)))
+    if site is None:
+        site, frame = WHOLE, frame.with_columns(polars.lit(WHOLE).alias(WHOLE))
     lines = np.arange(frame.height) + source.first
     blank = frame.select(polars.all_horizontal(polars.all().is_null())).to_series().to_numpy()
     frame, lines = frame.filter(~blank), lines[~blank]
@@ -67,7 +71,7 @@ def tables(request: Request) -> Loaded:
     )
     if findings.measuring:
         findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
-    sites = name_many(site, "clients")
+    sites = name_many(None if whole else site, "clients")
     meaning = describe_tables(target, sites, weight or "their rows")
     return Loaded(request.kind, items, (), meaning, sites, "features", objective)
 

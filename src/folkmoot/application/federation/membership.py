@@ -80,6 +80,8 @@ class Membership:
             raise InputError(f"{party} is not a party of this agreement", place=kit / CERTIFICATE)
         registrar, own = open_registrar(kit, agreement), read_data(kit)
         public = own.pop("public_weights", False)
+        if agreement.data.kind == "tables":
+            own.setdefault("client", "")  # all rows are this party's, unless a column says whose they are
         loaded = load(agreement.complete(kit, own))
         check_items(loaded.items, agreement.load_items(kit))
         weights = find_weights(loaded.objective, public, kit)
