@@ -93,7 +93,7 @@ def test_one_shard_changes_no_sum_by_more(kind: str, family: str) -> None:
     """Here the party is the shard. One of its members may change its base into another: twice as much in L1."""
     asked = put(kind, family)
     query: Any = asked.query
-    hand = query.shard_of_client()[asked.ids]
+    hand = query.group_clients()[asked.ids]
     for change in changes(asked, [np.flatnonzero(hand == shard) for shard in np.unique(hand)]):
         check_norms(query.encoding, change)
     for change in changes(asked, clients_of(asked)):
