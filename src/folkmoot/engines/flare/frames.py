@@ -14,6 +14,7 @@ from struct import Struct
 SOCKET = "relay.sock"
 HEAD = Struct("<QQdI")  # length of the body, tag, seconds, length of the name
 MOST_BYTES, MOST_NAME = 1 << 32, 256
+STALLED = 20  # seconds in which a relay takes nothing: it is frozen, and sending fails
 UNREACHABLE = -1.0  # instead of seconds, in a reply: the party could not be reached
 STOP = ""  # instead of the name of a party: the run is over
 
@@ -82,6 +83,7 @@ def connect(kit: Path) -> socket.socket:
     """The relay of this kit; raises OSError if there is none."""
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, Struct("@ll").pack(STALLED, 0))
         with short_name(kit) as name:
             link.connect(name)
     except OSError:

@@ -12,7 +12,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Condition, Event, Thread
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
 
 from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, connect, receive_frame, send_frame
@@ -57,7 +57,7 @@ class FlareLine:
         self.contacts = {name: Contact() for name in names}
         self._tags, self._waiting = count(1), dict[int, SimpleQueue[Frame | None]]()
         self._link: socket.socket | None = None
-        self._changed, self._closing = Condition(), Event()
+        self._changed, self._closing, self._writing = Condition(), Event(), Lock()
         self._job: SubmittedJob | None = None
         self._rest, self._rested = FIRST_REST, 0.0
         self._keeper = Thread(target=self._keep, daemon=True, name="folkmoot-line")
@@ -75,17 +75,24 @@ class FlareLine:
             if link is None:
                 return
             self._waiting |= dict.fromkeys(tags, queue)
-            try:
-                for tag, name in tags.items():
-                    send_frame(link, Frame(tag, name, max(end - monotonic(), 0.1), outbox[name]))
-            except OSError:
-                queue.put(None)
         try:
+            self._write(
+                link, [Frame(tag, name, max(end - monotonic(), 0.1), outbox[name]) for tag, name in tags.items()]
+            )
             yield from self._collect(queue, set(outbox), end)
         finally:
             with self._changed:
                 for tag in tags:
                     self._waiting.pop(tag, None)
+
+    def _write(self, link: socket.socket, frames: list[Frame]) -> None:
+        """Hand frames to the relay; one that takes none any more is let go."""
+        try:
+            with self._writing:
+                for frame in frames:
+                    send_frame(link, frame)
+        except OSError:
+            self._lose(link)
 
     def _collect(self, queue: SimpleQueue[Frame | None], left: set[str], end: float) -> Iterator[tuple[str, bytes]]:
         while left:
@@ -127,12 +134,12 @@ class FlareLine:
         """Connect to the relay; where there is none, have one started."""
         with suppress(OSError):
             link = connect(self.kit)
-            Thread(target=self._listen, args=(link,), daemon=True, name="folkmoot-replies").start()
             with self._changed:
                 self._link = link
                 if self._closing.is_set():
                     self._hang_up(over=True)
                 self._changed.notify_all()
+            Thread(target=self._listen, args=(link,), daemon=True, name="folkmoot-replies").start()
             return
         if self._job is not None and not self._is_over(self._job):
             return
@@ -187,10 +194,14 @@ class FlareLine:
                 if queue is not None:
                     queue.put(frame)
         except (Closed, OSError):
-            with self._changed:
-                if self._link is link:
-                    self._hang_up()
-                    self._job = None  # whatever FLARE says about it
+            self._lose(link)
+
+    def _lose(self, link: socket.socket) -> None:
+        """The relay is gone, and its job with it, whatever FLARE says about that."""
+        with self._changed:
+            if self._link is link:
+                self._hang_up()
+                self._job = None
 
     def _hang_up(self, *, over: bool = False) -> None:
         """Let go of the relay; `over`: and have it end its job."""
