@@ -14,8 +14,10 @@ from folkmoot.engines.flare.kits import (
     ANSWERING,
     AUTHORITY,
     LAUNCHER,
+    PARTY_GATE,
     RELAYING,
     SERVER,
+    SERVER_GATE,
     Place,
     certify,
     find_stores,
@@ -55,16 +57,17 @@ def test_the_authority_keeps_the_root_and_nobody_elses_key(folder: Path) -> None
 
 
 @pytest.mark.parametrize("name", [*PARTIES, SERVER])
-def test_jobs_may_name_two_classes_and_bring_no_code(folder: Path, name: str) -> None:
+def test_jobs_may_name_one_class_and_bring_no_code(folder: Path, name: str) -> None:
     local = folder / name / "local"
     resources, permissions = read(local / "resources.json"), read(local / "authorization.json")["permissions"]
-    assert resources["class_allow_list"] == [RELAYING, ANSWERING]
+    assert resources["class_allow_list"] == [RELAYING if name == SERVER else ANSWERING]
     assert resources["class_list_enforcement_mode"] == "enforce"
     assert not {"site_log_streamer", "log_receiver"} & {one["id"] for one in resources["components"]}
     assert set(permissions) == {"project_admin", "org_admin", "lead", "member"}
     for role in permissions.values():
         for what in ("byoc", "shell_commands", "operate", "download_job", "clone_job"):
             assert role[what] == "none"
+    assert resources["components"][0]["path"] == (SERVER_GATE if name == SERVER else PARTY_GATE)
     if name != SERVER:
         assert resources["allow_log_streaming"] is False
         assert [one["path"] for one in resources["components"] if one["id"] == "process_launcher"] == [LAUNCHER]
@@ -84,6 +87,9 @@ def test_connections_are_encrypted_and_both_ends_are_checked(folder: Path) -> No
     client = read(folder / "north" / "startup" / "fed_client.json")
     assert server["connection_security"] == client["client"]["connection_security"] == "mtls"
     assert server["service"]["scheme"] == client["servers"][0]["service"]["scheme"] == "tcp"
+    for name in (*PARTIES, SERVER):  # between processes of one site, too
+        inside = read(folder / name / "local" / "comm_config.json")["internal"]
+        assert (inside["scheme"], inside["resources"]["connection_security"]) == ("stcp", "mtls")
     assert server["admin_port"] == 18999  # one port is enough for a firewall
 
 

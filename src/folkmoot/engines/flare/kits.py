@@ -29,9 +29,15 @@ LEADER = "lead@folkmoot.local"  # who submits runs
 ANSWERING = "folkmoot.application.federation.answering.Answering"
 RELAYING = "folkmoot.engines.flare.relay.Relay"
 LAUNCHER = "folkmoot.engines.flare.launcher.RespawningLauncher"
+PARTY_GATE = "folkmoot.engines.flare.gate.PartyGate"
+SERVER_GATE = "folkmoot.engines.flare.gate.ServerGate"
 SHARED = "/tmp/nvflare/"  # where FLARE would keep its stores
 STREAMING = ("site_log_streamer", "log_receiver")  # components that send logs, and take them
+INSIDE = {  # between processes of one site: anybody on its machine could speak to them
+    "internal": {"scheme": "stcp", "resources": {"host": "localhost", "connection_security": "mtls"}}
+}
 KEY_BITS = 2048
+ROOT_DAYS = 3650  # what it issues lasts 360, and is renewed
 ROLES = ("project_admin", "org_admin", "lead", "member")
 NOTHING = dict.fromkeys(
     (
@@ -82,7 +88,7 @@ def _describe_project(name: str, parties: tuple[str, ...], place: Place) -> dict
             "path": "nvflare.lighter.impl.static_file.StaticFileBuilder",
             "args": {"config_folder": "config", "scheme": "tcp"},
         },
-        {"path": "nvflare.lighter.impl.cert.CertBuilder"},
+        {"path": "nvflare.lighter.impl.cert.CertBuilder", "args": {"root_valid_days": ROOT_DAYS}},
         {"path": "nvflare.lighter.impl.signature.SignatureBuilder"},
     ]
     server = {"name": place.host, "type": "server", "org": ORGANISATION, "fed_learn_port": place.port}
@@ -124,19 +130,24 @@ def _write_secret(path: Path, content: bytes) -> None:
 def lock_down(kit: Path) -> None:
     """Let nobody run code, read files or follow logs at this site: FLARE's defaults would.
 
-    Jobs may name our two classes and bring no code. Stores lie in the kit, not in a temporary folder that all share.
+    Jobs may name the one class of ours that belongs here, and bring no code. Stores lie in the kit, not in a temporary
+    folder that all share.
     """
     local = kit / "local"
     resources = json.loads((local / "resources.json.default").read_text().replace(SHARED, "stores/"))
-    resources["class_allow_list"] = [RELAYING, ANSWERING]
+    is_server = "servers" in resources
+    resources["class_allow_list"] = [RELAYING if is_server else ANSWERING]
     resources["class_list_enforcement_mode"] = "enforce"
-    resources["components"] = [one for one in resources["components"] if one["id"] not in STREAMING]
-    if "servers" not in resources:
+    kept = [one for one in resources["components"] if one["id"] not in STREAMING]
+    gate = {"id": "gate", "path": SERVER_GATE if is_server else PARTY_GATE, "args": {}}
+    resources["components"] = [gate, *kept]
+    if not is_server:
         resources["allow_log_streaming"] = False
-        for one in resources["components"]:
+        for one in kept:
             if one["id"] == "process_launcher":
                 one["path"] = LAUNCHER
     (local / "resources.json").write_text(json.dumps(resources, indent=2))
+    (local / "comm_config.json").write_text(json.dumps(INSIDE, indent=2))
     permissions = {"format_version": "1.0", "permissions": PERMISSIONS}
     (local / "authorization.json").write_text(json.dumps(permissions, indent=2))
     for script in (*kit.glob("startup/*.sh"), *kit.glob("*.txt"), *kit.glob("lead/startup/*.[st][hx]*")):
