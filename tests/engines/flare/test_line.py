@@ -123,6 +123,21 @@ def test_another_job_is_submitted_when_the_relay_is_gone(
             there.join()
 
 
+def test_a_relay_that_takes_nothing_is_let_go(
+    tmp_path: Path, relay: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("folkmoot.engines.flare.frames.STALLED", 1)
+    here = FlareLine(tmp_path, NAMES, 2)
+    here.leader = PlayedLeader([])  # type: ignore[assignment]
+    here.start()
+    link, _ = relay.accept()
+    with link:
+        assert list(here.send(dict.fromkeys(NAMES, bytes(1 << 24)), LONG)) == []  # more than a socket holds
+        again, _ = relay.accept()  # it tries anew
+        again.close()
+    here.close()
+
+
 def test_closing_ends_the_job(line: tuple[FlareLine, socket.socket]) -> None:
     here, link = line
     here.close()

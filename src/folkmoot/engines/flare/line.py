@@ -76,9 +76,8 @@ class FlareLine:
                 return
             self._waiting |= dict.fromkeys(tags, queue)
         try:
-            self._write(
-                link, [Frame(tag, name, max(end - monotonic(), 0.1), outbox[name]) for tag, name in tags.items()]
-            )
+            left = max(end - monotonic(), 0.1)
+            self._write(link, [Frame(tag, name, left, outbox[name]) for tag, name in tags.items()])
             yield from self._collect(queue, set(outbox), end)
         finally:
             with self._changed:
@@ -208,7 +207,7 @@ class FlareLine:
         link, self._link = self._link, None
         if link is not None:
             if over:
-                with suppress(OSError):
+                with suppress(OSError), self._writing:
                     send_frame(link, Frame(0, STOP, 0.0))
                 self._job = None
             with suppress(OSError):
