@@ -8,7 +8,7 @@ import json
 import lzma
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -103,7 +103,7 @@ def draw_outboxes(rng: np.random.Generator) -> Iterator[dict[int, Bundle]]:
         yield {party: Bundle({party: head + rng.bytes(BYTES - len(head))}) for party in range(len(PARTIES))}
 
 
-def measure_stages(founding: Founding, journal: Path) -> tuple[list[float], list[float]]:
+def measure_stages(founding: Founding, room: Path) -> tuple[list[float], list[float]]:
     """Seconds of each stage, and of a bare echo after each."""
     from benchmarks.federation_echo import FOLDER
 
@@ -113,17 +113,15 @@ def measure_stages(founding: Founding, journal: Path) -> tuple[list[float], list
         book = gather(line, task.registrar, WAIT)
         exchange = PartyLine(line, dict(enumerate(book.names)), task.quorum, fingerprint=book.fingerprint)
         exchange.await_quorum(None)
-        notes = RoundJournal(journal)
         with connect(founding.server / FOLDER) as link:
             for number in range(TURNS + 1):
-                notes.begin(ask_everybody(len(task.subject.items), book.population.everyone, number))
-                for outbox in draw_outboxes(rng):
-                    begun = perf_counter()
-                    notes.write_once(partial(hold, exchange, outbox))
-                    stages.append(perf_counter() - begun)
-                    send_frame(link, Frame(number, FOLDER, 0.0, rng.bytes(BYTES)))
-                    echoes.append(receive_frame(link).seconds)
-        notes.close()
+                with closing(RoundJournal(room / f"journal-{number}")) as journal:
+                    for outbox in draw_outboxes(rng):
+                        begun = perf_counter()
+                        journal.write_once(partial(hold, exchange, outbox))
+                        stages.append(perf_counter() - begun)
+                        send_frame(link, Frame(number, FOLDER, 0.0, rng.bytes(BYTES)))
+                        echoes.append(receive_frame(link).seconds)
     warm = len(stages) // (TURNS + 1)  # the first round is not counted
     assert min(echoes) > 0, "a bare echo failed"
     return stages[warm:], echoes[warm:]
@@ -247,7 +245,7 @@ def compare_stages() -> list[Floor]:
         for party, file in files.items():
             file.write_text("user,item,rating\n" + "".join(f"{party}-{at},i{at},3\n" for at in range(K)))
         with start(founding, files):
-            stages, echoes = measure_stages(founding, room / "journal")
+            stages, echoes = measure_stages(founding, room)
     stage = float(np.median(stages))
     ratio = float(np.median(np.divide(stages, echoes)))  # turn by turn: both saw the same weather
     show(

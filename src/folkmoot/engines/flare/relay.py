@@ -17,6 +17,7 @@ from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 
 from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, listen, receive_frame, send_frame
+from folkmoot.engines.flare.streams import Forgetting, forget_together
 
 TOPIC, BODY = "folkmoot", "body"
 IDLE = 60.0  # seconds without a run after which the job ends
@@ -39,6 +40,9 @@ class Relay(Controller):  # type: ignore[misc]  # nvflare has no types
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         kit = Path(fl_ctx.get_prop(FLContextKey.WORKSPACE_OBJECT).get_root_dir())
         engine = fl_ctx.get_engine()
+        forgetting = Forgetting()
+        forgetting.start()
+        forget_together(forgetting)
         server, idle = listen(kit), monotonic()
         with server, ThreadPoolExecutor(THREADS) as pool:
             while not abort_signal.triggered and monotonic() - idle < IDLE:
