@@ -158,3 +158,14 @@ def is_about_singletons(query: Any) -> bool:
     near = point is not None and float(point.sum()) < 1.0
     alone = sets is not None and bool((sets.sum(axis=-1) <= 1).any())
     return empty or near or alone or (marks is not None and 0 in marks)
+
+
+def find_largest_set(query: Any) -> int:
+    """How many items the largest set has whose value or gains a question asks for, at least; sets that are drawn at
+    random do not count.
+    """
+    masks = [mask for name in ("members", "before", "sets") if (mask := getattr(query, name, None)) is not None]
+    marks, matroid = getattr(query, "marks", None), getattr(query, "matroid", None)
+    sizes = [int(mask.sum(axis=-1).max()) for mask in masks]
+    sizes += [] if marks is None else [int(marks.max())]
+    return max([*sizes, 0 if matroid is None else matroid.rank])

@@ -15,7 +15,7 @@ from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
-from folkmoot.questions.checking import check_encoding, check_question, is_about_singletons
+from folkmoot.questions.checking import check_encoding, check_question, find_largest_set, is_about_singletons
 from folkmoot.questions.encoding import Encoding
 
 FINE_BITS = 20  # of a number that must be exact for all practical purposes
@@ -169,6 +169,11 @@ class Query(Registered, ABC, Generic[ReplyT]):
     def shows_singletons(self) -> bool:
         """Whether the sum says what single items are worth by themselves, or nearly so."""
         return is_about_singletons(self) or any(part.shows_singletons for part in self.contained)
+
+    @property
+    def largest_set(self) -> int:
+        """The size of the largest set that clients must look at; sets that are drawn at random do not count."""
+        return max([find_largest_set(self), *(part.largest_set for part in self.contained)])
 
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         """Raise `InputError` unless the question can be put to clients with this many items; parties do so before
