@@ -129,6 +129,7 @@ class Speaker(ABC):
         self._members: dict[int, Member] = {}
         self._lock = Lock()  # one exchange at a time, however many threads a transport has
         self._inquiry: RoundInquiry | None
+        self._unsure = False  # whether something else may be stored than this process remembers
         self._forget()
 
     @abstractmethod
@@ -161,8 +162,11 @@ class Speaker(ABC):
         """
         with self._lock:
             try:
+                if self._unsure:
+                    self._restore()
                 return self._reply(sent)
             except (sqlite3.Error, OSError):
+                self._unsure = True
                 raise
             except Exception as error:  # its text may contain data
                 self._forget()
@@ -200,8 +204,10 @@ class Speaker(ABC):
             self.store.save(step.states, step.entry, step.members, now, given)
 
     def _restore(self) -> None:
-        """Continue the round that another process was in."""
+        """Continue the round that is stored: another process was in it, or this one could not store what came next."""
         now = self.store.read_round() if self._repeats else OpenRound()
+        self._forget()
+        self._unsure = False
         if now.question:
             with suppress(Refused):  # it may have been another version, which reads questions in another way
                 reply = self.store.find_reply(sha256(now.question).digest()) or Bundle({}).encode()
@@ -214,14 +220,16 @@ class Speaker(ABC):
         self._answered = False  # whether any vector of this inquiry has left
         self._work = SharedWork()  # clients have no secrets from their own party
 
-    def _check_habits(self, query: Query[Any]) -> None:
+    def _check_habits(self, query: Query[Any], clients: Objective) -> None:
         """Refuse questions of a sort that is not answered here, and more rounds than are answered in a day."""
-        policy = self.policy
+        policy, limit = self.policy, clients.largest_set
         for kind in list_kinds(query):
             if not policy.allows(kind):
                 raise Refused(f"this party does not answer questions of the kind {kind}")
         if not policy.singletons and query.shows_singletons:
             raise Refused("this party does not say what single items are worth by themselves")
+        if limit is not None and query.largest_set > limit:  # by size alone: which sets are too large is private
+            raise Refused(f"this party's clients look at no sets of more than {limit} items")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
@@ -374,7 +382,7 @@ class Party(Speaker):
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
-        self._check_habits(inquiry.query)
+        self._check_habits(inquiry.query, self.clients)
         if inquiry.shows_data:
             if not policy.volunteers:
                 raise Refused("this party does not let its clients' data decide who takes part")

@@ -75,7 +75,7 @@ class PooledParty(Speaker):
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy
-        self._check_habits(inquiry.query)
+        self._check_habits(inquiry.query, self.clients)
         try:
             check_parties(policy.terms, len(self.census.sizes))
             inquiry.announcement  # noqa: B018 - refuses sums that no ring can hold
@@ -87,7 +87,7 @@ class PooledParty(Speaker):
             raise Refused("the sum would show each party's answer apart from the others'")
         if not policy.uneven and not inquiry.is_even:
             raise Refused("some clients would count more often than others")
-        if inquiry.effective_size < policy.clients:
+        if not inquiry.effective_size >= policy.clients:  # also if it is no number
             raise Refused(
                 f"the clients asked are as good as {inquiry.effective_size:,.1f} that count alike; "
                 f"{policy.clients:,} are needed"
