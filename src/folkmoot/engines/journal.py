@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
+from typing import Any
 
 from folkmoot.conversation.codec import text_of
 from folkmoot.conversation.rounds import Ask
@@ -35,17 +36,19 @@ class RoundJournal:
             self._file.close()
             raise InputError(f"{where} is not the journal of a round ({error})", argument="journal") from None
 
-    def holds(self, ask: Ask) -> bool:
-        """Whether the round that was begun last is that of this question."""
-        return self._read(0) == digest_ask(ask)
+    def holds(self, ask: Ask, asker: Mapping[str, Any]) -> bool:
+        """Whether the round that was begun last is that of this question. asker: what distinguishes the engine, its run
+        and its parties from others, which may have asked the same.
+        """
+        return self._read(0) == digest_round(ask, asker)
 
-    def begin(self, ask: Ask) -> None:
+    def begin(self, ask: Ask, asker: Mapping[str, Any]) -> None:
         """Continue the round of this question if the file holds it; otherwise begin it, and forget the one before."""
-        if not self.holds(ask):
+        if not self.holds(ask, asker):
             with self._file:
                 self._file.execute("begin")
                 self._file.execute("delete from records")
-                self._file.execute("insert into records values (0, ?)", (digest_ask(ask),))
+                self._file.execute("insert into records values (0, ?)", (digest_round(ask, asker),))
         self._next = 1
 
     @property
@@ -74,8 +77,8 @@ class RoundJournal:
         return None if row is None else bytes(row[0])
 
 
-def digest_ask(ask: Ask) -> bytes:
-    return sha256(text_of(ask).encode()).digest()
+def digest_round(ask: Ask, asker: Mapping[str, Any]) -> bytes:
+    return sha256(text_of({"ask": ask, "asker": dict(asker)}).encode()).digest()
 
 
 def write_inbox(inbox: Mapping[int, Bundle]) -> bytes:

@@ -103,7 +103,7 @@ class SecureEngine(Engine):
         return self.lead_round(ask, control)
 
     def can_continue(self, ask: Ask) -> bool:
-        return self.journal is not None and self.journal.holds(ask)
+        return self.journal is not None and self.journal.holds(ask, self.describe())
 
     def lead_round(self, ask: Ask, control: Control, watch: Watch | None = None) -> Sum:
         """One round; `watch` is called with every message of the secure sum."""
@@ -115,7 +115,7 @@ class SecureEngine(Engine):
     def _lead_round(self, ask: Ask, control: Control, watch: Watch | None) -> Sum:
         self._check(ask)
         if self.journal is not None:
-            self.journal.begin(ask)
+            self.journal.begin(ask, self.describe())
         self._begin_session(ask.number)
         control.check()
         control.progress(QUESTION, 0, EXCHANGES)
