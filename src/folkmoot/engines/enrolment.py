@@ -30,11 +30,16 @@ from folkmoot.foundation.sets import Array, Ids
 from folkmoot.secagg import Roster
 from folkmoot.secagg.primitives import KEY
 
-DOMAIN, BOOK_DOMAIN = b"folkmoot enrolment 1\0", b"folkmoot roster 1\0"  # what is signed here cannot mean anything else
+# What is signed here cannot mean anything else. FLARE's client signs its own name, followed by whatever a server sends
+# it: so this begins as no name does.
+DOMAIN, BOOK_DOMAIN = b"\0folkmoot enrolment 1\0", b"folkmoot roster 1\0"
 PSS = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256.digest_size)
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,39}")
 HEX_DIGEST = re.compile(r"[0-9a-f]{64}")
 MOST_CLIENTS = 100_000_000  # of one party; a number costs the others memory
+MOST_WEIGHT = (
+    1e100  # of one client, and the inverse of the least that clients of one party may weigh: they are added up
+)
 GROUPS, DIGITS = 8, 5  # of a fingerprint
 
 
@@ -123,8 +128,8 @@ class Statement:
         if self.most is not None and not (isfinite(self.most) and self.most > 0):
             _refuse(self.party, f"says that values reach {self.most}")
         if self.weights is not None:
-            good = len(self.weights) == self.clients and all(isfinite(one) and one >= 0 for one in self.weights)
-            if not good or not any(self.weights):
+            good = len(self.weights) == self.clients and all(0 <= one <= MOST_WEIGHT for one in self.weights)
+            if not good or sum(self.weights) * MOST_WEIGHT < 1:
                 _refuse(self.party, "does not give one weight of at least 0 per client")
 
 
