@@ -142,10 +142,12 @@ def end_tree(pid: int) -> None:
 
 def _list_own(kit: Path) -> list[psutil.Process]:
     """FLARE's processes that were started from this kit, by their command lines."""
-    own = str(kit.absolute())
+    own, me = str(kit.absolute()), os.getuid()
     found = []
-    for one in psutil.process_iter(["cmdline", "pid"]):
-        line = one.info["cmdline"] or []
+    for one in psutil.process_iter(["cmdline", "pid", "uids"]):
+        line, users = one.info["cmdline"] or [], one.info["uids"]
+        if users is None or users.real != me:  # whoever else writes such a line is not ours to end
+            continue
         if own in line and any("nvflare" in word for word in line) and one.pid != os.getpid():
             found.append(one)
     return found
