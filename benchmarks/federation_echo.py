@@ -42,7 +42,7 @@ LONGEST = 60.0  # seconds for an echo
 
 def take_over() -> None:
     """Let the one job that leaders submit and parties accept be that of these classes, in this process."""
-    leader.RELAYING, leader.ANSWERING = RELAYING, ANSWERING
+    vars(leader).update(RELAYING=RELAYING, ANSWERING=ANSWERING)
 
 
 class EchoGate(gate.PartyGate):
@@ -50,7 +50,7 @@ class EchoGate(gate.PartyGate):
 
     def __init__(self) -> None:
         take_over()
-        gate.QUESTIONS = (*gate.QUESTIONS, TOPIC)
+        vars(gate).update(QUESTIONS=(*gate.QUESTIONS, TOPIC))
         super().__init__()
 
 
