@@ -211,6 +211,18 @@ def test_a_full_disk_does_not_mix_two_rounds(tmp_path: Path, monkeypatch: pytest
         assert party.reply(Bundle({VICTIM: second.outbox[VICTIM]})).letters
 
 
+@pytest.mark.parametrize("change", ["fewer", "others"])
+def test_what_some_clients_answered_is_not_taken_for_others(change: str) -> None:
+    """Where clients are masked one by one, too, a party knows by their places who has answered what."""
+    store, ids = MemoryStore(), np.arange(20)
+    make_party(crowd(20), ids, store=store)
+    make_party(crowd(20), ids, store=store)
+    worth, names = crowd(20).gains(()), [f"person {one}" for one in ids]
+    others = fm.FacilityLocation(worth, keep_empty=True, client_names=names)
+    with pytest.raises(fm.InputError, match=r"^store: holds what other clients answered"):
+        make_party(*((crowd(20), ids[:9]) if change == "fewer" else (others, ids)), store=store)
+
+
 # The server's own journal.
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike
 
+from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.policy import PartyPolicy
@@ -345,6 +346,8 @@ class Party(Speaker):
         if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
+        known = [self.clients.n_clients, self.clients.n_items, list(self.clients.client_names or ())]
+        self.store.pin("clients", digest_of(known))  # by their places among the party's own
         self._restore()
 
     def _consider(self, sent: Bundle) -> Step:
