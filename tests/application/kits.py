@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from folkmoot.application.federation.agreement import FILE, Agreement, hash_file
+from folkmoot.application.federation.agreement import FILE, Agreement
 from folkmoot.application.federation.membership import write_data
+from folkmoot.application.folder import hash_file
 from folkmoot.foundation.settings import Data
 from tests.engines.certificates import PARTIES, write_kit
 

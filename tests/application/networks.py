@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
-from folkmoot.application.federation.agreement import FILE, ROOT, Agreement, hash_file, open_registrar
+from folkmoot.application.federation.agreement import FILE, ROOT, Agreement, open_registrar
+from folkmoot.application.folder import hash_file
 from folkmoot.conversation.population import Population
 from folkmoot.data import Data, load
 from folkmoot.engines import MemoryStore, Party, PartyPolicy, PooledParty

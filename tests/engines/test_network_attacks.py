@@ -30,6 +30,7 @@ from folkmoot.engines import (
     PooledParty,
     RoundJournal,
 )
+from folkmoot.engines.desk import Code, Desk, DeskSetup, MessageKind, write_request
 from folkmoot.engines.enrolment import DOMAIN, PARTY_NAME
 from folkmoot.engines.exchange import QUESTION
 from folkmoot.engines.pooling import announce_pool, write_pooled_question
@@ -37,7 +38,7 @@ from folkmoot.questions import GainsAlong, Pair, Query, Values
 from folkmoot.secagg import AggregationFailed, Policy, serve
 from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Sharers, Survivors, kind_of
 from folkmoot.secagg.together import STAGES
-from tests.engines.certificates import MOMENT, PARTIES, enrol, make_registrar, state
+from tests.engines.certificates import MOMENT, PARTIES, enrol, identity, make_registrar, public, state
 from tests.engines.crowds import crowd, gradient, make_identities, make_party, make_roster, shards
 from tests.engines.pools import (
     CLIENTS,
@@ -237,7 +238,8 @@ def test_old_copies_of_a_journal_give_the_same_sum_or_none(tmp_path: Path) -> No
 
     class Copying(InProcess):
         def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
-            copies.append(shutil.copy(tmp_path / "journal", tmp_path / f"copy {len(copies)}"))
+            copies.append(tmp_path / f"copy {len(copies)}")
+            shutil.copy(tmp_path / "journal", copies[-1])
             return super().__call__(outbox, deadline)
 
     said = lead_with(tmp_path / "journal", parties, Copying(parties))
@@ -246,7 +248,6 @@ def test_old_copies_of_a_journal_give_the_same_sum_or_none(tmp_path: Path) -> No
     later = make_engine(parties)(ask_all(gradient(ITEMS, 7), 1))
     assert not later.lost
     for copy in copies:
-        copy.write_bytes(copy.read_bytes())
         again = lead_with(copy, parties)
         assert again.lost or again.equals(said)
 
@@ -364,6 +365,44 @@ def test_nothing_that_flare_has_signed_is_an_enrolment(tmp_path: Path) -> None:
         type(sent)(state("north", clients=9), sent.certificate, sent.signature).check(
             make_registrar().root, make_registrar().charter, MOMENT
         )
+
+
+def test_who_holds_the_root_is_stopped_by_the_fingerprint_alone(tmp_path: Path) -> None:
+    """The server makes certificates in all other names. A party that accepts the first roster it is sent is alone among
+    the server's own; one that expects the fingerprint that its people were told is not.
+    """
+    honest = [enrol(tmp_path / "honest", state(party)) for party in PARTIES]
+    invented = [enrol(tmp_path / "own", state(party, keys=(public(50 + at),))) for at, party in enumerate(PARTIES)]
+    registrar, sizes = make_registrar(), (4,) * len(PARTIES)
+    book = registrar.read_book([one.encode() for one in (honest[0], *invented[1:])], MOMENT)
+    read_out = registrar.read_book([one.encode() for one in honest], MOMENT).fingerprint
+    clients = crowd(sum(sizes), most=5.0)
+    parties = {
+        number: PooledParty(
+            clients[4 * number : 4 * number + 4], number, key, book.roster, book.census, PartyPolicy(TERMS)
+        )
+        for number, key in enumerate([identity(0), *map(identity, range(51, 55))])
+    }
+    engine, everyone = make_engine(parties), fm.Simulation(clients)
+    said = engine(Ask(gradient(ITEMS), book.population.everyone, Purpose.SEARCH, "test", 0))
+    own, others = (
+        everyone(Ask(gradient(ITEMS), Cohort.of(ids, None), Purpose.SEARCH, "test", 0))
+        for ids in (np.arange(4), np.arange(4, 20))
+    )
+    np.testing.assert_array_equal(said.total - others.total, own.total)
+
+    log = list[str]()
+    setup = DeskSetup(
+        honest[0].encode(),
+        registrar,
+        tmp_path / "pin",
+        parties.__getitem__,
+        lambda _: None,
+        read_out,  # type: ignore[arg-type]
+    )
+    desk = Desk(setup, log.append, clock=lambda: MOMENT)
+    assert desk.answer(write_request(MessageKind.ROSTER, book.encode())) == bytes([Code.REFUSED])
+    assert f"{read_out} is expected" in log[-1]
 
 
 @pytest.mark.parametrize("weight", [1e101, 1e308, 1e-200])

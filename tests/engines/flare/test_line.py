@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
 
 import pytest
@@ -136,6 +137,77 @@ def test_a_relay_that_takes_nothing_is_let_go(
         again, _ = relay.accept()  # it tries anew
         again.close()
     here.close()
+
+
+class StalledLine:
+    """A line that nobody keeps, with a clock that the test moves: what it does about parties that are silent."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = 1_000.0
+        monkeypatch.setattr("folkmoot.engines.flare.line.monotonic", lambda: self.clock)
+        self.line = FlareLine(folder, NAMES, 2)
+        self.line.leader = PlayedLeader([])  # type: ignore[assignment]
+
+    def link(self) -> None:
+        self.line._begin()
+
+    def hear(self, *names: str) -> None:
+        """These parties reply now, and the others cannot be reached."""
+        queue = SimpleQueue[Frame | None]()
+        for name in NAMES:
+            queue.put(Frame(1, name, 0.0 if name in names else UNREACHABLE))
+        list(self.line._collect(queue, set(NAMES), self.clock + 1.0))
+
+    def begins_anew(self, seconds: float) -> bool:
+        """Whether the job is ended once so many seconds have passed."""
+        self.clock += seconds
+        self.line._welcome_back()
+        return self.line._link is None
+
+
+@pytest.fixture
+def stalled(
+    tmp_path: Path,
+    relay: socket.socket,  # noqa: ARG001 - it is reached
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[StalledLine]:
+    made = StalledLine(tmp_path, monkeypatch)
+    made.link()
+    yield made
+    made.line._hang_up()
+
+
+def test_parties_that_are_slow_to_begin_are_waited_for(stalled: StalledLine) -> None:
+    stalled.hear()
+    assert not stalled.begins_anew(40.0)
+    stalled.hear("north")
+    assert not stalled.begins_anew(9.0)  # the others may need a little longer
+
+
+def test_a_job_that_nobody_answers_is_begun_anew(stalled: StalledLine) -> None:
+    stalled.hear()
+    assert stalled.begins_anew(60.0)
+
+
+def test_a_job_is_begun_anew_for_a_party_that_came_back_and_then_less_often(stalled: StalledLine) -> None:
+    stalled.hear(*NAMES)
+    stalled.clock += 60.0
+    stalled.hear("north", "south")
+    assert stalled.begins_anew(1.0)
+    for rest in (20.0, 40.0, 80.0):
+        stalled.link()
+        stalled.hear("north", "south")
+        assert not stalled.begins_anew(rest - 1.0)
+        assert stalled.begins_anew(2.0)
+
+
+def test_where_nobody_can_go_on_without_them_parties_are_not_left_out_for_long(stalled: StalledLine) -> None:
+    stalled.hear("north")
+    for rest in (10.0, 20.0, 40.0, 40.0, 40.0):
+        assert not stalled.begins_anew(rest - 1.0)
+        assert stalled.begins_anew(2.0)
+        stalled.link()
+        stalled.hear("north")
 
 
 def test_closing_ends_the_job(line: tuple[FlareLine, socket.socket]) -> None:

@@ -102,7 +102,7 @@ def _is_plain(meta: Any, job: str) -> bool:
 
 def _is_name(job: Any) -> bool:
     try:
-        return str(UUID(job)) == job
+        return bool(str(UUID(job)) == job)
     except (ValueError, TypeError, AttributeError):
         return False
 

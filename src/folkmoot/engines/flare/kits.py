@@ -191,14 +191,15 @@ def read_requests(paths: list[Path]) -> dict[str, x509.CertificateSigningRequest
     for path in paths:
         try:
             request = x509.load_pem_x509_csr(path.read_bytes())
-            (name,) = request.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+            (common,) = request.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
         except (OSError, ValueError):
             raise InputError("is not a request for a certificate", place=path) from None
         if not request.is_signature_valid or not isinstance(request.public_key(), rsa.RSAPublicKey):
             raise InputError("is not signed with an RSA key of its own", place=path)
-        if str(name.value) in found:
-            raise InputError(f"{name.value} made two requests", place=path)
-        found[str(name.value)] = request
+        name = str(common.value)
+        if name in found:
+            raise InputError(f"{name} made two requests", place=path)
+        found[name] = request
     return found
 
 

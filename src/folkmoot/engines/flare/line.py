@@ -22,9 +22,11 @@ from folkmoot.foundation.errors import InputError
 LOCK = "run.lock"
 GLANCE = 0.3  # seconds between looks at the relay
 STARTING = 90.0  # seconds that a job may take to begin before another one is submitted
+WAKING = 45.0  # seconds that all parties together may take to begin with a job, from when its relay is there
 LATE = 20.0  # seconds that a run waits for parties beyond those it needs
 SILENT = 8.0  # seconds without a reply after which a party that FLARE knows is taken for one that came back
 FIRST_REST, LONGEST_REST = 10.0, 320.0  # seconds between jobs that are begun anew for the sake of a party
+URGENT_REST = 40.0  # at most, where nobody can go on without it; it may be slow to begin
 CALM = 120.0  # seconds without that, after which the next one need not wait so long
 
 
@@ -59,6 +61,7 @@ class FlareLine:
         self._link: socket.socket | None = None
         self._changed, self._closing, self._writing = Condition(), Event(), Lock()
         self._job: SubmittedJob | None = None
+        self._linked, self._answered = 0.0, 0.0  # when this relay was reached, and the first party by way of it
         self._rest, self._rested = FIRST_REST, 0.0
         self._keeper = Thread(target=self._keep, daemon=True, name="folkmoot-line")
 
@@ -106,6 +109,7 @@ class FlareLine:
                 self.contacts[frame.name].missed = monotonic()
             else:
                 self.contacts[frame.name].heard = monotonic()
+                self._answered = self._answered or monotonic()
                 yield frame.name, frame.body
         for name in left:
             self.contacts[name].missed = monotonic()
@@ -134,7 +138,7 @@ class FlareLine:
         with suppress(OSError):
             link = connect(self.kit)
             with self._changed:
-                self._link = link
+                self._link, self._linked, self._answered = link, monotonic(), 0.0
                 if self._closing.is_set():
                     self._hang_up(over=True)
                 self._changed.notify_all()
@@ -167,15 +171,18 @@ class FlareLine:
         return False
 
     def _welcome_back(self) -> None:
-        """Begin the job anew if FLARE knows a party that the job does not reach; at longer and longer intervals."""
-        now, began = monotonic(), 0.0 if self._job is None else self._job.since
+        """Begin the job anew if FLARE knows a party that the job does not reach; at longer and longer intervals.
+
+        A job begins with its first reply: until then its processes may still be starting, on slow machines for long.
+        """
+        now, began = monotonic(), self._answered or self._linked + WAKING
         silent = {
             name
             for name, one in self.contacts.items()
             if one.missed > one.heard and now - max(one.heard, began) > SILENT
         }
         enough = len(self.names) - len(silent) >= self.fewest
-        rest = self._rest if enough else FIRST_REST  # without them nobody can go on
+        rest = self._rest if enough else min(self._rest, URGENT_REST)
         if not silent or now - max(self._rested, began) < rest or not silent & set(self.leader.list_parties()):
             return
         self.tell(f"beginning the job anew: {', '.join(sorted(silent))} came back")
