@@ -392,14 +392,7 @@ def test_who_holds_the_root_is_stopped_by_the_fingerprint_alone(tmp_path: Path) 
     np.testing.assert_array_equal(said.total - others.total, own.total)
 
     log = list[str]()
-    setup = DeskSetup(
-        honest[0].encode(),
-        registrar,
-        tmp_path / "pin",
-        parties.__getitem__,
-        lambda _: None,
-        read_out,  # type: ignore[arg-type]
-    )
+    setup = DeskSetup(honest[0].encode(), registrar, tmp_path / "pin", lambda _: parties[0], lambda _: None, read_out)
     desk = Desk(setup, log.append, clock=lambda: MOMENT)
     assert desk.answer(write_request(MessageKind.ROSTER, book.encode())) == bytes([Code.REFUSED])
     assert f"{read_out} is expected" in log[-1]
