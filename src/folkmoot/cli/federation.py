@@ -1,13 +1,12 @@
 """`folkmoot federation`: parties that keep their data at home, over NVIDIA FLARE."""
 
-from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from folkmoot.cli.federation_demo import demo, need_flare
+from folkmoot.cli.federation_watch import PartyWatch, format_time
 from folkmoot.cli.flags import name_flags
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Within, add_settings, load_problem
 from folkmoot.cli.runs import NoReport, run_problem
@@ -196,14 +195,18 @@ def join(
     from folkmoot.application.federation.hosting import Connection, check_expiry, check_kit, host
     from folkmoot.cli.show import console, show_work
     from folkmoot.engines.flare.kits import take_key
-    from folkmoot.engines.flare.processes import read_address
+    from folkmoot.engines.flare.processes import find_running, read_address
     from folkmoot.engines.flare.renewal import take_certificate
 
     check_kit(kit, server=False)
+    if (pid := find_running(kit)) is not None and not (check and data is None and not renew):
+        raise InputError(f"is in use by process {pid}", remedy=f"folkmoot federation stop {kit}", place=kit)
     if key is not None:
         take_key(kit, key)
     if certificate is not None:
         take_certificate(kit, certificate)
+    if not (kit / membership.KEY).exists():
+        raise InputError("is missing", remedy="join with --key, the key that you kept", place=kit / membership.KEY)
     if renew:
         membership.renew(kit)
     with name_flags(file="--data", expect="--expect", **{one: f"--{one}" for one in OWN}):
@@ -217,41 +220,15 @@ def join(
             facts = membership.check_membership(kit)
     out = console()
     out.print(_tabulate(_describe_member(facts)))
+    for note in facts.notes:
+        out.print(f"  • {note}", soft_wrap=True)
     check_expiry(kit, out.print)
     if check:
         return
     connection = Connection(kit)
     out.print(f"Looking for the server at {read_address(kit)}. Ctrl-C stops.")
-    host(kit, lambda said: out.print(said, soft_wrap=True), watch_party(kit, connection, out.print))
+    host(kit, lambda said: out.print(said, soft_wrap=True), PartyWatch(kit, connection, out.print))
     out.print("stopped")
-
-
-def watch_party(kit: Path, connection: Any, say: Callable[[str], Any]) -> Callable[[], None]:
-    """Says when the server is reached, and whenever rounds were answered or refused."""
-    from time import monotonic, time
-
-    from folkmoot.application.federation.hosting import read_activity
-
-    start, seen = time(), {"connected": 0.0, "looked": 0.0, "answered": 0.0, "refused": 0.0}
-
-    def look() -> None:
-        if not seen["connected"] and connection.look():
-            seen["connected"] = 1.0
-            say("Connected. Waiting for questions.")
-        if monotonic() - seen["looked"] < 5.0:
-            return
-        seen["looked"] = monotonic()
-        try:
-            done = read_activity(kit, start)
-        except InputError:  # the store is just being made
-            return
-        if len(done.ledger) > seen["answered"]:
-            say(f"{_time(done.ledger[-1].time)}  {len(done.ledger)} rounds answered")
-        for refusal in done.refusals[int(seen["refused"]) :]:
-            say(f"{_time(refusal.time)}  refused ({refusal.stage}): {refusal.why}")
-        seen["answered"], seen["refused"] = float(len(done.ledger)), float(len(done.refusals))
-
-    return look
 
 
 @app.command(epilog="Example: folkmoot federation run clinics.toml --kit moot/server")
@@ -271,6 +248,9 @@ def run(
 ) -> None:
     """Choose the best set for all parties' clients, and write a report."""
     need_flare()
+    from folkmoot.application.federation.hosting import check_kit
+
+    check_kit(kit, server=True)
     if path.suffix != ".toml":
         raise InputError("a federation's data stays with its parties: give a problem file (.toml)", place=path)
     problem = load_problem(path, {**given, "federation": str(kit)}, at_most, per, within, seed, settings)
@@ -334,11 +314,11 @@ def outbox(
         return
     out, last = console(), entries if everything else entries[-SHOWN:]
     if refusals:
-        rows = [(_time(one.time), one.stage, one.why) for one in last]
+        rows = [(format_time(one.time), one.stage, one.why) for one in last]
         out.print(_tabulate_rows(("When", "Exchange", "Why it was refused"), rows))
         out.print(f"{len(entries):,} refusals")
         return
-    sent = [(_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
+    sent = [(format_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
     out.print(_tabulate_rows(("When", "Exchange", "Why", "Bytes", "SHA-256"), sent))
     total = sum(one.bytes for one in done.outbox)
     out.print(
@@ -347,10 +327,6 @@ def outbox(
 
 
 app.command(epilog="Example: folkmoot federation demo")(demo)
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
