@@ -169,13 +169,13 @@ def test_a_registrar_knows_items_and_parties(tmp_path: Path) -> None:
 
 def test_the_template_says_the_defaults(tmp_path: Path) -> None:
     agreement = make_agreement(tmp_path)
-    assert read_policy(tmp_path, agreement) == PartyPolicy(agreement.terms, again=True)  # no file
+    assert read_policy(tmp_path, agreement) == PartyPolicy(agreement.terms, again=True, per_day=500)  # no file
     text = make_policy_template(agreement)
     assert all(line.startswith("# ") for line in text.splitlines() if line)
     (tmp_path / POLICY).write_text(text)
-    assert read_policy(tmp_path, agreement) == PartyPolicy(agreement.terms, again=True)
+    assert read_policy(tmp_path, agreement) == PartyPolicy(agreement.terms, again=True, per_day=500)
     (tmp_path / POLICY).write_text(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
-    said = PartyPolicy(agreement.terms, questions=(Gradient, Values), per_day=200, again=True)
+    said = PartyPolicy(agreement.terms, questions=(Gradient, Values), per_day=500, again=True)
     assert read_policy(tmp_path, agreement) == said
     for name in list_questions():
         assert name in text

@@ -18,6 +18,7 @@ from folkmoot.secagg import Policy
 FILE = "policy.toml"
 QUESTIONS = "questions"  # a list, read by itself
 TERMS = ("fewest", "corrupt", "dropout")
+PER_DAY = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +46,9 @@ class PolicySettings:
     dropout: float | None = setting(
         "Share of those asked that may be missing; the agreement's unless given.", None, example="0.2"
     )
-    per_day: int | None = setting(
-        "Most rounds that are answered in 24 hours; no limit unless given.", None, example="200"
+    per_day: int = setting(
+        "Most rounds that are answered in 24 hours. Every round tells the server a little; a run takes 20 to 100.",
+        PER_DAY,
     )
     uneven: bool = setting(
         "Whether some clients may count more often than others. The server is then trusted with how often each does.",
@@ -84,12 +86,16 @@ def read_policy(kit: Path, agreement: Agreement) -> PartyPolicy:
     """The policy of a kit; without a file, the defaults on the agreement's terms."""
     path = kit / FILE
     if not path.exists():
-        return PartyPolicy(agreement.terms, again=True)
+        return PartyPolicy(agreement.terms, again=True, per_day=PER_DAY)
     paper = Paper.read(path)
     given, questions = paper.fill("", POLICY_FIELDS, also=(QUESTIONS,)), _read_questions(paper)
     try:
         terms = {name: given.pop(name, getattr(agreement.terms, name)) for name in TERMS}
-        return PartyPolicy(Policy(**terms, security=agreement.terms.security), questions, **{"again": True, **given})
+        return PartyPolicy(
+            Policy(**terms, security=agreement.terms.security),
+            questions,
+            **{"again": True, "per_day": PER_DAY, **given},
+        )
     except InputError as error:
         raise paper.locate(error, "") from None
 
