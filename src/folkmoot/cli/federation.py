@@ -17,6 +17,7 @@ from folkmoot.foundation.settings import SECURITY, Choose, Data, How, Output, Pr
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from folkmoot.application.federation.agreement import Agreement
     from folkmoot.application.federation.membership import MembershipFacts
 
 app = typer.Typer(
@@ -81,11 +82,10 @@ def init(
         return
     out = console()
     out.print(_tabulate({"server": made.server, **{name: made.find_kit(name) for name in agreement.parties}}))
-    terms, who = agreement.terms, "clients" if per_client else "parties"
     out.print(
-        f"{terms.corrupt:.0%} of the {who} may work for the server, and {terms.dropout:.0%} may be gone.\n"
-        f"Keep {made.folder / 'authority'} offline: whoever has it can make parties.\n"
-        f"Give each party its kit over a safe channel. Then:\n"
+        f"{_describe_terms(agreement)}\n"
+        f"Keep {made.folder / 'authority'} offline: whoever has it can make certificates in any party's name.\n"
+        f"Give each party its own kit over a safe channel, and keep no copy. Then:\n"
         f"  folkmoot federation serve {made.server}\n"
         f"  folkmoot federation join {made.find_kit(agreement.parties[0])} --data FILE     (at each party)\n"
         f"  folkmoot federation run PROBLEM.toml --kit {made.server}",
@@ -115,8 +115,9 @@ def request(
         print_json({"request": str(made), "key": str(where / "client.key")})
         return
     console().print(
-        f"Send {made} to whoever founds the federation (it is not secret). Keep {where / 'client.key'}: "
-        f"when you have your kit, folkmoot federation join KIT --key {where / 'client.key'} --data FILE",
+        f"Send {made} to whoever founds the federation; it is not secret.\n"
+        f"Keep {where / 'client.key'}. When you have your kit:\n"
+        f"  folkmoot federation join KIT --key {where / 'client.key'} --data FILE",
         soft_wrap=True,
     )
 
@@ -327,6 +328,19 @@ def outbox(
 
 
 app.command(epilog="Example: folkmoot federation demo")(demo)
+
+
+def _describe_terms(agreement: "Agreement") -> str:
+    from folkmoot.secagg.parameters import count_share
+
+    terms, parties = agreement.terms, len(agreement.parties)
+    if agreement.per_client:
+        return f"{terms.corrupt:.0%} of the clients may work for the server while {terms.dropout:.0%} are gone."
+    bad, gone = count_share(terms.corrupt, parties), count_share(terms.dropout, parties)
+    return (
+        f"{bad} of the {parties} parties may work for the server while {gone} may be gone; "
+        f"{terms.fewest} must be in every sum."
+    )
 
 
 def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
