@@ -3,6 +3,7 @@ makes nobody a party.
 """
 
 import json
+import re
 import socket
 import ssl
 import stat
@@ -23,7 +24,6 @@ from folkmoot.application.federation.hosting import Connection
 from folkmoot.application.federation.loopback import Loopback
 from folkmoot.engines.desk import Code, MessageKind, read_reply, write_request
 from folkmoot.engines.enrolment import Enrolment
-from folkmoot.engines.flare import leader as leading
 from folkmoot.engines.flare import line as lines
 from folkmoot.engines.flare.frames import SOCKET
 from folkmoot.engines.flare.kits import AUTHORITY, LEAD, issue
@@ -35,8 +35,10 @@ from tests.federation.faults import wait_until
 from tests.federation.strangers import BAD, ENVIRONMENT, Stranger, copy_kit, load_key, make_key, write_pair
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("federation")]
+ROOT = Path(__file__).parents[2]
 SOON = 60.0  # seconds: only a fault takes so long
 MOMENT = 1.0  # seconds without a word of refusal
+TEXT = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 MALLORY = "mallory"  # has a certificate, and is no party
 
 
@@ -55,9 +57,9 @@ class Scene:
     def find_kit(self, name: str) -> Path:
         return self.deployment.founding.find_kit(name)
 
-    def knock(self, context: ssl.SSLContext | None, seconds: float, says: bytes = b"") -> str:
+    def knock(self, context: ssl.SSLContext | None, seconds: float, says: bytes = b"", address: str = "") -> str:
         """What becomes of a connection: refused, or kept."""
-        host, port = read_address(self.server).split(":")
+        host, port = (address or read_address(self.server)).split(":")
         try:
             with socket.create_connection((host, int(port)), SOON) as plain:
                 link = plain if context is None else context.wrap_socket(plain, server_hostname=host)
@@ -100,12 +102,19 @@ def test_a_party_is_let_in(scene: Scene) -> None:
     assert scene.knock(context, MOMENT) == "kept"
 
 
-def test_plain_text_is_refused(scene: Scene) -> None:
-    assert scene.knock(None, SOON, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "refused"
-
-
 def test_nobody_is_let_in_without_a_certificate(scene: Scene) -> None:
+    assert scene.knock(None, SOON, TEXT) == "refused"
     assert scene.knock(scene.trust_root(), SOON) == "refused"
+
+
+def test_nobody_on_the_same_machine_is_let_in_either(scene: Scene) -> None:
+    """Where the processes of one site speak to each other."""
+    found = re.search(r"internal listener for stcp://(\S+)", (scene.server / LOG).read_text())
+    assert found
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for tried in (None, context):
+        assert scene.knock(tried, SOON, TEXT, found[1]) == "refused"
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -146,10 +155,11 @@ def test_a_party_is_no_leader(scene: Scene, tmp_path: Path) -> None:
     copytree(scene.server / LEAD, tmp_path / LEAD)
     for name in ("client.crt", "client.key"):
         copy(scene.find_kit("north") / "startup" / name, tmp_path / LEAD / "startup" / name)
-    asked = json.dumps(["parties"]) + "\n"
-    command = [sys.executable, "-m", leading.__name__, str(tmp_path)]
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=SOON, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
+    command = [sys.executable, "-m", "tests.federation.pretender", "north", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SOON, check=True)
+    attempts = json.loads(done.stdout)
+    assert attempts.pop("manage") == {"done": "error"}
+    assert all("not authorized" in one["refused"] for one in attempts.values()), attempts
     assert scene.leader.is_there()
 
 
