@@ -208,6 +208,8 @@ def join(
         take_certificate(kit, certificate)
     if not (kit / membership.KEY).exists():
         raise InputError("is missing", remedy="join with --key, the key that you kept", place=kit / membership.KEY)
+    out = console()
+    check_expiry(kit, out.print)
     if renew:
         membership.renew(kit)
     with name_flags(file="--data", expect="--expect", **{one: f"--{one}" for one in OWN}):
@@ -219,11 +221,9 @@ def join(
             membership.write_expectation(kit, expect)
         with show_work("reading data …", quiet=False):
             facts = membership.check_membership(kit)
-    out = console()
     out.print(_tabulate(_describe_member(facts)))
     for note in facts.notes:
         out.print(f"  • {note}", soft_wrap=True)
-    check_expiry(kit, out.print)
     if check:
         return
     connection = Connection(kit)

@@ -60,8 +60,9 @@ class PartyWatch:
             done = read_activity(self.kit, self.start)
         except InputError:  # the store is just being made
             return
-        if len(done.ledger) > self.answered:
-            self.say(f"{format_time(done.ledger[-1].time)}  {len(done.ledger):,} rounds answered")
+        if (answered := len(done.ledger)) > self.answered:
+            rounds = "round" if answered == 1 else "rounds"
+            self.say(f"{format_time(done.ledger[-1].time)}  {answered:,} {rounds} answered")
         new = done.refusals[self.refused :]
         for (stage, why), count in Counter((one.stage, one.why) for one in new).items():
             times = "" if count == 1 else f" {count:,} times"
