@@ -25,7 +25,7 @@ class PlayedLeader:
     def list_parties(self) -> dict[str, float]:
         return dict.fromkeys(NAMES, 0.0)
 
-    def submit(self, fewest: int) -> str:
+    def submit(self, fewest: int, names: tuple[str, ...]) -> str:  # noqa: ARG002
         self.submitted.append(f"job {fewest}")
         return self.submitted[-1]
 

@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, time
@@ -41,8 +41,9 @@ class Leader:
         """Whether FLARE's server answers at all."""
         return self._ask("parties") is not None
 
-    def submit(self, fewest: int) -> str | None:
-        said = self._ask("submit", fewest)
+    def submit(self, fewest: int, names: tuple[str, ...]) -> str | None:
+        """Submit a job for these parties, and no other site that may have got in."""
+        said = self._ask("submit", fewest, names)
         return None if said is None else str(said)
 
     def read_status(self, job: str) -> str:
@@ -85,11 +86,11 @@ class Leader:
         return self._child
 
 
-def write_job(folder: Path, name: str, fewest: int) -> Path:
+def write_job(folder: Path, name: str, fewest: int, sites: Sequence[str] = ("@ALL",)) -> Path:
     """A job that names our two classes, and has no settings: what they do is up to the kits they run in."""
     config = folder / "app" / "config"
     config.mkdir(parents=True)
-    meta = {"name": name, "resource_spec": {}, "deploy_map": {"app": ["@ALL"]}, "min_clients": fewest}
+    meta = {"name": name, "resource_spec": {}, "deploy_map": {"app": list(sites)}, "min_clients": fewest}
     server = {"format_version": 2, "workflows": [{"id": "relay", "path": RELAYING, "args": {}}], "components": []}
     executor = {"tasks": ["*"], "executor": {"path": ANSWERING, "args": {}}}
     client = {"format_version": 2, "executors": [executor], "components": []}
@@ -107,9 +108,9 @@ def _list_parties(session: Any) -> dict[str, float]:
     return {one.name: float(one.last_connect_time or 0) for one in known if time() - one.last_connect_time < CONNECTED}
 
 
-def _submit(session: Any, fewest: int) -> str:
+def _submit(session: Any, fewest: int, parties: list[str]) -> str:
     with TemporaryDirectory(prefix="folkmoot-job-") as room:  # it holds nothing but the names of two classes
-        return str(session.submit_job(str(write_job(Path(room, "job"), "folkmoot", fewest))))
+        return str(session.submit_job(str(write_job(Path(room, "job"), "folkmoot", fewest, ["server", *parties]))))
 
 
 REQUESTS: dict[str, Callable[..., Any]] = {

@@ -147,7 +147,7 @@ class FlareLine:
         if self._job is not None and not self._is_over(self._job):
             return
         if self._await_parties():
-            job = self.leader.submit(self.fewest)
+            job = self.leader.submit(self.fewest, self.names)
             self._job = None if job is None else SubmittedJob(job)
 
     def _is_over(self, job: SubmittedJob) -> bool:
