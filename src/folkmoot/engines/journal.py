@@ -31,7 +31,9 @@ class RoundJournal:
         self._file = sqlite3.connect(where, isolation_level=None, check_same_thread=False)
         self._next = 0  # the place of the next record
         try:
-            self._file.executescript(f"pragma synchronous = full; pragma journal_mode = truncate; {TABLE};")
+            self._file.executescript(
+                f"pragma page_size = 16384; pragma synchronous = full; pragma journal_mode = truncate; {TABLE};"
+            )
         except sqlite3.DatabaseError as error:
             self._file.close()
             raise InputError(f"{where} is not the journal of a round ({error})", argument="journal") from None

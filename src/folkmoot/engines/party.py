@@ -151,10 +151,13 @@ class Speaker(ABC):
         """All that ever left this party, in order, if its store keeps that."""
         return self.store.read_outbox()
 
-    def _note_sent(self, stage: str, data: bytes, again: bool) -> None:
+    def _describe_sent(self, sent: Bundle, data: bytes, again: bool = False) -> SentMessage | None:
+        """What is written down about a reply to this that is about to leave; None: nothing is."""
+        if not data or not self.store.keeps_outbox:
+            return None
         why = "who takes part" if self._inquiry is None else self._inquiry.why
         why += " (again)" if again else ""
-        self.store.note_sent(SentMessage(self.clock(), stage, why, len(data), sha256(data).hexdigest()))
+        return SentMessage(self.clock(), sent.stage, why, len(data), sha256(data).hexdigest())
 
     def reply(self, sent: Bundle) -> Bundle:
         """One exchange. Clients that refuse are missing from the reply; states are stored before it is returned.
@@ -182,18 +185,19 @@ class Speaker(ABC):
         message = sent.encode() if self._repeats else b""
         known = self.store.find_reply(sha256(message).digest()) if self._repeats else None
         if known is not None:
-            reply, data = Bundle.decode(known), known
-        else:
-            step = self._consider(sent) if sent.question else self._take_turns(sent)
-            reply, keeps = step.reply, self._repeats or self.store.keeps_outbox
-            data = reply.encode() if reply.letters and keeps else b""
-            self._save(step, message if sent.question else b"", sha256(message).digest(), data)
-        if data and self.store.keeps_outbox:
-            self._note_sent(sent.stage, data, again=known is not None)
+            again = self._describe_sent(sent, known, again=True)
+            if again is not None:
+                self.store.note_sent(again)
+            return Bundle.decode(known)
+        step = self._consider(sent) if sent.question else self._take_turns(sent)
+        reply, keeps = step.reply, self._repeats or self.store.keeps_outbox
+        data = reply.encode() if reply.letters and keeps else b""
+        leaving = self._describe_sent(sent, data)
+        self._save(step, message if sent.question else b"", sha256(message).digest(), data, leaving)
         return reply
 
-    def _save(self, step: Step, question: bytes, digest: bytes, data: bytes) -> None:
-        """Whatever the reply depends on, and the reply itself if it may have to be repeated."""
+    def _save(self, step: Step, question: bytes, digest: bytes, data: bytes, leaving: SentMessage | None) -> None:
+        """Whatever the reply depends on, the reply itself if it may have to be repeated, and that it leaves."""
         now, given = None, None
         if self._repeats and question:
             now = OpenRound(question if data else b"")
@@ -201,8 +205,8 @@ class Speaker(ABC):
             now = OpenRound(self.store.read_round().question, self._announced, self._answered)
         if self._repeats and data:
             given = GivenReply(digest, data)
-        if now or step.states or step.entry:  # a message that was refused altogether has changed nothing
-            self.store.save(step.states, step.entry, step.members, now, given)
+        if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
+            self.store.save(step.states, step.entry, step.members, now, given, leaving)
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""

@@ -35,6 +35,7 @@ create table if not exists refusals (time real not null, stage text not null, wh
 create table if not exists round (question blob not null, announced blob not null, answered integer not null);
 create table if not exists replies (message blob primary key, reply blob not null);
 """
+NOTE = "insert into outbox values (?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,13 @@ class StateStore(Protocol):
         members: bytes = b"",
         round: OpenRound | None = None,
         given: GivenReply | None = None,
+        sent: SentMessage | None = None,
     ) -> None:
         """Keep all of this, or nothing of it.
 
         members: which of a party's clients answered the entry's question, as bits, besides those who did before. round:
-        the round that the party is now in; replies of a round with another question are forgotten.
+        the round that the party is now in; replies of a round with another question are forgotten. sent: what is about
+        to leave, if the store keeps that.
         """
         ...
 
@@ -188,6 +191,7 @@ class MemoryStore:
         members: bytes = b"",
         round: OpenRound | None = None,
         given: GivenReply | None = None,
+        sent: SentMessage | None = None,  # noqa: ARG002 - it is not kept
     ) -> None:
         self._states.update(states)
         if entry is not None:
@@ -296,6 +300,7 @@ class FolderStore(PartyFile):
         members: bytes = b"",
         round: OpenRound | None = None,
         given: GivenReply | None = None,
+        sent: SentMessage | None = None,
     ) -> None:
         rows = [(client, state.encode()) for client, state in states.items()]
         with self._file:
@@ -312,6 +317,8 @@ class FolderStore(PartyFile):
                 self._keep_round(round)
             if given is not None:
                 self._file.execute("insert or replace into replies values (?, ?)", astuple(given))
+            if sent is not None:
+                self._file.execute(NOTE, astuple(sent))
 
     def _keep_round(self, round: OpenRound) -> None:
         before = self.read_round()
@@ -335,7 +342,7 @@ class FolderStore(PartyFile):
 
     def note_sent(self, message: SentMessage) -> None:
         with self._file:
-            self._file.execute("insert into outbox values (?, ?, ?, ?, ?)", astuple(message))
+            self._file.execute(NOTE, astuple(message))
 
     def note_refusals(self, refusals: Sequence[Refusal]) -> None:
         with self._file:
