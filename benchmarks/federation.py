@@ -52,11 +52,18 @@ CLIENTS, ITEMS, RATED, WARM = 100_000, 10_000, 100, 5  # per party; rounds after
 WAIT = 300.0
 
 
-def start(founding: Founding, files: Mapping[str, Path]) -> Loopback:
+@contextmanager
+def start(founding: Founding, files: Mapping[str, Path]) -> Iterator[None]:
     """The server's process and every party's; what they compute, they compute on one thread each."""
     paths = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
     joins = {name: ["--data", str(file)] for name, file in files.items()}
-    return Loopback(founding.folder, joins, {**os.environ, "FOLKMOOT_THREADS": "1", "PYTHONPATH": paths})
+    environment = {**os.environ, "FOLKMOOT_THREADS": "1", "PYTHONPATH": paths}
+    with Loopback(founding.folder, joins, environment) as processes:
+        try:
+            yield
+        except fm.FolkmootError:
+            processes.check()  # one that could not start says why
+            raise
 
 
 def found(folder: Path, items: Path, **terms: Any) -> Founding:
