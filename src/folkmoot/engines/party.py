@@ -183,7 +183,8 @@ class Speaker(ABC):
 
     def _reply(self, sent: Bundle) -> Bundle:
         message = sent.encode() if self._repeats else b""
-        known = self.store.find_reply(sha256(message).digest()) if self._repeats else None
+        digest = sha256(message).digest()
+        known = self.store.find_reply(digest) if self._repeats else None
         if known is not None:
             again = self._describe_sent(sent, known, again=True)
             if again is not None:
@@ -193,7 +194,7 @@ class Speaker(ABC):
         reply, keeps = step.reply, self._repeats or self.store.keeps_outbox
         data = reply.encode() if reply.letters and keeps else b""
         leaving = self._describe_sent(sent, data)
-        self._save(step, message if sent.question else b"", sha256(message).digest(), data, leaving)
+        self._save(step, message if sent.question else b"", digest, data, leaving)
         return reply
 
     def _save(self, step: Step, question: bytes, digest: bytes, data: bytes, leaving: SentMessage | None) -> None:
