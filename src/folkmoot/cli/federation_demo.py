@@ -91,6 +91,5 @@ def _explain(out: "Console", people: int, parties: int) -> None:
     out.print(
         f"{people:,} patients of {parties} health services, each in processes of its own, connected by TLS on this "
         "machine only. In every round each service adds up its own patients' answers, masks the sum, and sends that. "
-        "The server learns the sum over all services, even if it and one service break every rule.",
-        soft_wrap=True,
+        "The server learns the sum over all services and nothing else, even if it and one service break every rule."
     )
