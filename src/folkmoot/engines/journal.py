@@ -76,7 +76,11 @@ class RoundJournal:
 
     def _read(self, place: int) -> bytes | None:
         row = self._file.execute("select data from records where place = ?", (place,)).fetchone()
-        return None if row is None else bytes(row[0])
+        if row is None:
+            return None
+        if not isinstance(row[0], bytes):
+            raise InputError("the journal is damaged", remedy="delete it; its round is then lost", argument="journal")
+        return row[0]
 
 
 def digest_round(ask: Ask, asker: Mapping[str, Any]) -> bytes:
