@@ -56,3 +56,11 @@ def test_what_is_protected_depends_on_who_is_masked() -> None:
     assert "Each party is one client of the secure sum" in explain_threat(pooled)
     assert "Every client has a key of its own" in explain_threat(alone)
     assert len(list_unprotected(pooled)) == len(list_unprotected(alone)) + 1
+
+
+def test_a_party_that_is_missing_is_not_missing_by_chance() -> None:
+    told = markdown(SHAPES["federation"])
+    assert "missing: west from 1 of 12" in told
+    assert "they speak for the parties that answered, not for everyone" in told
+    assert "only for the parties that answered" in told
+    assert "by chance. A party is not" not in markdown(SHAPES["federation, everyone"])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from folkmoot.conversation.result import Result, Round
-from folkmoot.report.story import Baseline, Comparison, Entry, Story
+from folkmoot.report.story import Baseline, Comparison, Entry, PartyFacts, Story
 from folkmoot.report.text import capitalise
 
 DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
@@ -195,3 +195,11 @@ def _find_spread(entry: Entry) -> float | None:
 
 def _ratio(mean: float | None, best: float) -> float | None:
     return round(max(mean / best, 0.0), 9) if mean is not None and best > 0 else None
+
+
+def list_absent(story: Story) -> list[PartyFacts]:
+    """The parties that are missing from some sums, where the value is estimated: they are not missing by chance."""
+    e = story.result.estimate
+    if e is None or e.everyone:
+        return []
+    return [one for one in story.parties if one.answered is not None and one.answered < (one.asked or 0)]

@@ -19,7 +19,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import bars_of, find_known, was_simulated
+from folkmoot.report.facts import bars_of, find_known, list_absent, was_simulated
 from folkmoot.report.numbers import NARROW, count, fraction, number, percent, round_down, round_up
 from folkmoot.report.story import Story
 
@@ -38,6 +38,7 @@ def describe_quality(story: Story) -> Section:
     words: tuple[Part, ...] = (
         *_list_facts(story),
         Paragraph(" ".join(certificate[:2]), Tone.LEAD),
+        *warn_of_absent(story),
         *(Paragraph(sentence) for sentence in certificate[2:]),
         Bullets(tuple(explain_proof(story))),
         Paragraph(explain_theory(result)),
@@ -46,6 +47,19 @@ def describe_quality(story: Story) -> Section:
     )
     figures = _draw_figures(story)
     return Section("How good it is", (*((Halves(words, figures),) if figures else words), *_list_ways_to_choose(story)))
+
+
+def warn_of_absent(story: Story) -> list[Paragraph]:
+    """Intervals and bounds speak for those who could have been heard; a party that is away is not away by chance."""
+    absent = list_absent(story)
+    if not absent:
+        return []
+    missed = ", ".join(f"{one.name} from {(one.asked or 0) - (one.answered or 0)} of {one.asked}" for one in absent)
+    told = (
+        f"Not every party is in every sum (missing: {missed}). Estimate, interval and bound assume that whoever is "
+        "missing is missing by chance. A party is not: they speak for the parties that answered, not for everyone."
+    )
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
 
 def describe_confidence(result: Result) -> str:
