@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import folkmoot as fm
+from folkmoot.application.federation import membership
 from folkmoot.application.federation.agreement import FILE, Agreement, open_registrar
 from folkmoot.application.federation.membership import (
     DATA,
@@ -145,6 +146,23 @@ def test_weights_are_public_or_not_there(tmp_path: Path) -> None:
     assert find_weights(unequal, True, tmp_path) == (1.0, 2.0, 3.0, 4.0)
     assert find_weights(unequal[2:], True, tmp_path) == (3.0, 4.0)
     assert find_weights(crowd(4, weights=np.full(4, 8)), True, tmp_path) == (8.0,) * 4  # not mistaken for 1
+
+
+def test_wrong_data_leaves_a_kit_as_it_was(tmp_path: Path) -> None:
+    kit = make_party_kit(tmp_path, "north")
+    before = (kit / "data.toml").read_bytes()
+
+    def join_wrongly() -> None:
+        with membership.keep_if_wrong(kit):
+            membership.write_data(kit, {"file": tmp_path / "nowhere.csv"})
+            membership.write_expectation(kit, " ".join(["12345"] * 8))
+            membership.check_membership(kit)
+
+    with pytest.raises(InputError, match="there is no file"):
+        join_wrongly()
+    assert (kit / "data.toml").read_bytes() == before
+    assert not (kit / "expect.txt").exists()
+    membership.check_membership(kit)
 
 
 # Desks.

@@ -213,14 +213,15 @@ def join(
     if renew:
         membership.renew(kit)
     with name_flags(file="--data", expect="--expect", **{one: f"--{one}" for one in OWN}):
-        if data is not None:
-            membership.write_data(kit, {"file": data, **given, "public_weights": public_weights or None})
-        elif given or public_weights:
+        if data is None and (given or public_weights):
             raise InputError("is needed to say how it is read", argument="--data")
-        if expect is not None:
-            membership.write_expectation(kit, expect)
-        with show_work("reading data …", quiet=False):
-            facts = membership.check_membership(kit)
+        with membership.keep_if_wrong(kit):
+            if data is not None:
+                membership.write_data(kit, {"file": data, **given, "public_weights": public_weights or None})
+            if expect is not None:
+                membership.write_expectation(kit, expect)
+            with show_work("reading data …", quiet=False):
+                facts = membership.check_membership(kit)
     out.print(_tabulate(_describe_member(facts)))
     for note in facts.notes:
         out.print(f"  • {note}", soft_wrap=True)

@@ -4,7 +4,8 @@ A kit holds `agreement.toml` and the items file (the same at every party), `poli
 `startup/` (FLARE's, with the certificate), and what is made here: `keys/`, `store/` and `roster.json`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -219,6 +220,22 @@ def write_data(kit: Path, given: Mapping[str, Any]) -> None:
     said["file"] = str(Path(said["file"]).absolute())
     lines = ["# Where this party's data is, and how it is read. Nobody else sees this file.", ""]
     write_whole(kit / DATA, ("\n".join([*lines, *write_settings(OWN_FIELDS, said)]) + "\n").encode())
+
+
+@contextmanager
+def keep_if_wrong(kit: Path) -> Iterator[None]:
+    """Put back what a kit said about its data and its roster, if what is written meanwhile turns out to be wrong."""
+    paths = [kit / DATA, kit / EXPECT]
+    before = {path: path.read_bytes() if path.exists() else None for path in paths}
+    try:
+        yield
+    except InputError:
+        for path, data in before.items():
+            if data is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_whole(path, data)
+        raise
 
 
 def read_expectation(kit: Path) -> str | None:

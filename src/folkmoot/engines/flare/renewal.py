@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 
 from folkmoot.engines.flare.kits import AUTHORITY, LEAD, SERVER
@@ -77,7 +78,7 @@ def take_certificate(kit: Path, path: Path) -> datetime:
         raise InputError(f"is not a certificate of {kit}", remedy="it is for another kit", place=path)
     try:
         new.verify_directly_issued_by(x509.load_pem_x509_certificate((kit / "startup" / "rootCA.pem").read_bytes()))
-    except Exception:
+    except (ValueError, TypeError, InvalidSignature):
         raise InputError("was not issued by this federation's root", place=path) from None
     for one in places:
         half = one.with_name(f".{one.name}.part")
