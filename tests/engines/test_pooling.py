@@ -116,6 +116,29 @@ def test_parties_without_anybody_in_the_cohort_hide_the_others() -> None:
     assert all(len(party.ledger) == 1 for party in parties.values())
 
 
+@pytest.mark.parametrize("most", [1.0, None])
+@pytest.mark.parametrize("cohort", [None, 40])
+def test_an_answer_without_one_party_is_doubted_by_as_much_as_it_might_say(
+    cohort: int | None, most: float | None
+) -> None:
+    """The party that is away gains nothing from what the others like, and has larger values than they."""
+    apart = np.repeat(np.arange(len(SIZES)), SIZES) == VICTIM
+    values = np.where(apart[:, None], np.arange(ITEMS) >= 9, np.arange(ITEMS) < 3).astype(float)
+    clients = fm.FacilityLocation(values * np.linspace(0.5, 1, ITEMS), most=most)
+    parties = make_parties(clients, PartyPolicy(TERMS, largest_share=1.0))
+    exchange = Losing(parties)
+    exchange.stage, exchange.gone = "question", VICTIM
+    result = fm.solve(None, 3, fm.Auto(cohort=cohort), engine=make_engine(parties, exchange), seed=1)
+    truth, estimate = clients.mean_values(result.selected), result.estimate
+    assert estimate is not None
+    assert estimate.value > truth + 0.05  # those who answered are not like everyone
+    assert estimate.low <= truth < estimate.high
+    best = fm.solve(clients, 3, fm.Greedy()).value
+    assert truth / best >= estimate.ratio
+    assert best <= estimate.bound_high
+    assert (estimate.ratio > 0.4) == (most is not None)  # nobody knows how large the values of a missing party are
+
+
 # Wrong input.
 
 

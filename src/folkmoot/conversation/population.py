@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids, Mask, freeze
+from folkmoot.foundation.sets import Array, Ids, Mask, freeze, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
@@ -84,6 +84,7 @@ class Population(Registered):
     most: float | None = None  # public upper bound on what any set is worth to a client; None: not known
     # Where parties speak for their clients, how many clients each holds: the first holds the first ones, and so on.
     sizes: tuple[int, ...] | None = None
+    missing_by_chance: bool = True  # whether who does not answer is like who does; a party that is away is not
 
     def __post_init__(self) -> None:
         if self.sizes is not None:
@@ -99,7 +100,9 @@ class Population(Registered):
 
     def parameters(self) -> Mapping[str, Any]:
         known = {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form", "most")}
-        return known if self.sizes is None else {**known, "sizes": list(self.sizes)}
+        if self.sizes is not None:
+            known["sizes"] = list(self.sizes)
+        return known if self.missing_by_chance else {**known, "missing_by_chance": False}
 
     @cached_property
     def everyone(self) -> Cohort:
@@ -151,18 +154,22 @@ class Population(Registered):
 
     def sample(self, cohort: Cohort, answer: Turnout) -> "Sample":
         """How those who answered represent everyone."""
-        everyone = self.everyone
-        if self.weights is None:  # those who answer are like a sample without repeats
-            return Sample(self, answer.clients, self.n_clients, answer.clients / self.n_clients)
-        lost = cohort.size - answer.clients, cohort.size, answer.asked - answer.count
-        if cohort.everyone:
-            return Sample(self, 0, None, answer.count / everyone.weight, *lost)
-        return Sample(self, answer.count, None, 0.0, *lost)
+        among = self.n_clients if self.weights is None else None
+        heard = answer.count / self.everyone.weight if among or cohort.everyone else 0.0
+        draws = 0 if cohort.everyone and not among else answer.count
+        if not self.missing_by_chance:  # then only those who were asked are like a sample
+            unknown = answer.asked - answer.count if draws else 0
+            return Sample(self, draws + unknown, among, heard, unknown=unknown)
+        if among:  # those who answer are like a sample without repeats
+            return Sample(self, draws, among, heard)
+        return Sample(self, draws, among, heard, cohort.size - answer.clients, cohort.size, answer.asked - answer.count)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """How the clients in a sum represent everyone, if clients are missing at random."""
+    """How the clients in a sum represent everyone. Those who are missing are missing by chance, or else what they would
+    have said is unknown: it may be nothing, or as much as is possible.
+    """
 
     population: Population
     draws: int  # random draws; 0: everyone was asked, and only who is missing is random
@@ -171,6 +178,7 @@ class Sample:
     missing: int = 0  # clients who did not answer, where weights differ: some are missed more than others
     asked: int = 1  # clients who were asked: the missing, and those who answered
     unanswered: int = 0  # draws that went to missing clients
+    unknown: int = 0  # draws that were not answered, where who is missing is not missing by chance
 
     @property
     def complete(self) -> bool:
@@ -189,32 +197,55 @@ class Sample:
             off = min(off, highest_share(self.unanswered, self.draws + self.unanswered, delta / 3))
         return off
 
-    def interval(self, mean: float, grid: Grid, counts: Ids, alpha: float, coins: PublicCoins) -> tuple[float, float]:
+    def interval(
+        self, mean: float | None, grid: Grid, counts: Ids, alpha: float, coins: PublicCoins
+    ) -> tuple[float, float]:
         """Limits of the mean over everyone, except with probability alpha. They follow from the mean over the sample
-        and the histogram of its values on a grid, to which values are rounded by coins.
+        and the histogram of its values on a grid, to which values are rounded by coins. `mean` None: it is known from
+        the histogram alone.
         """
-        if self.complete:
-            return mean, mean
         top, spent = grid.top, alpha / 50
         off = grid.coarsest * sqrt(log(2 / spent) / (2 * self.population.alike))  # all coins together (Hoeffding)
+        slack = off if mean is None else 0.0
+        mean = float(weigh(grid.points, counts)) / max(int(counts.sum()), 1) if mean is None else mean
+        if self.complete:
+            return max(mean - slack, 0.0), min(mean + slack, top)
         if self.missing:
             off, spent = off + top * self.shift(alpha / 4), spent + alpha / 4
         low = high = mean
         if self.draws:
-            low, high = mean_interval(
-                grid.points, counts, top, population=self.among, alpha=alpha - spent, key=coins.key
+            low, high = self._enclose(grid, counts, alpha - spent, coins)
+        elif not self.population.missing_by_chance:
+            low, high = 0.0, top  # nobody was drawn: what is certain follows
+        certain = self.heard * mean, self.heard * mean + (1 - self.heard) * top
+        return max(low - off, certain[0] - slack), min(high + off, certain[1] + slack)
+
+    def _enclose(self, grid: Grid, counts: Ids, alpha: float, coins: PublicCoins) -> tuple[float, float]:
+        """Limits of the mean over everyone by chance alone, with what is unknown at its lowest and at its highest."""
+        found = []
+        for place in (0, -1) if self.unknown else (0,):
+            filled = counts.copy()
+            filled[place] += self.unknown
+            found.append(
+                mean_interval(grid.points, filled, grid.top, population=self.among, alpha=alpha, key=coins.key)
             )
-        return max(low - off, self.heard * mean), min(high + off, self.heard * mean + (1 - self.heard) * top)
+        return found[0][0], found[-1][1]
+
+    def fill(self, mean: float, top: float) -> float:
+        """The highest mean over all draws, if that of those who answered is at most `mean`."""
+        return mean if not self.unknown else mean + (top - mean) * self.unknown / self.draws
 
     def bound_mean(self, mean: float, draws: int, tail: Tail, delta: float) -> float:
         """An upper bound on the mean over everyone of anything whose mean over these draws (from one sample like this,
-        or several) is at most `mean`; except with probability delta.
+        or several, with what is unknown filled in) is at most `mean`; except with probability delta.
         """
         certain = self.heard * mean + (1 - self.heard) * tail.top
         if self.complete:
             return mean
         spent = delta / 4 if self.missing else 0.0
         off = tail.top * self.shift(spent) if self.missing else 0.0
+        if not draws and not self.population.missing_by_chance:
+            return min(certain, max(tail.mean, mean))
         by_chance = highest_mean(mean, draws, tail, delta - spent) if draws else mean
         return min(by_chance + off, certain, max(tail.mean, mean))
 

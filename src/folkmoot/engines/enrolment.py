@@ -239,7 +239,14 @@ class RosterBook:
     def population(self) -> Population:
         first = self.enrolments[0].statement
         clients = sum(self.sizes)
-        return Population(self.charter.n_items, clients, self._collect_weights(), first.closed_form, first.most)
+        return Population(
+            self.charter.n_items,
+            clients,
+            self._collect_weights(),
+            first.closed_form,
+            first.most,
+            missing_by_chance=False,
+        )
 
     @cached_property
     def census(self) -> Census:

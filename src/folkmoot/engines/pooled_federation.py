@@ -42,7 +42,7 @@ class PooledFederation(SecureEngine):
         journal: RoundJournal | None = None,
         run: bytes = b"",
     ) -> None:
-        population = replace(census.population, sizes=census.sizes)
+        population = replace(census.population, sizes=census.sizes, missing_by_chance=False)
         super().__init__(population, roster, exchange, terms, least, journal, run)
         self.census = census
         self._agreed: set[int] = set()  # the parties that take part in the round

@@ -81,13 +81,14 @@ def appraise(
     value, alpha = float(means[best]), 1 - confidence
     low, high = sample.interval(value, grid, worth[best], alpha * (SPENT[best] if doubt else 1.0), coins)
     mean = float(weigh(grid.points, everything)) / reply.count
-    _, most = sample.interval(mean, grid, everything, alpha / WAYS, coins)
+    _, most = sample.interval(None, grid, everything, alpha / WAYS, coins)
     tail = ranges.tail if ranges.complete and ranges.tail is not None else Tail.at_most(ranges.whole)
     nothing = tail.top == 0 or (sample.complete and mean == 0)  # certainly, nobody gains anything
     least = 0.0 if nothing else ranges.whole * (0.5 / FINE + talk.population.slack)  # error of fixed point
     bound_high = min(bound_highest(looks, tail, alpha / 2 / WAYS), most + least, tail.mean + least)
     clipped = max(ranges.clipped, reply.cut)
-    known = (ranges.public or ranges.surveyed) and not clipped
+    alike = ranges.surveyed and talk.population.missing_by_chance  # who is missing has no larger values than the others
+    known = (ranges.public or ranges.complete or alike) and not clipped
     estimate = Estimate(
         value=value,
         low=max(low - least, 0.0),
@@ -122,12 +123,15 @@ def bound_highest(looks: list[Look], tail: Tail, delta: float) -> float:
     The optimum is one set, whoever is asked. Its mean value to the clients asked is at most what a look says, so only
     the error of that one mean counts; and the error of the mean over several independent looks is smaller.
     """
-    found = [look.sample.bound_mean(look.bound, look.sample.draws, tail, delta) for look in looks]
+    bounds = [look.sample.fill(look.bound, tail.top) for look in looks]
+    found = [
+        look.sample.bound_mean(bound, look.sample.draws, tail, delta) for look, bound in zip(looks, bounds, strict=True)
+    ]
     for count in range(2, len(looks) + 1):
         some = looks[:count]
         draws = np.array([look.sample.draws for look in some])
         if draws.all():
-            mean = float(weigh(draws, [look.bound for look in some])) / int(draws.sum())
+            mean = float(weigh(draws, bounds[:count])) / int(draws.sum())
             found.append(max(look.sample.bound_mean(mean, int(draws.sum()), tail, delta) for look in some))
     return min(found)
 

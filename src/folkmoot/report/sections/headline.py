@@ -1,7 +1,7 @@
 """The few facts that stand above everything else."""
 
 from folkmoot.report.document import Fact, Form, Quantity
-from folkmoot.report.facts import central_share, cost_of, find_known, is_estimated, list_absent, was_simulated
+from folkmoot.report.facts import central_share, cost_of, find_known, is_estimated, was_simulated
 from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
 from folkmoot.report.story import Story
 from folkmoot.report.text import capitalise
@@ -12,8 +12,7 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
     name = "Estimated value" if is_estimated(result) else "Value"
     facts = [Fact(name, Quantity(known.value, field=known.field, missing="not known"), _meaning(story))]
     if known.ratio is not None:
-        only = "; only for the parties that answered" if list_absent(story) else ""
-        sure = f"of the best possible ({describe_confidence(result)}{only})"
+        sure = f"of the best possible ({describe_confidence(result)})"
         facts.append(Fact("At least", Quantity(known.ratio, Form.SHARE, "ratio"), sure))
     else:
         facts.append(Fact("Share of the best", Quantity(None, missing="not known"), explain_no_bound(result)))

@@ -50,14 +50,15 @@ def describe_quality(story: Story) -> Section:
 
 
 def warn_of_absent(story: Story) -> list[Paragraph]:
-    """Intervals and bounds speak for those who could have been heard; a party that is away is not away by chance."""
+    """An estimate speaks for those who could be heard; a party that is away is not away by chance."""
     absent = list_absent(story)
     if not absent:
         return []
     missed = ", ".join(f"{one.name} from {(one.asked or 0) - (one.answered or 0)} of {one.asked}" for one in absent)
     told = (
-        f"Not every party is in every sum (missing: {missed}). Estimate, interval and bound assume that whoever is "
-        "missing is missing by chance. A party is not: they speak for the parties that answered, not for everyone."
+        f"Not every party is in every sum (missing: {missed}). The estimate speaks for the parties that answered, and "
+        "the choice was made for them. Interval and bound hold for everyone: what a missing party would have said is "
+        "counted as unknown, so they are wider."
     )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
@@ -77,6 +78,8 @@ def explain_no_bound(result: Result) -> str:
         return f"no bound holds: the values of {percent(e.clipped)} of the clients were cut at the public range"
     if e is not None and e.range_from == "jury":
         return "no bound holds: only the jury was asked how large values are (say what the most is, or ask everyone)"
+    if e is not None and e.range_from == "present":
+        return "no bound holds: a party did not say how large its values are (say what the most is)"
     return "no bound holds"
 
 
