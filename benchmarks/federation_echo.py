@@ -30,6 +30,7 @@ from folkmoot.engines.flare.relay import Relay
 from folkmoot.engines.party import RoundInquiry, Speaker, Step
 from folkmoot.engines.store import FolderStore
 from folkmoot.foundation.randomness import SYSTEM
+from folkmoot.privacy.noise import SYSTEM_NOISE
 from folkmoot.secagg.state import State
 
 RELAYING, ANSWERING, GATE = (
@@ -72,7 +73,7 @@ class EchoMembership(Membership):
 
     def make_party(self, book: RosterBook, store: FolderStore) -> Any:
         number = book.find(self.enrolment.party)
-        return EchoSpeaker({number: self.keys[0]}, book.roster, self.policy, store, SYSTEM, time)
+        return EchoSpeaker({number: self.keys[0]}, book.roster, self.policy, store, SYSTEM, time, SYSTEM_NOISE)
 
 
 class EchoAnswering(DeskExecutor):

@@ -14,7 +14,7 @@ ROOT = Path(folkmoot.__file__).parent
 LAYERS: list[set[str]] = [
     {"version"},
     {"foundation"},
-    {"objectives", "matroids", "secagg"},
+    {"objectives", "matroids", "secagg", "privacy"},
     {"theory", "data"},
     {"questions"},
     {"conversation"},

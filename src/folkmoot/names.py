@@ -15,6 +15,7 @@ from folkmoot.algorithms import (
     Method,
     Plan,
     Popularity,
+    PrivateGreedy,
     RandGreeDi,
     RandomSet,
     StochasticGreedy,
@@ -50,6 +51,7 @@ from folkmoot.objectives import (
     ProbabilisticCoverage,
     store,
 )
+from folkmoot.privacy import Privacy
 from folkmoot.theory import multilinear, rounding
 from folkmoot.theory.certificate import upper_bound
 from folkmoot.theory.checks import check_submodular
@@ -93,6 +95,8 @@ __all__ = [
     "Partition",
     "Plan",
     "Popularity",
+    "Privacy",
+    "PrivateGreedy",
     "ProbabilisticCoverage",
     "Problem",
     "RandGreeDi",

@@ -103,7 +103,7 @@ def test_no_answer_is_worse_than_popularity_by_its_own_sums() -> None:
         for method in (fm.Auto(cohort=30, jury=40), fm.FedCG(3, 30, jury=40)):
             estimate = fm.solve(objective, 8, method, seed=seed).estimate
             assert estimate is not None
-            assert estimate.value >= estimate.popularity
+            assert estimate.value >= (estimate.popularity or 0.0)
 
 
 def sums_of(objective: fm.Objective, method: Any, **options: Any) -> list[tuple[str, tuple[int, ...]]]:

@@ -83,7 +83,7 @@ def test_the_bound_holds_and_everyone_makes_it_exact(seed: int) -> None:
         assert estimate.high - estimate.low < 1e-4
         assert estimate.value == pytest.approx(result.value, abs=1e-5)
         assert estimate.popularity == pytest.approx(solve(objective, 3, Popularity()).value, rel=0.05)
-        assert 0 < estimate.random < estimate.value * 1.01
+        assert 0 < (estimate.random or 0.0) < estimate.value * 1.01
         assert result.ratio <= 1
 
 

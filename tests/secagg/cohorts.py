@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from folkmoot.foundation.kernels import threads
 from folkmoot.foundation.randomness import PrivateRandomness
-from folkmoot.secagg.client import Answer, step
+from folkmoot.secagg.client import Answer, Crowd, step
 from folkmoot.secagg.keys import CHECK, EDGE, edge_purpose
 from folkmoot.secagg.member import Member, Policy, Roster
 from folkmoot.secagg.messages import Announcement, Parcel, kind_of
@@ -71,8 +71,8 @@ class Federation:
         return vector
 
     def answer(self, client: int) -> Answer:
-        def asked(announcement: Announcement) -> Vector:
-            assert announcement.length == self.length
+        def asked(crowd: Crowd) -> Vector:
+            assert crowd.announcement.length == self.length
             return self.vector(client)
 
         return asked

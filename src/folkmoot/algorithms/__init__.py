@@ -16,6 +16,7 @@ from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe, RandGre
 from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
 from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.private import PrivateGreedy
 
 __all__ = [
     "AdaptiveSequencing",
@@ -31,6 +32,7 @@ __all__ = [
     "Method",
     "Plan",
     "Popularity",
+    "PrivateGreedy",
     "RandGreeDi",
     "RandomSet",
     "Selection",

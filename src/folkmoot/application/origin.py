@@ -7,14 +7,14 @@ from pathlib import Path
 
 from folkmoot.application.toml import spell_toml
 from folkmoot.foundation.errors import InputError, SpellSetting, spell_keyword
-from folkmoot.foundation.settings import Choose, Data, How, Limited, Output, Privacy
+from folkmoot.foundation.settings import Choose, Data, How, Limited, Output, PrivacySettings
 
 SECTIONS: dict[str, type] = {
     "data": Data,
     "choose": Choose,
     "limit": Limited,
     "method": How,
-    "privacy": Privacy,
+    "privacy": PrivacySettings,
     "output": Output,
 }
 KEYWORDS = {("choose", "count"): "choose", ("method", "name"): "method"}  # what reads better without its section

@@ -10,7 +10,7 @@ from folkmoot.application.assembly import Changes, as_file, assemble, read_docum
 from folkmoot.application.origin import PYTHON, Origin, Wording
 from folkmoot.application.toml import spell_toml
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.settings import Choose, Data, How, Limited, Output, Privacy
+from folkmoot.foundation.settings import Choose, Data, How, Limited, Output, PrivacySettings
 
 if TYPE_CHECKING:
     from folkmoot.application.inspection import Inspection
@@ -34,7 +34,7 @@ class Problem:
     limits: tuple[Limited, ...]
     method: How
     settings: Mapping[str, Any]  # of the method, beyond those above
-    privacy: Privacy
+    privacy: PrivacySettings
     output: Output
     seed: int
     origin: Origin = field(repr=False, compare=False)

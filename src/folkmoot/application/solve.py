@@ -9,9 +9,10 @@ import numpy as np
 
 from folkmoot.algorithms.central import Greedy, Method
 from folkmoot.algorithms.federated.auto import Auto
-from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.private import PrivateGreedy
 from folkmoot.conversation.conduct import Steering, conduct, continue_transcript, verify_transcript
 from folkmoot.conversation.engine import Engine, as_engine, never
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.engines.simulate import Simulation
@@ -21,6 +22,7 @@ from folkmoot.foundation.sets import add_in_order
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.theory.certificate import bound_along, bound_from_nothing
 
 ROUNDING = 1e-12
@@ -29,8 +31,9 @@ ROUNDING = 1e-12
 def solve(
     objective: Objective | None,
     matroid: Matroid | int | np.integer[Any],
-    method: Method | Federated | None = None,
+    method: Method | Conversation | None = None,
     *,
+    privacy: Privacy | None = None,
     engine: Engine | None = None,
     seed: int = 0,
     transcript: str | Path | None = None,
@@ -42,7 +45,8 @@ def solve(
 
     `matroid` may be a number k, for at most k items. The method is `Greedy()` unless given, which sees every
     function; a federated one such as `Auto()` (the default where an engine is given) sees sums alone. It asks
-    the engine, or a `Simulation` of the objective. `transcript`: a file in which every round is stored as it
+    the engine, or a `Simulation` of the objective. `privacy`: noise hides every single client in all sums
+    (docs/privacy.md); the method is `PrivateGreedy` then. `transcript`: a file in which every round is stored as it
     comes, for `resume` and `verify`. `progress`: a function of (rounds done, rounds planned, last round), or
     False; a bar is shown on terminals. `deadline`: seconds that a round may take before it is lost. `cancelled`: a
     function that is looked at while a round runs; once it says True, the run ends with `Cancelled`, and can be resumed
@@ -68,9 +72,11 @@ def solve(
             argument="matroid",
         )
     chosen_method: Any = method
-    if method is None:
+    if privacy is not None:
+        chosen_method = make_private(method, privacy)
+    elif method is None:
         chosen_method = Greedy() if engine is None and transcript is None else Auto()
-    fits = isinstance(chosen_method, Federated) or (engine is None and hasattr(chosen_method, "choose"))
+    fits = isinstance(chosen_method, Conversation) or (engine is None and hasattr(chosen_method, "choose"))
     if not fits or isinstance(chosen_method, type):
         wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
         raise InputError(f"needs a method with its brackets, such as {wanted}, got {method!r}", argument="method")
@@ -86,7 +92,7 @@ def solve(
         )
     if matroid.rank == 0:
         raise InputError("allows nothing but the empty set; there is nothing to choose", argument="matroid")
-    if isinstance(chosen_method, Federated):
+    if isinstance(chosen_method, Conversation):
         if engine is None:
             engine = Simulation(as_objective(objective))
         return conduct(chosen_method, matroid, engine, seed, transcript, Steering(progress, deadline, cancelled))
@@ -95,6 +101,19 @@ def solve(
             f"{chosen_method!r} asks nobody anything; only federated methods have a transcript", argument="transcript"
         )
     return solve_centrally(as_objective(objective), matroid, chosen_method, seed)
+
+
+def make_private(method: Any, privacy: Privacy) -> PrivateGreedy:
+    """The method for sums with noise; others ask questions whose sums would not hide anybody."""
+    if not isinstance(privacy, Privacy):
+        raise InputError(f"needs Privacy(epsilon), got {privacy!r}", argument="privacy")
+    if method is not None:
+        raise InputError(
+            f"{method!r} asks questions without noise",
+            remedy="leave the method out under privacy, or pass PrivateGreedy(epsilon=…) alone",
+            argument="method",
+        )
+    return PrivateGreedy(epsilon=privacy.epsilon, delta=privacy.delta, adjacency=privacy.adjacency)
 
 
 def resume(

@@ -9,10 +9,10 @@ import typer
 from folkmoot.cli.flags import name_flags
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
-from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
+from folkmoot.foundation.settings import Choose, Data, How, Output, PrivacySettings
 
 
-@add_settings(Data, Choose, How, Privacy, Output)
+@add_settings(Data, Choose, How, PrivacySettings, Output)
 def compare(
     path: Where,
     *,

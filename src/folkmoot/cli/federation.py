@@ -12,7 +12,7 @@ from folkmoot.cli.options import AtMost, Per, Seed, Settings, Within, add_settin
 from folkmoot.cli.runs import NoReport, run_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.settings import SECURITY, Choose, Data, How, Output, Privacy
+from folkmoot.foundation.settings import SECURITY, Choose, Data, How, Output, PrivacySettings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -234,7 +234,7 @@ def join(
 
 
 @app.command(epilog="Example: folkmoot federation run clinics.toml --kit moot/server")
-@add_settings(Choose, How, Privacy, Output, only={Privacy: ABOUT_RUN})
+@add_settings(Choose, How, PrivacySettings, Output, only={PrivacySettings: ABOUT_RUN})
 def run(
     path: Annotated[Path, typer.Argument(help="A problem file (.toml) without data.", show_default=False)],
     *,

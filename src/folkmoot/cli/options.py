@@ -13,9 +13,9 @@ from folkmoot.application.origin import as_keyword
 from folkmoot.application.problem import Problem
 from folkmoot.cli.flags import FLAGS, as_flag
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
+from folkmoot.foundation.settings import Choose, Data, How, Output, PrivacySettings
 
-PANELS = {Data: "data", Choose: "choose", How: "method", Privacy: "privacy", Output: "output"}
+PANELS = {Data: "data", Choose: "choose", How: "method", PrivacySettings: "privacy", Output: "output"}
 DATA_ARGUMENT = "file"  # is no option: it stands by itself
 
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.", rich_help_panel="choose")]

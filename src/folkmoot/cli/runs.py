@@ -13,7 +13,7 @@ import typer
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.settings import Choose, Data, How, Output, Privacy
+from folkmoot.foundation.settings import Choose, Data, How, Output, PrivacySettings
 
 if TYPE_CHECKING:
     from folkmoot.application.problem import Problem
@@ -24,7 +24,7 @@ RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a ru
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="output")]
 
 
-@add_settings(Data, Choose, How, Privacy, Output)
+@add_settings(Data, Choose, How, PrivacySettings, Output)
 def run(
     path: Where,
     *,

@@ -108,7 +108,7 @@ def _conduct(
             shown.watch(len(log.rounds) + 1, planned, log.add(ask, known))
             return known
 
-        outcome = drive(method.run(Talk(engine.population, matroid, seed)), answer)
+        outcome = drive(method.run(Talk(engine.population, matroid, seed, terms)), answer)
     seconds = perf_counter() - start
     result = _make_result(method, matroid, engine.everything, engine.population, seed, outcome, log, seconds)
     if store is not None:
@@ -218,7 +218,7 @@ def _make_result(
         seconds=seconds,
         seed=seed,
         order=tuple(order.tolist()),
-        gains=tuple(gains.tolist()),
+        gains=None if gains is None else tuple(gains.tolist()),
         fractional=outcome.x,
         names=names,
         estimate=estimate,
@@ -226,6 +226,7 @@ def _make_result(
         rounds=tuple(log.rounds),
         smallest_difference=smallest_difference(log.sums, population.n_clients),
         why=outcome.why,
+        privacy=outcome.privacy,
     )
 
 
@@ -252,14 +253,15 @@ def verify_transcript(path: str | Path, engine: Engine | None = None, matroid: M
             known = store.recall(ask)
             if known is None:
                 raise TranscriptError(f"round {ask.number} ({ask.label}) is missing", place=path)
-            if engine is not None and engine.can_recompute and not engine(ask).equals(known):
+            recomputed = engine is not None and engine.can_recompute and ask.query.added_noise is None
+            if engine is not None and recomputed and not engine(ask).equals(known):
                 raise TranscriptError(
                     f"round {ask.number} ({ask.label}) has a different sum when it is computed again", place=path
                 )
             log.add(ask, known)
             return known
 
-        outcome = drive(method.run(Talk(population, constraint, seed)), answer)
+        outcome = drive(method.run(Talk(population, constraint, seed, log.terms)), answer)
         if len(log.rounds) != len(store):
             raise TranscriptError(f"contains {len(store)} rounds, but the run has {len(log.rounds)}", place=path)
         everything = None if engine is None or store.read_entry("seen") == b"sums" else engine.everything

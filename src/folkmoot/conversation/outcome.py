@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from folkmoot.conversation.result import Estimate
+from folkmoot.conversation.result import Estimate, PrivacyAccount
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.registry import Registered
@@ -20,7 +20,7 @@ class AppraisedSet(NamedTuple):
     members: Mask
     estimate: Estimate
     order: Ids  # in which the search would take them
-    gains: Array
+    gains: Array | None  # None: not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class Outcome:
     promise: Promise | None
     covered: bool  # whether the theorems apply to runs like this at all
     why: str | None = None  # what the method decided to do, and why
+    privacy: PrivacyAccount | None = None  # what was promised and spent, under differential privacy
 
 
 class Conversation(Registered, ABC):

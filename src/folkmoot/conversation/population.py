@@ -121,6 +121,16 @@ class Population(Registered):
         return float(self.weights.sum()) ** 2 / float((self.weights**2).sum())
 
     @property
+    def total(self) -> float:
+        """The weight of all clients together; their number, if all weigh the same."""
+        return float(self.n_clients) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def heaviest(self) -> float | None:
+        """The largest weight; None: all weigh the same."""
+        return None if self.weights is None else float(self.weights.max())
+
+    @property
     def slack(self) -> float:
         """The share of the total weight that rounding to whole numbers may misplace, when everyone answers."""
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS

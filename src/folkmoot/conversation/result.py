@@ -32,8 +32,8 @@ class Estimate:
     confidence: float  # that the value lies in low..high; and that the ratio low / bound_high holds
     clients: int  # who answered
     everyone: bool  # all clients answered: low, value and high are the same
-    popularity: float  # what the most popular items are worth
-    random: float  # what a random choice is worth
+    popularity: float | None  # what the most popular items are worth; None: nobody was asked
+    random: float | None  # what a random choice is worth
     clipped: float = 0.0  # share of the clients asked whose numbers were clipped at the public range
     # Where the range of values comes from: "public" knowledge, "everyone", all "present", or the "jury" (no bound).
     range_from: str = "everyone"
@@ -68,6 +68,42 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Spending:
+    """What one round cost everyone who was asked."""
+
+    label: str
+    mu: float
+    honest: int  # the fewest honest shares of noise in its sum; 0: there was none
+    lost: bool = False  # whether there was no sum; answers had been sent
+
+
+@dataclass(frozen=True)
+class PrivacyAccount:
+    """What a run under differential privacy promised to every client, and what it spent."""
+
+    epsilon: float
+    delta: float
+    adjacency: str
+    mu: float  # the budget that epsilon and delta give: √Σμ² of all rounds is no more
+    spendings: tuple[Spending, ...]
+    honest: int  # the fewest honest shares of noise in any of its sums
+    fresh: bool  # whether every client answered once: then each round may cost the whole budget
+    signal: float | None  # of the best items before picking, in deviations of noise
+    forecast: float  # the share of a choice without noise that was expected beforehand
+    strength: float  # A/k, from which that was forecast
+
+    @property
+    def spent(self) -> float:
+        """μ of what any one client can have answered."""
+        mus = [one.mu for one in self.spendings]
+        return max(mus, default=0.0) if self.fresh else sum(mu * mu for mu in mus) ** 0.5
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> "PrivacyAccount":
+        return cls(**{**document, "spendings": tuple(Spending(**one) for one in document["spendings"])})
+
+
+@dataclass(frozen=True)
 class Difference:
     """Two sums that can be subtracted from each other, and by how many clients they differ."""
 
@@ -99,6 +135,7 @@ class Result:
     rounds: tuple[Round, ...] | None = None
     smallest_difference: Difference | None = None  # between any two comparable sums; None: no two differ
     why: str | None = None  # what the method decided to do and why, for methods that decide
+    privacy: PrivacyAccount | None = None  # under differential privacy: what was promised and spent
 
     def __post_init__(self) -> None:
         if self.fractional is not None:
@@ -174,6 +211,8 @@ class Result:
                 document["guarantee"] = Guarantee.from_document(document["guarantee"])
             if document["rounds"] is not None:
                 document["rounds"] = tuple(map(Round.from_document, document["rounds"]))
+            if document.get("privacy") is not None:
+                document["privacy"] = PrivacyAccount.from_document(document["privacy"])
             if (apart := document["smallest_difference"]) is not None:
                 document["smallest_difference"] = Difference(apart["clients"], tuple(apart["rounds"]))
             return cls(**document)

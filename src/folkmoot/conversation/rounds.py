@@ -44,15 +44,27 @@ class Ask(Registered):
         """Whether other clients can be asked if the round is lost: not if all are asked, or if weights differ."""
         return not self.cohort.everyone and self.cohort.times is None
 
-    def find_lowest(self, count: int, clients: int) -> int:
-        """The smallest possible number in a sum over this many clients, if they count `count` times in total."""
-        encoding = self.query.encoding
-        return encoding.lowest * count - encoding.headroom * clients
+    def find_lowest(self, count: int, clients: int, speakers: int | None = None) -> int:
+        """The smallest possible number in a sum over this many clients, if they count `count` times in total; speakers:
+        how many vectors it is the sum of (None: one of each client).
+        """
+        return self.query.encoding.lowest * count - self._find_room(clients, speakers)
 
-    def find_highest(self, count: int, clients: int) -> int:
+    def find_highest(self, count: int, clients: int, speakers: int | None = None) -> int:
         """The largest possible number in such a sum."""
-        encoding = self.query.encoding
-        return encoding.limit * count + encoding.headroom * clients
+        return self.query.encoding.limit * count + self._find_room(clients, speakers)
+
+    def _find_room(self, clients: int, speakers: int | None) -> int:
+        return self.query.encoding.find_room(clients, clients if speakers is None else speakers)
+
+    def unwrap(self, total: Ids, count: int, clients: int, speakers: int) -> Ids:
+        """The sum, from that of vectors as they were sent: each as its distance from its own lowest number, in the
+        ring. Noise makes the lowest number of a sum higher than the sum of the lowest numbers.
+        """
+        encoding, lowest = self.query.encoding, self.find_lowest(count, clients, speakers)
+        sent_from = encoding.lowest * count - encoding.headroom * clients - speakers * encoding.find_room(0, 1)
+        wrapped = (total + np.int64(sent_from - lowest)) & np.int64(2**self.ring_bits - 1)
+        return np.asarray(wrapped + lowest, dtype=np.int64)
 
     @property
     def span(self) -> int:
@@ -129,6 +141,8 @@ class Sum:
     sealed: bool = False
     old: bool = False  # whether it was read from a transcript
     made: Making | None = None  # None: not by secure aggregation, or there is no sum
+    noise: float = 0.0  # standard deviation of the noise in each number, in units
+    honest: int = 0  # the fewest honest shares of noise that it can hold; 0: it has no noise
 
     def __post_init__(self) -> None:
         freeze(self.total)
@@ -212,4 +226,4 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 def read_reply(query: Query[ReplyT], said: Sum) -> ReplyT:
     """A sum as a reply to its question, which knows what the numbers mean."""
-    return query.make_reply(said.total, said.count, said.clients, said.asked)
+    return query.make_reply(said.total, said.count, said.clients, said.asked, said.noise)

@@ -15,6 +15,7 @@ from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Ids
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.query import Query, Reply
+from folkmoot.secagg import Policy
 
 ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
 ReplyT = TypeVar("ReplyT", bound=Reply)
@@ -27,10 +28,10 @@ def counts_as_attempt(said: Sum) -> bool:
 
 
 class Talk:
-    """Asks cohorts, one round after another."""
+    """Asks cohorts, one round after another. terms: on which clients take part in secure sums; None: sums are plain."""
 
-    def __init__(self, population: Population, matroid: Matroid, seed: int) -> None:
-        self.population, self.matroid, self.seed = population, matroid, seed
+    def __init__(self, population: Population, matroid: Matroid, seed: int, terms: Policy | None = None) -> None:
+        self.population, self.matroid, self.seed, self.terms = population, matroid, seed, terms
         self.rounds = 0
         self.cohort = population.everyone  # who was asked last
 
@@ -103,6 +104,12 @@ class Talk:
         for reply in replies[1:]:
             joined = joined + reply
         return joined
+
+    def begin(self, query: Query[ReplyT], cohort: Cohort, purpose: Purpose, label: str) -> Ask:
+        """The next round, for a method that decides itself whom to ask, and what to do if the round is lost."""
+        number, _ = self._begin_round()
+        self.cohort = cohort
+        return Ask(query, cohort, purpose, label, number)
 
     def sample(self, tally: Turnout) -> Sample:
         """How those who answered last represent everyone."""

@@ -138,9 +138,9 @@ class Transcript:
         if len(values) != ask.query.length:
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has the wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
-        marks, (price, made) = _marks(present, ask.cohort.size), _read_cost(cost)
+        marks, (price, about) = _marks(present, ask.cohort.size), _read_cost(cost)
         sealed = spent == SEALED
-        return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed, old=True, made=made)
+        return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed, old=True, **about)
 
     def intend(self, ask: Ask, stage: int) -> None:
         """Write down how far a round is about to go, before anybody is asked."""
@@ -201,18 +201,25 @@ class Transcript:
 
 
 def _write_cost(answer: Sum) -> str:
-    if answer.made is None:
+    """What a round cost, how its sum was made, and its noise."""
+    about: dict[str, Any] = {} if answer.made is None else {"made": asdict(answer.made)}
+    if answer.noise:
+        about |= {"noise": answer.noise, "honest": answer.honest}
+    if not about:
         return json.dumps(None if answer.cost is None else asdict(answer.cost))
     cost = Cost(0.0, 0.0, measured=False) if answer.cost is None else answer.cost
-    return json.dumps({**asdict(cost), "made": asdict(answer.made)})
+    return json.dumps({**asdict(cost), **about})
 
 
-def _read_cost(stored: str) -> tuple[Cost | None, Making | None]:
+def _read_cost(stored: str) -> tuple[Cost | None, dict[str, Any]]:
+    """What a round cost, and what else was written with it."""
     known = json.loads(stored)
     if known is None:
-        return None, None
-    made = known.pop("made", None)
-    return Cost(**known), None if made is None else Making(**made)
+        return None, {}
+    about = {name: known.pop(name) for name in ("made", "noise", "honest") if name in known}
+    if "made" in about:
+        about["made"] = Making(**about["made"])
+    return Cost(**known), about
 
 
 def _marks(stored: bytes, size: int) -> Mask | None:

@@ -199,7 +199,7 @@ class Inquiry:
     def write_vector(self, client: int) -> Ids:
         """A client's answer before masking: how far each number lies above its lowest possible value."""
         encoding, place = self.query.encoding, self.places[client]
-        lowest = encoding.lowest * int(self.weights[place]) - encoding.headroom
+        lowest = encoding.lowest * int(self.weights[place]) - encoding.find_room(1, 1)
         vector = np.full(encoding.length, -lowest, dtype=np.int64)
         span = slice(self.rows.indptr[place], self.rows.indptr[place + 1])
         vector[self.rows.indices[span]] += self.rows.data[span]
@@ -222,7 +222,7 @@ class Inquiry:
         if client not in self.places or self.speakers[self.places[client]] != client:
             raise Refused("this client was not asked, does not take part, or another client speaks for it")
         encoding, times = self.query.encoding, int(self.times[self.places[client]])
-        most = (encoding.limit - encoding.lowest) * times + 2 * encoding.headroom
+        most = (encoding.limit - encoding.lowest) * times + 2 * encoding.find_room(1, 1)
         largest = announced.largest or announced.most
         if announced.length != encoding.length or largest < most or (largest > most and not uneven):
             raise Refused("the announced size of vectors does not fit the question")

@@ -37,6 +37,11 @@ class Attendance:
             leaving |= {client: stages[place] for client, place in zip(clients.tolist(), places.tolist(), strict=True)}
         return leaving
 
+    def count_gone_before_roll(self, ask: Ask, seed: int) -> int:
+        """How many leave before they have given keys."""
+        stages = self.decide_leaving(ask, seed, 0.0).values()
+        return sum(stage in (QUESTION, STAGES[0]) for stage in stages)
+
 
 @dataclass
 class LossyExchange:

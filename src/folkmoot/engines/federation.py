@@ -74,7 +74,7 @@ class Federation(SecureEngine):
                 argument="query",
             ) from None
         groups = query.group_clients()
-        if groups is not None and (query.encoding.lowest or query.encoding.headroom):
+        if groups is not None and query.encoding.fills_up:
             raise InputError(
                 "where one client speaks for a group, answers can be neither negative nor noisy", argument="query"
             )
@@ -109,10 +109,11 @@ class Federation(SecureEngine):
         if poll.by_group and len(survivors) < len(poll.speakers):  # then those they speak for cannot be counted
             return Sum.lose(ask, len(survivors), spent=True, cost=cost)
         count = count_times(cohort, np.array(sorted(poll.speaker_of)) if poll.by_group else survivors)
-        total = result.total + ask.find_lowest(count, len(survivors))
+        total = ask.unwrap(result.total, count, len(survivors), len(survivors))
         present = cohort.mark_present(survivors)
         made = self._describe_making(result)
-        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=cost, made=made)
+        noise = self._describe_noise(ask, result)
+        return Sum(total, count, len(survivors), cohort.weight, present=present, cost=cost, made=made, **noise)
 
     def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:
         """What clients are told about the round; sketched if that is smaller and others can be asked if it fails."""

@@ -222,6 +222,14 @@ class SecureEngine(Engine):
         roll = result.parameters
         return Making(roll.clients, len(result.survivors), roll.degree, roll.threshold, self._session.hex())
 
+    def _describe_noise(self, ask: Ask, result: Aggregate) -> dict[str, Any]:
+        """The noise in a sum, as everyone knows it: how many shares it has, and of what size they are."""
+        noise = ask.query.added_noise
+        if noise is None:
+            return {}
+        honest = result.parameters.honest
+        return {"noise": noise.find_total_sd(len(result.survivors), honest), "honest": honest}
+
     def _measure_question(
         self, outbox: dict[int, Bundle], inbox: dict[int, Bundle], clients: int, *, each: bool = False
     ) -> Cost:

@@ -28,9 +28,10 @@ from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
-from folkmoot.secagg.client import Answer, Random
+from folkmoot.secagg.client import Answer, Crowd, Random
 from folkmoot.secagg.messages import kind_of
 from folkmoot.secagg.state import State
 from folkmoot.secagg.together import FORGETTING, LONG, NAMES, STAGES, ends_of, exchange_in_process
@@ -51,6 +52,9 @@ def count_answers(entries: Iterable[LedgerEntry]) -> int:
 
 class RoundInquiry(Protocol):
     """A question that a party has agreed to answer, as a round of secure aggregation needs it."""
+
+    @property
+    def query(self) -> Query[Any]: ...
 
     @property
     def session(self) -> bytes: ...
@@ -119,7 +123,9 @@ class Speaker(ABC):
         store: StateStore | None,
         random: Random,
         clock: Callable[[], float],
+        noise: NoiseSource,
     ) -> None:
+        self.noise = noise
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
         self._repeats = store is not None
@@ -282,7 +288,7 @@ class Speaker(ABC):
             self._work.agree(ends_of(stage, states, letters))
 
         def answer(client: int) -> Answer:
-            return lambda _: inquiry.write_vector(client)
+            return lambda crowd: self._write_vector(inquiry, client, crowd)
 
         replies = exchange_in_process(
             members,
@@ -302,6 +308,16 @@ class Speaker(ABC):
             entry = self._make_entry(inquiry, stage, len(replies))
             return Step(Bundle(replies), after, entry, inquiry.mark_members())
         return Step(Bundle(replies), after)
+
+    def _write_vector(self, inquiry: RoundInquiry, client: int, crowd: Crowd) -> Ids:
+        """An answer before masking, with its share of the noise, if the question says that there is some.
+
+        The answer was cut to its range before; nothing is cut after noise was added, except what lies beyond all room.
+        """
+        vector, noise = inquiry.write_vector(client), inquiry.query.added_noise
+        if noise is None:
+            return vector
+        return vector + noise.draw_share(len(vector), crowd.honest, self.noise.find_private(inquiry.round, client))
 
     def _make_entry(self, inquiry: RoundInquiry, stage: str, clients: int) -> LedgerEntry:
         session, digest, run = inquiry.session.hex(), inquiry.digest.hex(), inquiry.run.hex()
@@ -340,8 +356,9 @@ class Party(Speaker):
         *,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
+        noise: NoiseSource = SYSTEM_NOISE,
     ) -> None:
-        super().__init__(identities, roster, policy, store, random, clock)
+        super().__init__(identities, roster, policy, store, random, clock, noise)
         self.clients = as_objective(clients)
         self.ids: Ids = np.asarray(ids, dtype=np.int64)
         if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():

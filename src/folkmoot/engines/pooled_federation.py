@@ -83,10 +83,11 @@ class PooledFederation(SecureEngine):
         cohort = ask.cohort
         shares = [one for one in self.census.divide(cohort) if one.party in set(result.survivors)]
         ids, weight = list_present(cohort, shares), sum(share.weight for share in shares)
-        total = result.total + ask.find_lowest(weight, len(ids))
+        total = ask.unwrap(result.total, weight, len(ids), len(result.survivors))
         present = cohort.mark_present(ids)  # nobody outside a party learns who of its clients volunteered
         made = replace(self._describe_making(result), parties=result.survivors)
-        return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost, made=made)
+        noise = self._describe_noise(ask, result)
+        return Sum(total, weight, len(ids), cohort.weight, present=present, cost=cost, made=made, **noise)
 
     def _deal(self, letters: Mapping[int, bytes]) -> dict[int, Bundle]:
         return {party: Bundle({party: letter}) for party, letter in letters.items() if party in self._agreed}

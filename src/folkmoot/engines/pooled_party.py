@@ -15,6 +15,7 @@ from folkmoot.engines.store import StateStore
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
 from folkmoot.secagg import Refused, Roster
 from folkmoot.secagg.client import Random
 
@@ -38,8 +39,9 @@ class PooledParty(Speaker):
         *,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
+        noise: NoiseSource = SYSTEM_NOISE,
     ) -> None:
-        super().__init__({number: identity}, roster, policy, store, random, clock)
+        super().__init__({number: identity}, roster, policy, store, random, clock, noise)
         self.clients, self.number, self.census = as_objective(clients), number, census
         if not 0 <= number < len(census.sizes) or census.sizes[number] != self.clients.n_clients:
             raise InputError(f"does not count {self.clients.n_clients:,} clients at party {number}", argument="census")

@@ -83,7 +83,7 @@ def _read_cohort(asked: dict[str, Any], census: Census) -> Cohort:
 def announce_pool(ask: Ask, session: bytes, roster: bytes, census: Census, run: bytes = b"") -> Announcement:
     """What is announced of a question: the server sends it, and every party computes it too."""
     ask.ring_bits  # noqa: B018 - refuses sums that no ring can hold
-    sizes = [(share.weight, share.size) for share in census.divide(ask.cohort)]
+    sizes = [(share.weight, share.size, 1) for share in census.divide(ask.cohort)]
     return Announcement(
         session=session,
         round=ask.number,
@@ -213,7 +213,7 @@ class PooledInquiry:
         total = np.zeros(query.length, dtype=np.int64)
         if self.clients is not None:
             total, _ = query.total_of_willing(self.clients, *self.members)
-        vector: Ids = total - self.ask.find_lowest(self.share.weight, self.share.size)
+        vector: Ids = total - self.ask.find_lowest(self.share.weight, self.share.size, speakers=1)
         return vector
 
 

@@ -26,6 +26,7 @@ from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.kernels import threads as on_so_many_threads
 from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.privacy.noise import SYSTEM_NOISE, Noise, NoiseSource
 from folkmoot.secagg import Policy
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms allow for margin × expected dropout, capped
@@ -43,7 +44,8 @@ class Simulation(Engine):
     the sum, and only "real" has to handle this. least: a round in which fewer than this share of the clients answer has
     no sum.
     policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
-    under "real", remembers what the server saw of one client.
+    under "real", remembers what the server saw of one client. noise: where questions with noise get theirs from; None:
+    the operating system. A simulation draws the sum of all shares at once, unless the source says otherwise.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Simulation(Engine):
         seed: int = 0,
         policy: Policy | None = None,
         witness: Witness | None = None,
+        noise: NoiseSource | None = None,
     ) -> None:
         self.objective = as_objective(objective)
         if secure not in ("ideal", "plain", "real"):
@@ -82,6 +85,9 @@ class Simulation(Engine):
         if not isinstance(policy, Policy):
             raise InputError(f"needs a Policy, got {policy!r}", argument="policy")
         self.policy, self.witness = policy, witness
+        self.noise = SYSTEM_NOISE if noise is None else noise
+        if not isinstance(self.noise, NoiseSource):
+            raise InputError(f"needs a NoiseSource, got {type(noise).__name__}", argument="noise")
         self._secure: SimulatedFederation | None = None
         self._last = -1  # the number of the last round
 
@@ -144,18 +150,46 @@ class Simulation(Engine):
         control.check()
         control.progress("adding up", 1, 2)
         total = query.total(clients, ids, times)
+        about: dict[str, Any] = {}
+        if query.added_noise is not None:
+            honest = self._count_honest(ask, Attendance(ids, gone))
+            total = total + self._draw_noise(ask, query.added_noise, ids, honest)
+            about = {"noise": query.added_noise.find_total_sd(len(ids), honest), "honest": honest}
         control.progress("adding up", 2, 2)
         if self.secure == "ideal":  # into the ring and back
             least = ask.find_lowest(int(times.sum()), len(ids))
             total = ((total - least) & (2**ring - 1)) + least
         speaking = query.speakers(ids)
         heard = ids if speaking is None else ids[speaking]
-        return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.mark_present(heard))
+        return Sum(total, int(times.sum()), len(heard), cohort.weight, present=cohort.mark_present(heard), **about)
+
+    def _count_honest(self, ask: Ask, there: Attendance) -> int:
+        """The fewest honest clients in the sum, for the roll that secure aggregation would have had."""
+        if self.secure == "plain":
+            raise InputError(
+                "noise hides people in secure sums, of which a server sees nothing else; plain sums are not",
+                remedy='use "ideal" or "real"',
+                argument="secure",
+            )
+        roll = ask.cohort.size - there.count_gone_before_roll(ask, self.seed)
+        check_protection(self.policy, roll)
+        return self.policy.protection(roll, ask.cohort.size).honest
+
+    def _draw_noise(self, ask: Ask, noise: Noise, ids: Ids, honest: int) -> Ids:
+        """The sum of the shares of these clients."""
+        length = ask.query.length
+        if not self.noise.by_share:
+            drawn = self.noise.find_generator(ask.number).standard_normal(length)
+            return np.rint(drawn * noise.find_total_sd(len(ids), honest)).astype(np.int64)
+        total = np.zeros(length, dtype=np.int64)
+        for client in ids.tolist():
+            total += noise.draw_share(length, honest, self.noise.find_private(ask.number, client))
+        return total
 
     def _by_protocol(self, ask: Ask, control: Control, there: Attendance, times: Ids) -> Sum:
         """The same sum, by secure aggregation."""
         if self._secure is None or ask.number <= self._last:  # in a new run, clients have not answered anything yet
-            self._secure = SimulatedFederation(self.objective, self._population, self.seed, self.policy)
+            self._secure = SimulatedFederation(self.objective, self._population, self.seed, self.policy, self.noise)
         self._last = ask.number
         witness, watch = self.witness, None
         if witness is not None and witness.wants(ask):

@@ -15,6 +15,7 @@ from folkmoot.engines.federation import Federation
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.objectives.objective import Objective
+from folkmoot.privacy.noise import NoiseSource
 from folkmoot.secagg import Policy, Roster
 from folkmoot.secagg.primitives import digest
 from folkmoot.secagg.together import Watch
@@ -50,7 +51,9 @@ class DerivedIdentities(Mapping[int, Ed25519PrivateKey]):
 class SimulatedFederation:
     """Clients that have not answered anything yet. Their identities are derived from the seed; their keys are fresh."""
 
-    def __init__(self, objective: Objective, population: Population, seed: int, policy: Policy) -> None:
+    def __init__(
+        self, objective: Objective, population: Population, seed: int, policy: Policy, noise: NoiseSource
+    ) -> None:
         everyone = np.arange(objective.n_clients)
         identities = DerivedIdentities(seed, objective.n_clients)
         roster = Roster.derive(
@@ -58,7 +61,8 @@ class SimulatedFederation:
             objective.n_clients,
             lambda client: identities[client].public_key().public_bytes_raw(),
         )
-        party = Party(objective, everyone, identities, roster, PartyPolicy(policy, uneven=True, volunteers=True))
+        habits = PartyPolicy(policy, uneven=True, volunteers=True)
+        party = Party(objective, everyone, identities, roster, habits, noise=noise)
         self.exchange = LossyExchange(InProcess({0: party}))
         self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, devices=True)
 

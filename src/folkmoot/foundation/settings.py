@@ -97,7 +97,7 @@ class How:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Privacy:
+class PrivacySettings:
     """How sums are made."""
 
     secure: str = setting(

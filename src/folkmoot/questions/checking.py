@@ -17,13 +17,28 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.privacy.accounting import LARGEST_MU, SMALLEST_MU
+from folkmoot.privacy.noise import COARSEST
 
 LARGEST = 2.0**200  # of a number, and the inverse of the smallest
 MOST_NUMBERS, NUMBERS_PER_ITEM = 1 << 20, 256  # in an answer: the larger of so many in all, and so many per item
 MOST_UNITS = 1 << 61  # between the smallest and the largest number of an answer
-NUMBERS = {"keep": (0.0, 1.0), "even": (1 / LARGEST, LARGEST), "slope": (0.0, LARGEST)}  # others lie above 0
+NUMBERS = {  # others lie above 0
+    "keep": (0.0, 1.0),
+    "even": (1 / LARGEST, LARGEST),
+    "slope": (0.0, LARGEST),
+    "mu": (SMALLEST_MU, LARGEST_MU),
+}
 ANY_COUNT = (-(1 << 40), 1 << 40)
-COUNTS = {"bits": (1, 32), "votes": (1, 1 << 12), "steps": (1, 1 << 8), "samples": (1, 1 << 14), "key": (0, 2**64 - 1)}
+COUNTS = {
+    "bits": (1, 32),
+    "votes": (1, 1 << 12),
+    "steps": (1, 1 << 8),
+    "samples": (1, 1 << 14),
+    "key": (0, 2**64 - 1),
+    "sd": (1 << COARSEST, 1 << 32),
+    "honest": (1, 1 << 32),
+}
 MOST_WORK = 1 << 16  # steps times samples
 POINTS = {"x": 1.0}  # arrays with a largest value; all hold numbers from 0 on
 ITEM_LISTS = ("items", "order", "others")
@@ -143,7 +158,7 @@ def check_encoding(encoding: Any, n_items: int) -> None:
     most = max(MOST_NUMBERS, NUMBERS_PER_ITEM * n_items)
     if not 0 < encoding.length <= most:
         raise InputError(f"an answer has {encoding.length:,} numbers; 1 to {most:,} are possible")
-    if not 0 < encoding.limit - encoding.lowest + 2 * encoding.headroom <= MOST_UNITS:
+    if not 0 < encoding.limit - encoding.lowest + 2 * encoding.find_room(1, 1) <= MOST_UNITS:
         raise InputError("numbers of an answer are too large to be added up")
     if any(part.limit < 1 or not 0 < part.unit < inf for part in encoding.parts):
         raise InputError("numbers of an answer have no unit")

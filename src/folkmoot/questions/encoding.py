@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from math import inf, sqrt
+from math import ceil, inf, sqrt
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from scipy import sparse
 from folkmoot.foundation.coding import Coding
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Rows
+from folkmoot.privacy.noise import DEVIATIONS
 
 
 class Rounding(StrEnum):
@@ -76,11 +77,17 @@ class Part:
 class Encoding:
     """All parts of an answer.
 
-    headroom: how far a number of one client's answer may lie beyond its limits, on either side: room for noise.
+    headroom: how far a number of one client's answer may lie beyond its limits, on either side. noise: the standard
+    deviation, in units, of the noise that each speaker adds (a client, or a party that speaks for its clients).
     """
 
     parts: tuple[Part, ...]
     headroom: int = 0
+    noise: float = 0.0
+
+    def find_room(self, clients: int, speakers: int) -> int:
+        """How far a number of a sum may lie beyond the limits. Noise adds up like a random walk."""
+        return self.headroom * clients + ceil(DEVIATIONS * self.noise * sqrt(speakers))
 
     @cached_property
     def length(self) -> int:
@@ -102,7 +109,7 @@ class Encoding:
         """Whether numbers are rarely 0 as they are sent: signed or noisy numbers are sent as their distance from the
         lowest.
         """
-        return self.lowest < 0 or self.headroom > 0
+        return self.lowest < 0 or self.headroom > 0 or self.noise > 0
 
     @cached_property
     def nonzero(self) -> int:

@@ -61,7 +61,9 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
     @cached_property
     def encoding(self) -> Encoding:
         first, second = self.first.encoding, self.second.encoding
-        return Encoding(first.parts + second.parts, max(first.headroom, second.headroom))
+        return Encoding(
+            first.parts + second.parts, max(first.headroom, second.headroom), max(first.noise, second.noise)
+        )
 
     def count_nonzero(self, answers: int) -> int:
         fewer = self.first.count_nonzero(answers) + self.second.count_nonzero(answers)

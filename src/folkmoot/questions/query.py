@@ -6,6 +6,7 @@ All that clients compute is in this package; a server only sees sums of what the
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from math import hypot
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
+from folkmoot.privacy.noise import Noise
 from folkmoot.questions.checking import check_encoding, check_question, find_largest_set, is_about_singletons
 from folkmoot.questions.encoding import Encoding
 
@@ -35,13 +37,14 @@ class Reply:
     count: int  # how often its clients count, in total
     clients: int
     asked: int  # what the count would be if everyone asked had answered
+    noise: float = 0.0  # standard deviation of the noise in each number, in units
 
     def __post_init__(self) -> None:
         freeze(self.total)
 
     def __add__(self, other: Self) -> Self:
         both = {name: getattr(self, name) + getattr(other, name) for name in ("total", "count", "clients", "asked")}
-        return replace(self, **both)
+        return replace(self, **both, noise=hypot(self.noise, other.noise))
 
     @property
     def weight(self) -> int:
@@ -91,9 +94,14 @@ class Query(Registered, ABC, Generic[ReplyT]):
         """How many numbers an answer has."""
         return self.encoding.length
 
-    def make_reply(self, total: Ids, count: int, clients: int, asked: int) -> ReplyT:
+    @property
+    def added_noise(self) -> Noise | None:
+        """The noise that everyone who speaks adds a share of; None: answers are added up as they are."""
+        return None
+
+    def make_reply(self, total: Ids, count: int, clients: int, asked: int, noise: float = 0.0) -> ReplyT:
         """The sum of the answers, as a reply that can be read."""
-        return cast(ReplyT, self.reply_kind(self, total, count, clients, asked))
+        return cast(ReplyT, self.reply_kind(self, total, count, clients, asked, noise))
 
     @property
     def contained(self) -> "tuple[Query[Any], ...]":

@@ -146,15 +146,14 @@ def bars_of(story: Story) -> tuple[Bar, ...]:
     chosen = Bar("Chosen set", known.value, "the answer of this run", "chosen", known.field)
     others = [_bar(one) for one in story.baselines if isfinite(one.value)]
     if not story.baselines and e is not None:
+        known_from_sums = (
+            ("Most popular", e.popularity, "the items that are worth most alone, from sums", "estimate.popularity"),
+            ("Random", e.random, "the mean of random allowed sets, from sums", "estimate.random"),
+        )
         others = [
-            Bar(
-                "Most popular",
-                e.popularity,
-                "the items that are worth most alone, from sums",
-                "other",
-                "estimate.popularity",
-            ),
-            Bar("Random", e.random, "the mean of random allowed sets, from sums", "other", "estimate.random"),
+            Bar(name, value, about, "other", field)
+            for name, value, about, field in known_from_sums
+            if value is not None
         ]
     return (chosen, *sorted(others, key=lambda bar: -bar.value))
 

@@ -80,14 +80,35 @@ from folkmoot.secagg.messages import (
 )
 from folkmoot.secagg.neighbours import draw_neighbours
 from folkmoot.secagg.packing import pack_bits
-from folkmoot.secagg.parameters import count_share, is_safe
+from folkmoot.secagg.parameters import count_share, fewest_honest, is_safe
 from folkmoot.secagg.primitives import KEY, SEED, TAG, expand, is_signed, public_of, sign, tag
 from folkmoot.secagg.state import Stage, State
 from folkmoot.secagg.wire import U32, Malformed, bitmap, read_bitmap
 from folkmoot.secagg.work import Work
 
 Random: TypeAlias = PrivateRandomness
-Answer = Callable[[Announcement], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Those among whom a client hides in a round, as it saw them itself. A vector may depend on it: on how many honest
+    clients any sum must hold.
+    """
+
+    announcement: Announcement
+    clients: int  # on the roll
+    degree: int
+    threshold: int
+    corrupt: int
+    security: int
+
+    @property
+    def honest(self) -> int:
+        """The fewest honest clients in any sum that the server can learn."""
+        return fewest_honest(self.clients, self.corrupt, self.degree, self.threshold, self.security)
+
+
+Answer = Callable[[Crowd], NDArray[np.int64]]
 
 
 class Refused(FolkmootError):
@@ -353,7 +374,7 @@ def mask(turn: Turn) -> tuple[State, bytes]:
     private = mask_private(mask_seed(now.seed))
     secrets = agree_with_each(turn, private, now.mask_key, list(neighbours.values()))
     state = hash_sharers(now.roll_hash, shown.bits)
-    words = encode_vector(announcement, turn.answer(announcement), state)
+    words = encode_vector(announcement, turn.answer(find_crowd(member, now)), state)
     added, taken = [own_mask_key(own_seed(now.seed), state)], list[bytes]()
     for other, secret in zip(neighbours, secrets, strict=True):
         key = turn.work.keys(secret, pair_purpose(state, member.id, other), MASK_KEY)
@@ -381,6 +402,13 @@ def mask(turn: Turn) -> tuple[State, bytes]:
         mask_keys={},
     )
     return after, reply.encode()
+
+
+def find_crowd(member: Member, now: State) -> Crowd:
+    """What this client knows of those it hides among, once it has chosen its neighbours."""
+    announcement, policy = now.announcement, member.policy
+    degree, bad = int.from_bytes(now.chosen, "little").bit_count(), count_share(policy.corrupt, announcement.clients)
+    return Crowd(announcement, len(now.order), degree, now.threshold, bad, policy.security)
 
 
 def encode_vector(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:

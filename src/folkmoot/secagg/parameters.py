@@ -113,6 +113,7 @@ def _least_threshold(n: int, bad: int, degree: int, security: int) -> int:
     return (degree + most) // 2 + 1
 
 
+@lru_cache(maxsize=1024)
 def fewest_honest(n: int, bad: int, degree: int, threshold: int, security: int = SECURITY) -> int:
     """The fewest honest clients that any sum can hold, whatever a malicious server claims about dropouts.
 

@@ -29,7 +29,7 @@ def mask_number(number: int, announcement: Announcement | None = None, seed: int
     """The victim's vector, everywhere this number, as the server sees it."""
 
     def answers(_: int) -> Answer:
-        return lambda announcement: np.full(announcement.length, number, dtype=np.int64)
+        return lambda crowd: np.full(crowd.announcement.length, number, dtype=np.int64)
 
     server = EvilServer(FEDERATION, announcement, seed=seed, answers=answers)
     outbox = server.advance_to(VECTOR)

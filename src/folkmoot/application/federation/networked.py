@@ -26,7 +26,7 @@ from folkmoot.engines.gathering import Line, PartyLine, Waiting, gather
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
 from folkmoot.foundation.errors import InputError, RoundFailed, TranscriptError
-from folkmoot.foundation.settings import Data, Privacy
+from folkmoot.foundation.settings import Data, PrivacySettings
 from folkmoot.secagg import Policy
 from folkmoot.secagg.parameters import count_share
 
@@ -109,7 +109,7 @@ def _check_settings(problem: Problem) -> None:
         raise InputError(
             "is not for a problem of a federation, whose agreement says how data is read", argument=given[0]
         )
-    said = {one.name for one in fields(Privacy) if _differs(problem.privacy, one)}
+    said = {one.name for one in fields(PrivacySettings) if _differs(problem.privacy, one)}
     for name in SIMULATED:
         if name in said:
             raise InputError("is for simulations; parties of a federation mask their answers themselves", argument=name)

@@ -222,9 +222,12 @@ def _list_exact_numbers(result: Result) -> list[Fold]:
             ("estimate.bound", "bound, as measured", e.bound),
             ("estimate.bound_high", "bound, with its error", e.bound_high),
             ("estimate.confidence", "confidence", e.confidence),
-            ("estimate.popularity", "the most popular items", e.popularity),
-            ("estimate.random", "a random choice", e.random),
         ]
+        if e.popularity is not None and e.random is not None:
+            listed += [
+                ("estimate.popularity", "the most popular items", e.popularity),
+                ("estimate.random", "a random choice", e.random),
+            ]
     elif known.bound is not None:
         listed.append(("upper_bound", "bound", known.bound))
     if not listed:

@@ -1,0 +1,149 @@
+"""What a run under differential privacy may spend, what it has spent, and whom it asks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, TypeVar
+
+import numpy as np
+
+from folkmoot.conversation.population import Cohort
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.result import PrivacyAccount, Spending
+from folkmoot.conversation.rounds import Run, read_reply
+from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt
+from folkmoot.foundation.errors import InputError, RoundFailed
+from folkmoot.foundation.sets import Ids
+from folkmoot.privacy.accounting import Privacy
+from folkmoot.privacy.forecast import Forecast, forecast
+from folkmoot.privacy.noise import choose_sd
+from folkmoot.questions.hidden import HiddenQuery
+from folkmoot.questions.query import Reply
+
+ReplyT = TypeVar("ReplyT", bound=Reply)
+SURE = 0.9  # of the honest shares that the smallest roll promises: room for the steps between rolls
+
+
+@dataclass
+class Purse:
+    """mu: what everyone may spend in this run. honest: the fewest honest shares of noise in any sum, at least.
+    expected: the same, if everybody comes. forecast: what noise will cost.
+    """
+
+    talk: Talk
+    privacy: Privacy
+    mu: float
+    honest: int
+    expected: int
+    forecast: Forecast
+    cohort: int | None = None  # clients per round, each of whom answers once; None: everyone, in every round
+    spendings: list[Spending] = field(default_factory=list)
+    signal: float | None = None  # of the best items, in deviations of noise
+    _order: Ids | None = None  # in which clients are asked, where each answers once
+    _asked: int = 0
+    _shares: float = 0.0  # of the budget, that were used as planned
+
+    @classmethod
+    def open(cls, talk: Talk, privacy: Privacy, cohort: int | None, rounds: int) -> "Purse":
+        """Refused where noise could not hide anybody, or would drown everything."""
+        population = talk.population
+        if talk.terms is None:
+            raise InputError(
+                "noise is made of shares that clients add to secure sums; here sums are not secure", argument="epsilon"
+            )
+        asked = population.n_clients
+        if cohort is not None and cohort < asked:
+            if population.weights is not None:
+                raise InputError(
+                    "where weights differ, everyone must be asked", remedy="leave cohort out", argument="cohort"
+                )
+            if rounds * cohort > asked:
+                raise InputError(
+                    f"{rounds} rounds of {cohort:,} need {rounds * cohort:,} clients, each of whom answers once; there "
+                    f"are {asked:,}",
+                    remedy="leave cohort out, and everyone is asked in every round, or give a smaller one",
+                    argument="cohort",
+                )
+            asked = cohort
+        else:
+            cohort = None
+        speakers = asked if population.sizes is None else len(population.sizes)
+        expected = talk.terms.protection(speakers).honest
+        least = talk.terms.protection(min(talk.terms.quorum(speakers), speakers), speakers).honest
+        mu = privacy.find_mu(population.n_clients)
+        outlook = forecast(asked, talk.matroid.rank, mu, sqrt(speakers / expected))
+        if outlook.is_hopeless:
+            raise InputError(
+                f"{outlook.describe()}",
+                remedy="ask more clients, choose fewer items, or allow a larger epsilon",
+                argument="epsilon",
+            )
+        return cls(talk, privacy, mu, max(int(SURE * least), 1), expected, outlook, cohort)
+
+    @property
+    def spent(self) -> float:
+        """Σμ² of what everyone may have answered."""
+        return sum(one.mu**2 for one in self.spendings)
+
+    def ask(
+        self, question: Callable[..., HiddenQuery[ReplyT]], share: float, purpose: Purpose, label: str
+    ) -> Run[ReplyT]:
+        """One round with this share of the budget. A round that is lost after answers were sent has cost as much; what
+        is left is divided anew.
+        """
+        talk, attempts = self.talk, 0
+        while attempts < ATTEMPTS:
+            mu = self._allot(share)
+            hiding: dict[str, Any] = {"mu": mu, "sd": choose_sd(mu, self.honest), "honest": self.honest}
+            hiding |= {"adjacency": self.privacy.adjacency, "heaviest": talk.population.heaviest}
+            query = question(**hiding)
+            ask = talk.begin(query, self._draw(), purpose, label)
+            said = yield ask
+            if not said.lost or said.spent:
+                self.spendings.append(Spending(label, mu, said.honest, said.lost))
+                self._asked += ask.cohort.size if self.cohort else 0
+            if not said.lost:
+                self._shares += share
+                return read_reply(query, said)
+            attempts += counts_as_attempt(said)
+        raise RoundFailed(f"too few clients answered, {ATTEMPTS} times in a row", place=label)
+
+    def _allot(self, share: float) -> float:
+        """μ of a round: its share of what is left, among all shares that are still to come."""
+        if self.cohort is not None:
+            return self.mu
+        left = max(self.mu**2 - self.spent, 0.0)
+        return sqrt(left * min(share / (1.0 - self._shares), 1.0))
+
+    def _draw(self) -> Cohort:
+        if self.cohort is None:
+            return self.talk.population.everyone
+        if self._order is None:
+            self._order = self.talk.coins(Stream.FIXED_SAMPLE).generator().permutation(self.talk.population.n_clients)
+        some = self._order[self._asked : self._asked + self.cohort]
+        if len(some) < self.cohort:
+            raise RoundFailed("all clients have answered, each of them once", remedy="give a smaller cohort")
+        return Cohort.of(np.sort(some), None)
+
+    def explain(self) -> str:
+        """What was decided, and why."""
+        picks = sum(one.label.startswith("picking") for one in self.spendings)
+        signal = "" if self.signal is None else f"; the best items stood {self.signal:.1f} deviations above the noise"
+        return f"Private greedy: items were picked in {picks} rounds{signal}."
+
+    def account(self) -> PrivacyAccount:
+        """What was promised and spent, for the result."""
+        population, privacy = self.talk.population, self.privacy
+        return PrivacyAccount(
+            epsilon=privacy.epsilon,
+            delta=privacy.find_delta(population.n_clients),
+            adjacency=privacy.adjacency,
+            mu=self.mu,
+            spendings=tuple(self.spendings),
+            honest=min(one.honest for one in self.spendings if not one.lost),
+            fresh=self.cohort is not None,
+            signal=self.signal,
+            forecast=self.forecast.expected,
+            strength=self.forecast.signal,
+        )

@@ -1,0 +1,52 @@
+"""What noise will cost, before anybody is asked: from how many there are, how many items are chosen, and ε alone."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log, sqrt
+
+HOPELESS, POOR, FAIR, GOOD = 1.0, 3.0, 10.0, 50.0  # signal per item to be chosen
+# What private runs reached of greedy without noise, by signal per item (benchmarks/privacy.py).
+MEASURED = ((1.0, 0.85), (3.0, 0.91), (10.0, 0.96), (50.0, 0.985), (200.0, 0.995), (1000.0, 0.999))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """signal: A/k, the norm that all clients have together, in deviations of noise, per item to be chosen. expected:
+    what share of the value of a choice without noise is to be expected, about. enough: with how many clients the signal
+    would be no longer hopeless.
+    """
+
+    signal: float
+    expected: float
+    enough: int
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self.signal < HOPELESS
+
+    def describe(self) -> str:
+        """One sentence."""
+        what = f"about {self.expected:.0%} of what a choice without noise is worth"
+        if self.is_hopeless:
+            return f"noise would drown all answers; {self.enough:,} clients would be enough, or a larger ε"
+        if self.signal < POOR:
+            return f"much is lost in noise: {what}, no better than the most popular items, and it varies"
+        if self.signal < FAIR:
+            return f"{what}: about as good as the most popular items"
+        return what
+
+
+def forecast(clients: int, chosen: int, mu: float, inflation: float) -> Forecast:
+    """For this many clients, items to be chosen, budget μ, and noise that is `inflation` times what is needed."""
+    signal = clients * mu / inflation / chosen
+    return Forecast(signal, expect_ratio(signal), ceil(clients * HOPELESS / signal))
+
+
+def expect_ratio(signal: float) -> float:
+    """Between what was measured, on a logarithmic scale."""
+    if signal <= MEASURED[0][0]:
+        return MEASURED[0][1] * sqrt(max(signal, 0.0) / MEASURED[0][0])
+    for (low, worse), (high, better) in pairwise(MEASURED):
+        if signal <= high:
+            return worse + (better - worse) * log(signal / low) / log(high / low)
+    return MEASURED[-1][1]

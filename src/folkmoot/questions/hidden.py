@@ -1,0 +1,187 @@
+"""Questions whose sums hide every single client: no answer is longer than a known norm, and everyone adds noise.
+
+The norm, in units, and the noise are two sides of one number: σ = sd units, norm = μ·σ/reach, where reach is how far
+apart the answers of two neighbours can lie (`privacy.accounting.find_reach`). So one round costs a client μ, whatever
+it holds. How often a client counts changes nothing: answers are never multiplied.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.objectives.objective import Objective
+from folkmoot.privacy.accounting import find_reach
+from folkmoot.privacy.noise import Noise
+from folkmoot.questions.encoding import Encoding, Part
+from folkmoot.questions.query import Query, Reply, ReplyT, write_dense
+from folkmoot.questions.slots import keep_slots, slots_of
+
+SURELY = 1 - 1e-9  # of the norm: computed in floating-point numbers, it might be a last digit more
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HiddenQuery(Query[ReplyT]):
+    """mu: what the round costs everyone who answers. sd: σ of the honest shares of noise together, in units. honest:
+    the fewest honest shares that any sum will hold, at least; whoever finds fewer refuses. adjacency: what neighbours
+    are.
+    heaviest: the largest weight of a client, where weights differ: a client that weighs half as much says half as
+    much. None: all weigh the same.
+    """
+
+    counts_times = True  # by ignoring it: whoever counted twice would be hidden half as well
+
+    mu: float
+    sd: int
+    honest: int
+    adjacency: Literal["zero-out", "replace-one"] = "zero-out"
+    heaviest: float | None = None
+
+    @property
+    def added_noise(self) -> Noise:
+        return Noise(self.mu, self.sd)
+
+    @property
+    def signed(self) -> bool:
+        """Whether answers may be negative."""
+        return False
+
+    @cached_property
+    def norm(self) -> int:
+        """The largest L2 norm of an answer, in units."""
+        return int(self.sd * self.mu / find_reach(self.adjacency, signed=self.signed))
+
+    def make_encoding(self, length: int) -> Encoding:
+        part = Part(length, 1 / max(self.norm, 1), self.norm, signed=self.signed, norm=float(self.norm))
+        return Encoding((part,), noise=self.added_noise.find_share_sd(self.honest))
+
+    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        """Nothing is longer than the norm: there is nothing to shorten."""
+        return self.write_rows(clients, ids, times)
+
+    def find_scales(self, clients: Objective) -> Array:
+        """The norm that each client's answer may have, in units: less for those who weigh less."""
+        most = self.norm * SURELY
+        if self.heaviest is None:
+            return np.full(clients.n_clients, most)
+        return np.minimum(clients.client_weights / self.heaviest, 1.0) * most
+
+
+class DirectionReply(Reply):
+    """Sums of unit vectors."""
+
+    question: "Direction"
+
+    @property
+    def found(self) -> Array:
+        """For each item asked about, the sum over clients of how much of their norm they give it."""
+        return np.asarray(self.total / self.question.norm)
+
+    @property
+    def sd(self) -> float:
+        """Of the noise in each of these sums."""
+        return self.noise / self.question.norm
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Direction(HiddenQuery[DirectionReply]):
+    """What the items add to a set, f_i(S + e) − f_i(S), scaled to norm 1: v = (g/m)·min(cap, 1/‖g/m‖).
+
+    Nobody speaks louder than anybody else, however much is at stake, so there is no clip to be found first. `cap` keeps
+    those who have nearly nothing to gain from speaking as loudly as the others. `centred`: the mean over the items is
+    subtracted first, which is most of the vector where everybody gains from everything (places).
+    """
+
+    reply_kind = DirectionReply
+
+    members: Mask
+    items: Ids
+    most: float
+    cap: float = 4.0
+    centred: bool = False
+
+    def __post_init__(self) -> None:
+        freeze(self.members)
+        freeze(self.items)
+
+    @property
+    def signed(self) -> bool:
+        return self.centred
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        return self.make_encoding(len(self.items))
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        gains = keep_slots(clients.gains_at(self.members), slots_of(clients.n_items, self.items), len(self.items))
+        scales = self.find_scales(clients)
+        if self.centred:
+            dense = gains.toarray()
+            dense -= dense.mean(axis=1, keepdims=True)
+            ends = np.arange(0, dense.size + 1, dense.shape[1])
+            return write_dense(scale_rows(ends, dense.reshape(-1), self.most, self.cap, scales).reshape(dense.shape))
+        numbers = scale_rows(gains.indptr.astype(np.int64), gains.data, self.most, self.cap, scales)
+        return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
+
+
+@kernel
+def scale_rows(ends: Ids, data: Array, most: float, cap: float, scales: Array) -> Ids:
+    """Each row as whole numbers: scaled to norm 1, by at most `cap`, then to its scale, and rounded towards 0."""
+    out = np.empty(len(data), np.int64)
+    for row in range(len(ends) - 1):
+        squares = 0.0
+        for at in range(ends[row], ends[row + 1]):
+            squares += (data[at] / most) ** 2
+        factor = 0.0
+        if squares > 0.0:
+            factor = min(cap, 1 / np.sqrt(squares)) * scales[row]
+        for at in range(ends[row], ends[row + 1]):
+            out[at] = np.int64(data[at] / most * factor)
+    return out
+
+
+class WorthReply(Reply):
+    """What a set is worth, and what all items together are worth beyond it."""
+
+    question: "Worth"
+
+    @property
+    def shares(self) -> Array:
+        """Sums over clients of what both are worth, as shares of `whole`."""
+        return np.asarray(self.total / self.question.norm)
+
+    @property
+    def sd(self) -> float:
+        return self.noise / self.question.norm
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Worth(HiddenQuery[WorthReply]):
+    """f_i(S), and f_i(everything) − f_i(S): together at most `whole`, so one vector of norm 1 holds both.
+
+    everything: whether the second is asked for; some clients cannot look at large sets.
+    """
+
+    reply_kind = WorthReply
+
+    members: Mask
+    whole: float
+    everything: bool = True
+
+    def __post_init__(self) -> None:
+        freeze(self.members)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        return self.make_encoding(1 + self.everything)
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        sets = np.array([self.members, np.ones(clients.n_items, dtype=bool)])[: 1 + self.everything]
+        values = np.diff(clients.values_at(sets), axis=1, prepend=0.0)
+        ends = np.arange(0, values.size + 1, values.shape[1])
+        numbers = scale_rows(ends, values.reshape(-1), self.whole, 1.0, self.find_scales(clients))
+        return write_dense(numbers.reshape(values.shape))
