@@ -9,10 +9,10 @@ import numpy as np
 import polars
 
 from folkmoot.algorithms import Greedy, Popularity, RandomSet
-from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
 from folkmoot.application.solve import solve
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
 from folkmoot.engines.rehearsal import rehearse
@@ -37,7 +37,7 @@ def tell_story(
     subject, problem = job.subject, job.problem
     n, clients, items = result.n_items, subject.clients_called, subject.items_called
     n_clients = count_clients(job, members)
-    federated = isinstance(job.method, Federated)
+    federated = isinstance(job.method, Conversation)
     chosen = result.order or result.selected
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from folkmoot.algorithms import (
     AdaptiveSequencing,
@@ -17,15 +17,16 @@ from folkmoot.algorithms import (
     FederatedFrankWolfe,
     Greedy,
     Popularity,
+    PrivateGreedy,
     RandGreeDi,
     RandomSet,
     StochasticGreedy,
 )
 from folkmoot.algorithms.central import Method
-from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Engine
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.conversation.transcript import Transcript
@@ -34,8 +35,9 @@ from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
-from folkmoot.foundation.settings import PATIENCE, WAIT
+from folkmoot.foundation.settings import PATIENCE, WAIT, PrivacySettings
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.secagg import Policy
 
 METHODS: dict[str, type] = {
@@ -52,7 +54,10 @@ METHODS: dict[str, type] = {
     "popularity": Popularity,
     "random": RandomSet,
     "exhaustive": Exhaustive,
+    "private": PrivateGreedy,
 }
+PRIVATE = "private"  # the method for noise: what auto is once there is an epsilon
+PROMISE = ("epsilon", "delta", "adjacency")  # settings of that method that a problem has among those of privacy
 COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked per round; whole protocols are slow
 HOW_MANY = ("rounds", "cohort", "jury", "juries")
 EXPECTED = 1_000  # answers per round of discrete greedy
@@ -66,7 +71,7 @@ class Task:
     problem: Problem
     subject: Subject
     matroid: Matroid
-    method: Method | Federated
+    method: Method | Conversation
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,7 +141,7 @@ def prepare(problem: Problem) -> Job:
     with problem.locate_errors(own_settings(problem)):
         if problem.privacy.cluster is not None:
             _check_cluster(problem, job.method)
-        if isinstance(job.method, Federated):
+        if isinstance(job.method, Conversation):
             job.method.check(job.matroid)
             if problem.privacy.secure == "real":
                 _check_cohort(job, job.method)
@@ -163,17 +168,24 @@ def constrain(problem: Problem, items: Items, count: int | None) -> Matroid:
         return bind_groups(len(items), count, families)
 
 
+def find_method(problem: Problem) -> str:
+    """The name of the method that a problem leads to."""
+    return PRIVATE if problem.method.name == "auto" and problem.privacy.epsilon is not None else problem.method.name
+
+
 def own_settings(problem: Problem) -> set[str]:
-    """The names of the settings that the method has."""
-    return {one.name for one in fields(METHODS[problem.method.name])}
+    """The names of the settings that the method has, beside those of privacy."""
+    name = find_method(problem)
+    return {one.name for one in fields(METHODS[name]) if name != PRIVATE or one.name not in PROMISE}
 
 
-def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: bool = False) -> Method | Federated:
+def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: bool = False) -> Method | Conversation:
     """The method that a problem names, with its settings; those that it does not have are refused, or left out.
 
     one_by_one: every client is masked by itself in a federation, which is as slow as a whole protocol in one process.
     """
-    how, kind, known = problem.method, METHODS[problem.method.name], own_settings(problem)
+    how, chosen, known = problem.method, find_method(problem), own_settings(problem)
+    promise = find_promise(problem)
     given = {name: getattr(how, name) for name in HOW_MANY if getattr(how, name) is not None}
     given |= problem.settings
     if only_what_fits:
@@ -181,8 +193,17 @@ def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: b
     for name in given:
         if name not in known:
             has = f"has {', '.join(sorted(known))}" if known else "has no settings"
-            error = InputError(f"the method {how.name} {has}, not {name!r}")
+            about = (
+                f"the method {chosen} {has}"
+                if chosen == how.name
+                else f"with epsilon, the method is {chosen} and {has}"
+            )
+            error = InputError(f"{about}, not {name!r}")
             raise problem.origin.locate_at(error, "settings" if name in problem.settings else "method", name)
+    if chosen == PRIVATE:
+        with problem.locate_errors(known):
+            return PrivateGreedy(**promise, **given)
+    kind = METHODS[chosen]
     real = problem.privacy.secure == "real" or one_by_one
     if "cohort" in known:
         given.setdefault("cohort", SECURE_COHORT if real else COHORT)
@@ -192,12 +213,49 @@ def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: b
         given.setdefault("jury", SECURE_JURY)
         given.setdefault("range_from", "jury")  # a protocol among everybody would take hours in one process
     with problem.locate_errors(known):
-        made: Method | Federated = kind(**given)
+        made: Method | Conversation = kind(**given)
     return made
 
 
-def _check_cluster(problem: Problem, method: Method | Federated) -> None:
-    if not isinstance(method, Federated):
+def find_promise(problem: Problem) -> dict[str, Any]:
+    """What noise promises to every client, checked; nothing where there is no noise."""
+    privacy = problem.privacy
+    promise = {name: getattr(privacy, name) for name in PROMISE}
+    with problem.locate_errors():
+        if privacy.epsilon is None:
+            for name in PROMISE[1:]:
+                if promise[name] != getattr(PrivacySettings, name):
+                    raise InputError(
+                        "is about noise", argument=name, remedy="say how much", settings=[("epsilon", 1.0)]
+                    )
+            if problem.method.name == PRIVATE:
+                raise InputError(
+                    f"is needed: the method {PRIVATE} adds noise, and this says how much",
+                    argument="epsilon",
+                    settings=[("epsilon", 1.0)],
+                )
+            return {}
+        if find_method(problem) != PRIVATE:
+            raise problem.origin.locate_at(
+                InputError(
+                    f"{problem.method.name} works without noise, so it cannot keep an epsilon",
+                    remedy="leave the method out, or leave out epsilon",
+                ),
+                *("method", "name"),
+            )
+        Privacy(**promise)
+        if privacy.summing == "plain":
+            name = "secure" if privacy.cluster is None else "cluster"
+            raise InputError(
+                "noise is made of shares that clients add to secure sums, and these would be in the clear",
+                argument=name,
+                remedy=f"leave out {name}, or epsilon",
+            )
+    return promise
+
+
+def _check_cluster(problem: Problem, method: Method | Conversation) -> None:
+    if not isinstance(method, Conversation):
         raise InputError(f"{problem.method.name} asks nobody, so there is nothing to add up", argument="cluster")
     if isinstance(method, RandGreeDi):
         raise InputError(
@@ -212,10 +270,10 @@ def _check_cluster(problem: Problem, method: Method | Federated) -> None:
         )
 
 
-def _check_cohort(job: Job, method: Federated) -> None:
+def _check_cohort(job: Job, method: Conversation) -> None:
     """Refuse rounds too small for the whole protocol; the setting that makes them small is named, or the file."""
     present = job.loaded.objective.n_clients
-    asked = min(method.cohort_size or present, present)
+    asked = min(getattr(method, "cohort_size", None) or present, present)
     try:
         job.engine().check_protection(asked)
     except InputError as error:
@@ -230,7 +288,7 @@ def carry_out(job: Task, transcript: Path | None = None, progress: bool | Watche
     """The answer; a run that was stopped is continued."""
     objective, problem = job.loaded.objective if isinstance(job, Job) else None, job.problem
     with problem.locate_errors(own_settings(problem)):
-        if not isinstance(job.method, Federated):
+        if not isinstance(job.method, Conversation):
             return solve(objective, job.matroid, job.method, seed=problem.seed)
         if objective is None and transcript is not None and is_finished(transcript):
             return name_chosen(verify(transcript), job)  # what is over needs no party

@@ -13,12 +13,12 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import verify
 from folkmoot.conversation.conduct import drop_outside, is_run_of
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import FolkmootError, InputError, RoundFailed, TranscriptError
 
@@ -223,7 +223,7 @@ def _verify_sums(folder: Folder, written: Result) -> Result:
 
 def _verify_data(folder: Folder, written: Result, job: Job) -> Result:
     folder.check_same_data(list_files(job.problem))
-    if isinstance(job.method, Federated):
+    if isinstance(job.method, Conversation):
         _check_same_run(folder, job)
         again = verify(folder.transcript, engine=job.engine())
     else:
@@ -234,7 +234,7 @@ def _verify_data(folder: Folder, written: Result, job: Job) -> Result:
 
 
 def _check_same_run(folder: Folder, job: Task) -> None:
-    assert isinstance(job.method, Federated)
+    assert isinstance(job.method, Conversation)
     if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
         raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
 

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 PUBLIC = ("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity")
 OWN = ("client", "item", "value", "weight", "latitude", "longitude", "missing", "negative", "duplicates")
-ABOUT_RUN = ("patience", "wait")
+ABOUT_RUN = ("epsilon", "delta", "adjacency", "patience", "wait")
 Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The folder of a server or a party.", show_default=False)]
 SHOWN = 30  # lines of a log
 

@@ -10,8 +10,9 @@ IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
 SIMILARITIES = ("gaussian", "cosine")
 METHODS = (
     *("auto", "fedcg", "fedcg+", "discrete", "few-rounds", "frank-wolfe", "randgreedi"),
-    *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive"),
+    *("greedy", "continuous", "stochastic", "popularity", "random", "exhaustive", "private"),
 )
+ADJACENCIES = ("zero-out", "replace-one")
 SECURE = ("ideal", "real", "plain")
 FEDERATION = "federation"  # how sums are made where parties on a network answer
 PATIENCE, WAIT = 20.0, 600.0  # seconds
@@ -98,8 +99,22 @@ class How:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacySettings:
-    """How sums are made."""
+    """How sums are made, and how well they hide a single client."""
 
+    epsilon: float | None = setting(
+        "Noise hides every single client: nothing that the server sees is more than e^epsilon times as likely with "
+        "its data as without.",
+        None,
+        example="1.0",
+    )
+    delta: float | None = setting(
+        "Noise: except with this probability; (number of clients)^-1.5 unless given.", None, example="1e-6"
+    )
+    adjacency: str = setting(
+        "Noise: what a client is compared with: one with nothing to say, or any other one (more noise).",
+        "zero-out",
+        choices=ADJACENCIES,
+    )
     secure: str = setting(
         "ideal: sums as secure aggregation gives them; real: every byte of it, slowly; plain.", "ideal", choices=SECURE
     )

@@ -13,8 +13,8 @@ import scipy
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
+from folkmoot.foundation.settings import ADJACENCIES
 
-ADJACENCIES = ("zero-out", "replace-one")
 LEAST_DELTA, MOST_EPSILON = 1e-14, 100.0
 SMALLEST_MU, LARGEST_MU = 1e-7, 100.0
 HALVINGS = 200

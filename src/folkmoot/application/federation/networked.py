@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.folder import Folder, Participants, write
 from folkmoot.application.job import METHODS, Task, constrain, make_method, own_settings
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.engine import Control, Engine, ignore
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.rounds import Ask, Sum
@@ -80,7 +80,7 @@ def prepare_networked(problem: Problem) -> NetworkedTask:
         agreement = Agreement.load(kit)
         subject = load_subject(agreement.data, kit)
     method = make_method(problem, one_by_one=agreement.per_client)
-    assert isinstance(method, Federated)
+    assert isinstance(method, Conversation)
     matroid = constrain(problem, subject.items, problem.choose.count)
     with problem.locate_errors(own_settings(problem)):
         method.check(matroid)
@@ -99,7 +99,7 @@ def _find_kit(problem: Problem) -> Path:
 
 def _check_settings(problem: Problem) -> None:
     """Refuse what the agreement decides, and what only a simulator can do."""
-    if not issubclass(METHODS[problem.method.name], Federated):
+    if not issubclass(METHODS[problem.method.name], Conversation):
         raise InputError(
             f"{problem.method.name} needs all the data in one place, but it stays at its parties",
             argument="federation",
