@@ -23,6 +23,7 @@ from folkmoot.algorithms import (
     StochasticGreedy,
 )
 from folkmoot.algorithms.central import Method
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Engine
@@ -143,10 +144,34 @@ def prepare(problem: Problem) -> Job:
             _check_cluster(problem, job.method)
         if isinstance(job.method, Conversation):
             job.method.check(job.matroid)
-            if problem.privacy.secure == "real":
+            if problem.privacy.secure == "real" or isinstance(job.method, PrivateGreedy):
                 _check_cohort(job, job.method)
+            if isinstance(job.method, PrivateGreedy):
+                _check_most(job)
+            if (outlook := find_outlook(job)) is not None:
+                outlook.check()
         job.engine()
     return job
+
+
+def find_outlook(job: Task) -> Outlook | None:
+    """What to expect under noise; None where there is none, or parties have yet to say how many clients there are."""
+    if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy):
+        return None
+    method, clients = job.method, job.loaded.objective.n_clients
+    return Outlook.of(method.privacy, clients, method.cohort, job.matroid.rank, job.policy)
+
+
+def _check_most(job: Job) -> None:
+    """Refuse noise where it is not public how large values can be: nobody may be asked, and data is not public."""
+    if job.loaded.objective.most is None:
+        example = 1.0 if job.loaded.kind == "tables" else 5.0
+        raise InputError(
+            "is needed under noise, where nobody can be asked how large values are",
+            argument="most",
+            remedy="say what everybody knows, such as",
+            settings=[("most", example)],
+        )
 
 
 def check_has_data(problem: Problem) -> None:
@@ -239,7 +264,7 @@ def find_promise(problem: Problem) -> dict[str, Any]:
             raise problem.origin.locate_at(
                 InputError(
                     f"{problem.method.name} works without noise, so it cannot keep an epsilon",
-                    remedy="leave the method out, or leave out epsilon",
+                    remedy="leave it out, or epsilon",
                 ),
                 *("method", "name"),
             )
@@ -249,7 +274,7 @@ def find_promise(problem: Problem) -> dict[str, Any]:
             raise InputError(
                 "noise is made of shares that clients add to secure sums, and these would be in the clear",
                 argument=name,
-                remedy=f"leave out {name}, or epsilon",
+                remedy="leave it out, or epsilon",
             )
     return promise
 

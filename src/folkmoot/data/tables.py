@@ -16,6 +16,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives import Information
+from folkmoot.objectives.sparse import ROUNDING
 
 WHOLE = "all rows"  # a column, where all rows are of one site
 NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".")
@@ -69,11 +70,22 @@ def tables(request: Request) -> Loaded:
         item_names=items.names,
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
+    objective.most = _check_most(objective, settings.most)
     if findings.measuring:
         findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
     sites = name_many(None if whole else site, "clients")
     meaning = describe_tables(target, sites, weight or "their rows")
     return Loaded(request.kind, items, (), meaning, sites, "features", objective)
+
+
+def _check_most(objective: Information, given: float | None) -> float | None:
+    """What everybody knows of the target: how many bits it can have at most."""
+    if given is None:
+        return None
+    most, largest = as_number(given, "most", above=True), float(objective.find_ceilings().max())
+    if largest > most * (1 + ROUNDING):
+        raise InputError(f"is {most:g}, but the target has {largest:.4g} bits at a client", argument="most")
+    return most
 
 
 def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:

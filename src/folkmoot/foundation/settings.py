@@ -51,7 +51,11 @@ class Data:
         "Kilometres (of distances: their unit) beyond which an item is of no use.", None, example="10.0"
     )
     least: float | None = setting("Memberships: values below this do not count.", None, example="4.0")
-    most: float | None = setting("Ratings: the largest that there can be, as everybody knows.", None, example="5.0")
+    most: float | None = setting(
+        "The largest value that there can be, as everybody knows: of ratings, or in bits of the target of tables.",
+        None,
+        example="5.0",
+    )
     target: str | None = setting("Tables: column with what is to be predicted.", None, example='"diagnosis"')
     bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
     smoothing: float = setting("Tables: added to every count, so that small sites do not believe in chance.", 1.0)

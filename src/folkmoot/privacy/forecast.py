@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log, sqrt
 
+from folkmoot.privacy.accounting import Privacy, find_epsilon
+
 HOPELESS, POOR, FAIR, GOOD = 1.0, 3.0, 10.0, 50.0  # signal per item to be chosen
+MOST_CLIENTS = 10**12  # that are looked for
 # What private runs reached of greedy without noise, by signal per item (benchmarks/privacy.py).
 MEASURED = ((1.0, 0.85), (3.0, 0.91), (10.0, 0.96), (50.0, 0.985), (200.0, 0.995), (1000.0, 0.999))
 
@@ -12,8 +15,8 @@ MEASURED = ((1.0, 0.85), (3.0, 0.91), (10.0, 0.96), (50.0, 0.985), (200.0, 0.995
 @dataclass(frozen=True)
 class Forecast:
     """signal: A/k, the norm that all clients have together, in deviations of noise, per item to be chosen. expected:
-    what share of the value of a choice without noise is to be expected, about. enough: with how many clients the signal
-    would be no longer hopeless.
+    what share of the value of a choice without noise is to be expected, about. enough: with how many clients, about,
+    the signal would be no longer hopeless.
     """
 
     signal: float
@@ -24,12 +27,17 @@ class Forecast:
     def is_hopeless(self) -> bool:
         return self.signal < HOPELESS
 
+    @property
+    def is_poor(self) -> bool:
+        """Whether a warning is due."""
+        return self.signal < POOR
+
     def describe(self) -> str:
-        """One sentence."""
+        """One sentence, without its full stop."""
         what = f"about {self.expected:.0%} of what a choice without noise is worth"
         if self.is_hopeless:
-            return f"noise would drown all answers; {self.enough:,} clients would be enough, or a larger ε"
-        if self.signal < POOR:
+            return f"noise would drown all answers; about {self.enough:,} clients would be enough"
+        if self.is_poor:
             return f"much is lost in noise: {what}, no better than the most popular items, and it varies"
         if self.signal < FAIR:
             return f"{what}: about as good as the most popular items"
@@ -40,6 +48,31 @@ def forecast(clients: int, chosen: int, mu: float, inflation: float) -> Forecast
     """For this many clients, items to be chosen, budget μ, and noise that is `inflation` times what is needed."""
     signal = clients * mu / inflation / chosen
     return Forecast(signal, expect_ratio(signal), ceil(clients * HOPELESS / signal))
+
+
+def find_enough_clients(privacy: Privacy, chosen: int, inflation: float) -> int | None:
+    """The fewest clients whose answers noise would not drown; where δ is not given, it shrinks as they become more.
+    None: there cannot be as many.
+    """
+
+    def are_enough(clients: int) -> bool:
+        return clients * privacy.find_mu(clients) >= HOPELESS * chosen * inflation
+
+    high = 2
+    while not are_enough(high):
+        high *= 2
+        if high > MOST_CLIENTS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if are_enough(middle) else (middle, high)
+    return high
+
+
+def find_enough_epsilon(clients: int, chosen: int, delta: float, inflation: float) -> float:
+    """The smallest ε with which noise would not drown the answers of this many clients."""
+    return find_epsilon(HOPELESS * chosen * inflation / clients, delta)
 
 
 def expect_ratio(signal: float) -> float:

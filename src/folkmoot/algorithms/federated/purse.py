@@ -15,7 +15,7 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.sets import Ids
-from folkmoot.privacy.accounting import Privacy
+from folkmoot.privacy.accounting import Privacy, find_reach
 from folkmoot.privacy.forecast import Forecast, forecast
 from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import HiddenQuery
@@ -72,7 +72,8 @@ class Purse:
         expected = talk.terms.protection(speakers).honest
         least = talk.terms.protection(min(talk.terms.quorum(speakers), speakers), speakers).honest
         mu = privacy.find_mu(population.n_clients)
-        outlook = forecast(asked, talk.matroid.rank, mu, sqrt(speakers / expected))
+        inflation = sqrt(speakers / expected) * find_reach(privacy.adjacency, signed=False)
+        outlook = forecast(asked, talk.matroid.rank, mu, inflation)
         if outlook.is_hopeless:
             raise InputError(
                 f"{outlook.describe()}",

@@ -1,0 +1,68 @@
+"""What to expect of a run under noise, before anybody is asked: from numbers that are public, and no data."""
+
+from dataclasses import dataclass
+from math import ceil, log10, sqrt
+
+from folkmoot.foundation.errors import InputError
+from folkmoot.privacy.accounting import MOST_EPSILON, Privacy, find_reach
+from folkmoot.privacy.forecast import Forecast, find_enough_clients, find_enough_epsilon, forecast
+from folkmoot.secagg import Policy
+
+USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are shown beside the one asked for
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """clients: how many there are; asked: how many of them in a round; honest: of those, in any sum at least."""
+
+    privacy: Privacy
+    clients: int
+    asked: int
+    honest: int
+    chosen: int
+
+    @classmethod
+    def of(cls, privacy: Privacy, clients: int, cohort: int | None, chosen: int, terms: Policy) -> "Outlook":
+        asked = clients if cohort is None else min(cohort, clients)
+        return cls(privacy, clients, asked, terms.protection(asked).honest, chosen)
+
+    @property
+    def delta(self) -> float:
+        return self.privacy.find_delta(self.clients)
+
+    @property
+    def inflation(self) -> float:
+        """How many times the noise that would hide a client among honest ones that has nothing to say."""
+        return sqrt(self.asked / self.honest) * find_reach(self.privacy.adjacency, signed=False)
+
+    @property
+    def forecast(self) -> Forecast:
+        return self.foresee(self.privacy.epsilon)
+
+    def foresee(self, epsilon: float) -> Forecast:
+        mu = Privacy(epsilon, self.delta).find_mu(self.clients)
+        return forecast(self.asked, self.chosen, mu, self.inflation)
+
+    def check(self) -> None:
+        """Refuse noise that would drown everything, with what would do instead."""
+        if not self.forecast.is_hopeless:
+            return
+        enough = find_enough_clients(self.privacy, self.chosen, self.inflation)
+        least = find_enough_epsilon(self.asked, self.chosen, self.delta, self.inflation)
+        ways = [] if enough is None else [f"{round_up(enough, 2):,.0f} clients"]
+        ways += [f"an epsilon of {round_up(least, 2):g}"] if least <= MOST_EPSILON else []
+        raise InputError(
+            f"noise would drown the answers of {self.asked:,} clients",
+            argument="epsilon",
+            remedy=f"it takes {', or '.join([*ways, 'fewer items to choose'])}",
+        )
+
+    def list_curve(self) -> list[tuple[float, Forecast]]:
+        """What to expect for several ε, the one asked for among them."""
+        return [(epsilon, self.foresee(epsilon)) for epsilon in sorted({*USUAL, float(self.privacy.epsilon)})]
+
+
+def round_up(number: float, digits: int) -> float:
+    """To so many digits, never below the number: it is to be enough."""
+    unit = 10.0 ** (ceil(log10(number)) - digits)
+    return ceil(number / unit - 1e-9) * unit
