@@ -55,8 +55,8 @@ def write_films(path: Path) -> None:
     path.write_text("\n".join(["movieId,title,genres,lat,lon", *lines]) + "\n")
 
 
-def write_ratings(path: Path, party: int) -> None:
-    users = range(party * USERS, (party + 1) * USERS)
+def write_ratings(path: Path, party: int, count: int = USERS) -> None:
+    users = range(party * USERS, party * USERS + count)
     lines = [f"{user},{film},{1 + (user * film + film) % 5}" for user in users for film in range(user % 3, FILMS, 2)]
     path.write_text("\n".join(["userId,movieId,rating", *lines]) + "\n")
 
@@ -91,8 +91,8 @@ class Network:
         yield self
 
 
-def make_network(folder: Path, *, per_client: bool = False) -> Network:
-    """A server's kit, and a desk for every party."""
+def make_network(folder: Path, *, per_client: bool = False, last: int = USERS) -> Network:
+    """A server's kit, and a desk for every party; the last one has so many users."""
     (folder / "server").mkdir(parents=True)
     write_films(folder / "server" / "items.csv")
     data = Data(kind="ratings", items="items.csv", items_id="movieId", most=5.0)
@@ -101,15 +101,16 @@ def make_network(folder: Path, *, per_client: bool = False) -> Network:
     )
     (folder / "server" / FILE).write_text(agreement.to_toml())
     write_pem(folder / "server", "server")
-    return Network(folder, {name: make_desk(folder, at, agreement) for at, name in enumerate(PARTIES)})
+    sizes = [*[USERS] * (len(PARTIES) - 1), last]
+    return Network(folder, {name: make_desk(folder, at, agreement, sizes[at]) for at, name in enumerate(PARTIES)})
 
 
-def make_desk(folder: Path, number: int, agreement: Agreement) -> Desk:
+def make_desk(folder: Path, number: int, agreement: Agreement, users: int) -> Desk:
     kit = folder / PARTIES[number]
     kit.mkdir()
     write_pem(kit, PARTIES[number])
     write_films(kit / "items.csv")
-    write_ratings(kit / "ratings.csv", number)
+    write_ratings(kit / "ratings.csv", number, users)
     (kit / FILE).write_text(agreement.to_toml())
     loaded = load(agreement.complete(kit, {"file": str(kit / "ratings.csv")}))
     clients, population = loaded.objective, Population.of(loaded.objective)
@@ -122,7 +123,8 @@ def make_desk(folder: Path, number: int, agreement: Agreement) -> Desk:
         if not agreement.per_client:
             return PooledParty(clients, number, keys[0], book.roster, book.census, policy, MemoryStore())
         ids = book.list_clients(number)
-        return Party(clients, ids, dict(zip(ids.tolist(), keys, strict=True)), book.roster, policy, MemoryStore())
+        identities = dict(zip(ids.tolist(), keys, strict=True))
+        return Party(clients, ids, identities, book.roster, policy, MemoryStore(), holdings=book.holdings)
 
     enrolment = statement.sign(kit / "client.key", kit / "client.crt").encode()
     setup = DeskSetup(enrolment, open_registrar(kit), kit / "roster.json", make_party, lambda _: None)

@@ -218,6 +218,17 @@ def test_clients_may_be_masked_one_by_one(tmp_path: Path, monkeypatch: pytest.Mo
     assert verify_run(run.folder.path) == run.result
 
 
+def test_a_party_that_may_have_invented_its_clients_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All who enrolled would refuse to be asked together with it, so that nobody is."""
+    network = make_network(tmp_path, per_client=True, last=5 * USERS)
+    monkeypatch.setattr(networked, "connect", network.connect)
+    (tmp_path / "films.toml").write_text(PROBLEM)
+    with pytest.raises(
+        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 30%"
+    ):
+        begin(network)
+
+
 # The commands.
 
 

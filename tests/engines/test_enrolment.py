@@ -195,6 +195,9 @@ def test_clients_with_keys_of_their_own(tmp_path: Path) -> None:
     enrolments = [enrol(tmp_path, state(party, keys=own)) for party, own in zip(PARTIES, keys, strict=True)]
     book = read(*enrolments, charter=charter)
     assert dict(book.roster.keys) == {number: public(number) for number in range(20)}
+    assert book.holdings.find_owner(book.list_clients(1)) == PARTIES[1]
+    assert book.describe_excess(0.2) == ""
+    assert book.describe_excess(0.19).startswith("north holds 20% of all clients, but no party may hold more than 19%")
     with pytest.raises(InputError, match="north has not the keys"):
         read(enrol(tmp_path, state("north")), *enrolments[1:], charter=charter)
     doubled = enrol(tmp_path, state("north", keys=(*keys[0][:3], keys[0][0])))

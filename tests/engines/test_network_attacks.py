@@ -33,10 +33,13 @@ from folkmoot.engines import (
 from folkmoot.engines.desk import Code, Desk, DeskSetup, MessageKind, write_request
 from folkmoot.engines.enrolment import DOMAIN, PARTY_NAME
 from folkmoot.engines.exchange import QUESTION
+from folkmoot.engines.holdings import Holdings
+from folkmoot.engines.party import Party
 from folkmoot.engines.pooling import announce_pool, write_pooled_question
 from folkmoot.questions import GainsAlong, Pair, Query, Values
-from folkmoot.secagg import AggregationFailed, Policy, serve
-from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Sharers, Survivors, kind_of
+from folkmoot.secagg import AggregationFailed, Announcement, Policy, Refused, serve
+from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Roll, Sharers, Survivors, kind_of
+from folkmoot.secagg.parameters import count_share
 from folkmoot.secagg.together import STAGES
 from tests.engines.certificates import MOMENT, PARTIES, enrol, identity, make_registrar, public, state
 from tests.engines.crowds import crowd, gradient, make_identities, make_party, make_roster, shards
@@ -420,24 +423,56 @@ def test_weights_by_which_others_would_vanish_are_not_answered(weight: float) ->
     assert all(why.startswith("one party could be ") for why in reasons(parties))
 
 
-def test_a_party_that_invents_clients_sees_those_of_others_one_by_one() -> None:
-    """Where clients are masked one by one, terms count clients, and nobody looks at whose they are. Who can enrol
-    clients of its own making, and works for the server, can surround a client with them (docs/secagg.md).
-    """
-    clients, cuts = crowd(180), [0, 20, 40, 60, 80, 180]  # the last party has invented its hundred
-    terms = Policy()
-    parties = [make_party(clients, np.arange(*span), PartyPolicy(terms)) for span in pairwise(cuts)]
-    held = {number: party.ids for number, party in enumerate(parties)}
-    exchange = InProcess(dict(enumerate(parties)))
-    engine = Federation(Population.of(clients), make_roster(180), held, exchange, terms)
-    invented = np.arange(80, 180)
+def make_gateways(sizes: tuple[int, ...]) -> tuple[dict[int, Party], Federation]:
+    """Parties whose clients are masked one by one; the last one works for the server, and refuses nothing."""
+    clients, ends = crowd(sum(sizes)), np.cumsum([0, *sizes])
+    holdings = Holdings(tuple("abcde"), ends)
+    parties = {}
+    for number, span in enumerate(pairwise(ends)):
+        known = None if number == len(sizes) - 1 else holdings
+        parties[number] = make_party(clients, np.arange(*span), PartyPolicy(Policy(corrupt=0.3)), holdings=known)
+    held = {number: party.ids for number, party in parties.items()}
+    population = Population.of(clients)
+    roster = make_roster(len(clients.client_weights))
+    return parties, Federation(population, roster, held, InProcess(parties), Policy(corrupt=0.3))
 
-    def ask(ids: Any) -> Ask:
-        return Ask(gradient(ITEMS), Cohort.of(np.asarray(ids), None), Purpose.SEARCH, "test", 0)
 
-    everyone = fm.Simulation(clients)
-    said = engine(ask([7, *invented])).total - everyone(ask(invented)).total
-    np.testing.assert_array_equal(said, everyone(ask([7])).total)
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ([7, *range(80, 180)], "100 of the 101"),  # the victim alone among invented clients
+        ([*range(180)], "100 of the 180"),
+        ([*range(60), *range(80, 106)], "26 of the 86"),  # one more than may be corrupt
+    ],
+)
+def test_clients_are_not_surrounded_by_those_that_a_party_invented(asked: list[int], held: str) -> None:
+    """The last party has enrolled a hundred clients of its own making, and would know all vectors but the victims'."""
+    parties, engine = make_gateways((20, 20, 20, 20, 100))
+    said = engine(Ask(gradient(ITEMS), Cohort.of(np.array(asked), None), Purpose.SEARCH, "test", 0))
+    assert said.lost or not said.present[np.array(asked) < 80].any()  # the last party may add up its own
+    asked_at = [party for number, party in parties.items() if number < 4 and np.isin(party.ids, asked).any()]
+    assert {why.why for party in asked_at for why in party.refusals} == {
+        f"e holds {held} clients announced and may have invented them; {count_share(0.3, len(asked))} may be corrupt"
+    }
+    assert not any(party.ledger for party in asked_at)
+
+
+def test_as_many_clients_of_one_party_as_may_be_corrupt_are_answered() -> None:
+    parties, engine = make_gateways((20, 20, 20, 20, 100))
+    asked = np.array([*range(60), *range(80, 105)])
+    ask = Ask(gradient(ITEMS), Cohort.of(asked, None), Purpose.SEARCH, "test", 0)
+    assert engine(ask).equals(fm.Simulation(crowd(180))(ask))
+    assert not any(party.refusals for party in parties.values())
+
+
+def test_a_party_does_not_count_its_own_clients_against_itself() -> None:
+    """It knows whether it has invented them; what the others think of it they say themselves."""
+    parties, _ = make_gateways((60, 20, 20, 20, 20))
+    roll = Roll(bytes(16), 0, 2, 2, np.arange(140, dtype="<u4").tobytes(), bytes(16 * 140))
+    announced = Announcement(bytes(16), 0, bytes(32), bytes(32), 140, 1, 1, 0, 1)
+    parties[0]._check_letter(roll.encode(), announced)
+    with pytest.raises(Refused, match=r"^a holds 60 of the 140"):
+        parties[1]._check_letter(roll.encode(), announced)
 
 
 # Processes.

@@ -336,7 +336,10 @@ def _describe_terms(agreement: "Agreement") -> str:
 
     terms, parties = agreement.terms, len(agreement.parties)
     if agreement.per_client:
-        return f"{terms.corrupt:.0%} of the clients may work for the server while {terms.dropout:.0%} are gone."
+        return (
+            f"{terms.corrupt:.0%} of the clients may work for the server while {terms.dropout:.0%} are gone; no party "
+            f"may hold more than {terms.corrupt:.0%} of those asked, since it could invent clients."
+        )
     bad, gone = count_share(terms.corrupt, parties), count_share(terms.dropout, parties)
     return (
         f"{bad} of the {parties} parties may work for the server while {gone} may be gone; "

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from folkmoot.conversation.population import Population
 from folkmoot.engines.census import Census
 from folkmoot.engines.certificates import check_certificate, read_certificate
+from folkmoot.engines.holdings import Holdings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.secagg import Roster
@@ -218,6 +219,17 @@ class RosterBook:
     def list_clients(self, number: int) -> Ids:
         """The numbers of a party's clients."""
         return np.arange(self.ends[number], self.ends[number + 1])
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Who enrolled which clients, where clients are masked one by one."""
+        return Holdings(self.names, self.ends)
+
+    def describe_excess(self, corrupt: float) -> str:
+        """A sentence about a party that holds more of all clients than may be corrupt; empty: none does, or parties
+        are those of the secure sum, and counted themselves.
+        """
+        return self.holdings.describe_excess(corrupt) if self.charter.per_client else ""
 
     @cached_property
     def roster(self) -> Roster:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
+from folkmoot.engines.holdings import Holdings
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.store import GivenReply, LedgerEntry, MemoryStore, OpenRound, Refusal, SentMessage, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError
@@ -32,7 +33,8 @@ from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
 from folkmoot.secagg.client import Answer, Crowd, Random
-from folkmoot.secagg.messages import kind_of
+from folkmoot.secagg.messages import Roll, kind_of
+from folkmoot.secagg.parameters import count_share
 from folkmoot.secagg.state import State
 from folkmoot.secagg.together import FORGETTING, LONG, NAMES, STAGES, ends_of, exchange_in_process
 from folkmoot.secagg.work import SharedWork
@@ -266,6 +268,7 @@ class Speaker(ABC):
                     self._announced = letter
                 elif state.announced:
                     inquiry.check_announcement(client, state.announcement, self.policy.uneven)
+                    self._check_letter(letter, state.announcement)
                 else:
                     raise Refused("this client is in no round")
             except (Refused, Malformed) as why:
@@ -275,6 +278,9 @@ class Speaker(ABC):
         if inquiry is None or not letters:
             return NOTHING
         return self._reply_each(inquiry, stage, letters, states)
+
+    def _check_letter(self, letter: bytes, announced: Announcement) -> None:  # noqa: B027 - most refuse nothing
+        """Refuse what is against the interest of a whole party, not of a single client."""
 
     def _reply_each(
         self, inquiry: RoundInquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]
@@ -342,7 +348,8 @@ class Party(Speaker):
     """Some clients, each of which is one client of the secure sum.
 
     clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
-    roster: all clients of the population, not only this party's.
+    roster: all clients of the population, not only this party's. holdings: who enrolled which of them; None: they are
+    not told apart, and a single party may hold as many as it likes.
     """
 
     def __init__(
@@ -354,6 +361,7 @@ class Party(Speaker):
         policy: PartyPolicy | None = None,
         store: StateStore | None = None,
         *,
+        holdings: Holdings | None = None,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
@@ -365,6 +373,9 @@ class Party(Speaker):
             raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
         if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
             raise InputError("needs clients that are on the roster and have an identity", argument="ids")
+        self.holdings = holdings
+        self._own = "" if holdings is None else holdings.find_owner(self.ids)
+        self._known_roll = b"", 0  # that was checked; usually all clients are sent the same
         if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
@@ -413,3 +424,16 @@ class Party(Speaker):
                 raise Refused("this party does not let its clients' data decide who takes part")
             if not policy.uneven and (inquiry.times != 1).any():  # other counts would show more at every try
                 raise Refused("who takes part is said only where everyone counts once")
+
+    def _check_letter(self, letter: bytes, announced: Announcement) -> None:
+        """Refuse a roll on which another party holds more clients than may be corrupt: it may have invented them."""
+        if self.holdings is None or kind_of(letter) != Roll.kind or (letter, announced.clients) == self._known_roll:
+            return
+        most = count_share(self.policy.terms.corrupt, announced.clients)
+        for name, held in self.holdings.count(Roll.decode(letter).ids).items():
+            if held > most and name != self._own:
+                raise Refused(
+                    f"{name} holds {held:,} of the {announced.clients:,} clients announced and may have invented them; "
+                    f"{most:,} may be corrupt"
+                )
+        self._known_roll = letter, announced.clients

@@ -22,6 +22,7 @@ FILE, ROOT = "agreement.toml", "startup/rootCA.pem"
 RESERVED = ("server", "authority", "lead")  # folders beside those of the parties
 FEWEST_PARTIES = 5  # with the terms that are planned unless others are given
 SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
+ROOM = 1.5  # with per_client: how much larger than the others a party may be, in a round, unless `corrupt` is given
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
@@ -34,7 +35,9 @@ class TermSettings:
     """The terms of an agreement, as its file has them."""
 
     fewest: int = setting("Parties (with per_client: clients) that must be in a sum.")
-    corrupt: float = setting("Share of those asked that may work for the server.")
+    corrupt: float = setting(
+        "Share of those asked that may work for the server. With per_client, no party may hold more of them."
+    )
     dropout: float = setting("Share of those asked that may drop out.")
     security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", SECURITY)
 
@@ -65,6 +68,13 @@ class Agreement:
             raise InputError("needs a SHA-256 in hexadecimal", argument="items_sha256")
         if not self.per_client:
             check_parties(self.terms, len(self.parties))
+        elif len(self.parties) > 1 and self.terms.corrupt * len(self.parties) < 1 - 1e-9:
+            raise InputError(
+                f"no party may hold more than this share of the clients in a round, since it could have invented them; "
+                f"one of {len(self.parties)} always holds more than {self.terms.corrupt:.3g}",
+                remedy=f"{_find_room(len(self.parties))} leaves room for parties of different sizes",
+                argument="corrupt",
+            )
 
     @classmethod
     def plan(
@@ -83,7 +93,8 @@ class Agreement:
         """An agreement with terms that protect everybody; what cannot be safe is refused, with what could be."""
         _check_names(name, tuple(parties))
         if per_client:
-            bad, gone = (SHARE if share is None else share for share in (corrupt, dropout))
+            bad = _find_room(len(parties)) if corrupt is None else corrupt
+            gone = SHARE if dropout is None else dropout
             terms = Policy(Policy.fewest if fewest is None else fewest, bad, gone, security)
         else:
             terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
@@ -191,6 +202,11 @@ def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewes
     bad, gone = (least if share is None else share for share in (corrupt, dropout))
     quorum = Policy(0, bad, gone, security).quorum(parties)
     return Policy(quorum if fewest is None else fewest, bad, gone, security)
+
+
+def _find_room(parties: int) -> float:
+    """The share of clients that may be corrupt where each is masked by itself: as many as one party may hold."""
+    return SHARE if parties == 1 else max(SHARE, ceil(100 * ROOM / parties) / 100)
 
 
 def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:

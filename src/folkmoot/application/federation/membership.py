@@ -143,7 +143,7 @@ class Membership:
             return PooledParty(clients, number, self.keys[0], book.roster, book.census, self.policy, store)
         ids = book.list_clients(number)
         identities = dict(zip(ids.tolist(), self.keys, strict=True))
-        return Party(clients, ids, identities, book.roster, self.policy, store)
+        return Party(clients, ids, identities, book.roster, self.policy, store, holdings=book.holdings)
 
 
 def open_desk(kit: Path, log: Callable[[str], None], *, clock: Callable[[], float] = time) -> Desk:

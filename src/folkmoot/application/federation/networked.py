@@ -220,6 +220,8 @@ def _make_engine(
     terms = task.agreement.terms
     if not members.per_client:
         return PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
+    if excess := book.describe_excess(terms.corrupt):
+        raise InputError(excess, remedy="found the federation anew, with a larger --corrupt", place=task.kit)
     parties = {number: book.list_clients(number) for number in range(len(book.names))}
     return Federation(book.population, book.roster, parties, exchange, terms, run=members.run, journal=journal)
 
