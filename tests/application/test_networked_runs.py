@@ -1,6 +1,7 @@
 """Whole runs whose clients are at parties: begun, broken off, continued, verified without asking anybody, reported."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 import folkmoot as fm
 from folkmoot.application.federation import networked
+from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.run import FinishedRun, RunStopped, continue_run, open_run, verify_run
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.purpose import Purpose
@@ -16,7 +18,7 @@ from folkmoot.engines.desk import MessageKind
 from folkmoot.engines.gathering import Waiting
 from folkmoot.foundation.errors import FolkmootError, TranscriptError
 from folkmoot.report import markdown
-from tests.application.networks import FILMS, PARTIES, USERS, Network, make_network
+from tests.application.networks import FILMS, PARTIES, USERS, Network, make_desk, make_network
 from tests.cli.calling import Said, folkmoot, is_one_sentence
 from tests.engines.crowds import gradient
 
@@ -101,6 +103,18 @@ def test_a_run_is_continued_without_all_parties(network: Network) -> None:
     assert any(0 < one.answered < one.asked for one in rounds)
     assert run.result.value is None
     assert verify_run(run.folder.path) == run.result
+
+
+def test_parties_that_all_begin_anew_are_not_waited_for(network: Network) -> None:
+    """Nobody has the roster that the server remembers, so that it is of no use to wait for a quorum that has it."""
+    before = begin(network)
+    for at, name in enumerate(PARTIES):
+        shutil.rmtree(network.folder / name)
+        network.desks[name] = make_desk(network.folder, at, Agreement.load(network.kit), USERS)
+    network.sent.clear()
+    after = begin(network, "again", wait=2.0)
+    assert [kind for _, kind in network.sent[:10]] == [MessageKind.PING] * 5 + [MessageKind.ENROL] * 5
+    assert after.result.selected == before.result.selected
 
 
 def test_a_report_says_that_it_is_estimated_and_what_was_protected(network: Network) -> None:

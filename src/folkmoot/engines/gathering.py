@@ -226,13 +226,15 @@ class PartyLine:
         pings = dict.fromkeys(self.name_all(numbers), write_request(MessageKind.PING))
         return any(True for _ in self.line.send(pings, min(GREETING, self.patience))) if pings else False
 
-    def await_quorum(self, deadline: float | None) -> None:
-        """Ping absent parties, until enough are there; `RoundFailed` if they do not come."""
+    def await_quorum(self, deadline: float | None, *, or_stranger: bool = False) -> None:
+        """Ping absent parties, until enough are there; `RoundFailed` if they do not come. or_stranger: or until one has
+        another roster, for those who would then gather anew.
+        """
         clock = self.timing.clock
         until = clock() + self.wait if deadline is None else min(clock() + self.wait, deadline)
         if self.absent:
             self.absent -= self.greet(set(self.absent))
-        while len(self.numbers) - len(self.absent) < self.quorum:
+        while len(self.numbers) - len(self.absent) < self.quorum and not (or_stranger and self.strangers):
             there = self.name_all(set(self.numbers) - self.absent)
             left = until - clock()
             self.notify(Waiting(CALLING, there, self.name_all(self.absent), (), max(left, 0.0)))

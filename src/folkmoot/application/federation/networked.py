@@ -25,7 +25,7 @@ from folkmoot.engines.federation import Federation
 from folkmoot.engines.gathering import Line, PartyLine, Waiting, gather
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
-from folkmoot.foundation.errors import InputError, RoundFailed, TranscriptError
+from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.settings import Data, PrivacySettings
 from folkmoot.secagg import Policy
 from folkmoot.secagg.parameters import count_share
@@ -168,12 +168,9 @@ def _recall_roster(task: NetworkedTask, line: Line, notices: "Notices") -> Roste
     if book is None:
         return None
     exchange = _make_line(task, line, book, notices)
-    try:
-        exchange.await_quorum(None)
+    exchange.await_quorum(None, or_stranger=True)
+    if not exchange.strangers:
         exchange.await_others(OTHERS)
-    except RoundFailed:
-        if not exchange.strangers:
-            raise
     return None if exchange.strangers else book
 
 
