@@ -156,13 +156,14 @@ def serve(
     need_flare()
     from folkmoot.application.federation.hosting import check_expiry, check_kit, host
     from folkmoot.cli.show import console
-    from folkmoot.engines.flare.processes import read_address
+    from folkmoot.engines.flare.processes import make_ready, read_address
     from folkmoot.engines.flare.renewal import take_certificate
 
     agreement, out = check_kit(kit, server=True), console()
     for one in certificate or ():
         take_certificate(kit, one)
     check_expiry(kit, out.print)
+    make_ready(kit)
     out.print(f"{agreement.name}: serving {len(agreement.parties)} parties at {read_address(kit)}. Ctrl-C stops.")
     host(kit, lambda said: out.print(said, soft_wrap=True), lambda: None)
     out.print("stopped")

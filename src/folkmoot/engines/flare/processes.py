@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EADDRINUSE
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -24,6 +26,8 @@ PAUSE, LONGEST_PAUSE, STEADY = (
     30.0,
     60.0,
 )  # before a dead process is started again; one that lived so long was well
+LOOPBACK = ("localhost", "127.0.0.1")
+OTHER_PORT = "end that program, or found the federation with another --port"
 JOBS = ("runner_process", "worker_process")  # in the command line of job processes
 
 
@@ -58,11 +62,7 @@ def ignore_time() -> None:
 def run_parent(kit: Path, stop: Event, tell: Callable[[str], None], glance: Callable[[], None] = ignore_time) -> None:
     """Keep FLARE running for this kit until `stop`; one that dies is started again. `glance` is called meanwhile."""
     kit = kit.absolute()
-    if (pid := find_running(kit)) is not None:
-        raise InputError(f"is in use by process {pid}", remedy="stop it with `folkmoot federation stop`", place=kit)
-    end_left(kit)
-    if is_server(kit):
-        find_stores(kit)
+    make_ready(kit)
     me = psutil.Process()
     (kit / RUNNING).write_text(json.dumps({"pid": me.pid, "started": me.create_time()}))
     pause = PAUSE
@@ -92,6 +92,49 @@ def run_parent(kit: Path, stop: Event, tell: Callable[[str], None], glance: Call
     finally:
         end_left(kit)
         (kit / RUNNING).unlink(missing_ok=True)
+
+
+def make_ready(kit: Path) -> None:
+    """Clear away what a killed process of this kit left, and refuse what would keep FLARE from starting."""
+    if (pid := find_running(kit)) is not None:
+        raise InputError(f"is in use by process {pid}", remedy="stop it with `folkmoot federation stop`", place=kit)
+    end_left(kit)
+    if is_server(kit):
+        find_stores(kit)
+        check_port(kit)
+
+
+def check_port(kit: Path) -> None:
+    """Refuse a port that this server could not listen on: FLARE would say so in its log alone, and try for ever."""
+    host, _, port = read_address(kit).rpartition(":")
+    if host not in LOOPBACK:
+        host = ""  # FLARE then listens on all interfaces
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as FLARE does: connections that ended do not count
+        try:
+            one.bind((host, int(port)))
+            one.listen()
+        except PermissionError:
+            raise InputError(
+                f"port {port} is not open to this user",
+                remedy="found the federation with a --port above 1023",
+                place=kit,
+            ) from None
+        except OSError as error:
+            if error.errno != EADDRINUSE:
+                raise InputError(f"cannot listen at port {port} ({error.strerror})", place=kit) from None
+            raise InputError(
+                f"port {port} is in use by {_name_listener(int(port))}", remedy=OTHER_PORT, place=kit
+            ) from None
+
+
+def _name_listener(port: int) -> str:
+    """Who listens at a port, as far as this user may know."""
+    with suppress(psutil.Error):
+        for one in psutil.net_connections("tcp"):
+            if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid is not None:
+                return f"process {one.pid} ({psutil.Process(one.pid).name()})"
+    return "another program"
 
 
 def find_running(kit: Path) -> int | None:
