@@ -1,6 +1,6 @@
 """A question as a party sees it: read from bytes, checked, and answered from the data of its own clients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from struct import Struct
@@ -182,6 +182,10 @@ class Inquiry:
         """Those who take part, among all clients of the party."""
         return np.packbits(np.isin(self.held, self.ids, assume_unique=True), bitorder="little").tobytes()
 
+    def find_places(self, speakers: Sequence[int]) -> Ids:
+        """Those of them who answer for themselves, among all clients of the party."""
+        return np.searchsorted(self.held, np.asarray(speakers, dtype=np.int64))
+
     def mark_answered(self, before: bytes) -> Mask:
         """Which of these clients are marked."""
         if not before:
@@ -226,6 +230,8 @@ class Inquiry:
         largest = announced.largest or announced.most
         if announced.length != encoding.length or largest < most or (largest > most and not uneven):
             raise Refused("the announced size of vectors does not fit the question")
+        if announced.room and encoding.noise:
+            raise Refused("noisy answers are sent in full, not in a sketch")
 
 
 def _read_times(letters: list[bytes]) -> Ids:

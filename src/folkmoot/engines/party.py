@@ -7,7 +7,7 @@ here, from the party's own data. What it refuses to answer is left out of the re
 import sqlite3
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,6 +23,7 @@ from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.answering import NOBODY, Inquiry, list_kinds
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.holdings import Holdings
+from folkmoot.engines.odometer import FEWEST_CLIENTS, Charge, Odometer, charge_for
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.store import GivenReply, LedgerEntry, MemoryStore, OpenRound, Refusal, SentMessage, StateStore
 from folkmoot.foundation.errors import FolkmootError, InputError
@@ -50,6 +51,13 @@ def count_answers(entries: Iterable[LedgerEntry]) -> int:
     for entry in entries:
         (polls if entry.stage == QUESTION else answers)[entry.session, entry.round, entry.question] += 1
     return (polls | answers).total()
+
+
+def mark_places(places: Ids) -> bytes:
+    """These places, as bits."""
+    marks = np.zeros(int(places.max(initial=-1)) + 1, dtype=bool)
+    marks[places] = True
+    return np.packbits(marks, bitorder="little").tobytes()
 
 
 class RoundInquiry(Protocol):
@@ -94,6 +102,10 @@ class RoundInquiry(Protocol):
         """Which of the party's clients answer, as bits."""
         ...
 
+    def find_places(self, speakers: Sequence[int]) -> Ids:
+        """Who is heard in the vectors of these speakers: places among all clients of the party."""
+        ...
+
 
 @dataclass(frozen=True)
 class Step:
@@ -103,6 +115,7 @@ class Step:
     states: Mapping[int, State] = field(default_factory=dict)
     entry: LedgerEntry | None = None
     members: bytes = b""  # which of the party's clients answered, as bits
+    charge: Charge | None = None  # what those pay whose vectors leave
 
 
 NOTHING = Step(Bundle({}))
@@ -114,7 +127,9 @@ class Speaker(ABC):
     identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process. Where
     there is one, a message that was answered in this round gets the same reply again, byte for byte, and a process
     continues the round in which another one died. None: nothing survives the process, and nothing is said twice.
-    clock: seconds, for the ledger and for answers per day. It is in one round at a time.
+    clock: seconds, for the ledger and for answers per day. population: how many clients there are, at all parties.
+    hiding: the fewest honest shares of noise that a sum must hold, unless the policy says so. It is in one round at a
+    time.
     """
 
     def __init__(
@@ -126,10 +141,13 @@ class Speaker(ABC):
         random: Random,
         clock: Callable[[], float],
         noise: NoiseSource,
+        population: int,
+        hiding: int,
     ) -> None:
         self.noise = noise
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
+        self.odometer = Odometer(self.policy.budget, population, self.policy.honest or hiding)
         self._repeats = store is not None
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = as_private(random), clock
@@ -215,7 +233,7 @@ class Speaker(ABC):
         if self._repeats and data:
             given = GivenReply(digest, data)
         if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
-            self.store.save(step.states, step.entry, step.members, now, given, leaving)
+            self.store.save(step.states, step.entry, step.members, now, given, leaving, step.charge)
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""
@@ -240,6 +258,7 @@ class Speaker(ABC):
         for kind in list_kinds(query):
             if not policy.allows(kind):
                 raise Refused(f"this party does not answer questions of the kind {kind}")
+        self.odometer.check_question(query)
         if not policy.singletons and query.shows_singletons:
             raise Refused("this party does not say what single items are worth by themselves")
         if limit is not None and query.largest_set > limit:  # by size alone: which sets are too large is private
@@ -288,13 +307,15 @@ class Speaker(ABC):
         members = {client: self._find_member(client) for client in letters}
         first = next(iter(letters))
         announced = Announcement.decode(letters[first]) if stage == STAGES[0] else states[first].announcement
+        beyond = frozenset[int]()
         if stage == VECTOR:
             inquiry.prepare()
+            beyond = self._find_beyond(inquiry, list(letters))
         with suppress(Malformed):  # clients that were sent such a message refuse it below
             self._work.agree(ends_of(stage, states, letters))
 
         def answer(client: int) -> Answer:
-            return lambda crowd: self._write_vector(inquiry, client, crowd)
+            return lambda crowd: self._write_vector(inquiry, client, crowd, client in beyond)
 
         replies = exchange_in_process(
             members,
@@ -312,14 +333,30 @@ class Speaker(ABC):
         after = {client: states[client] for client in replies}
         if stage == VECTOR and replies:
             entry = self._make_entry(inquiry, stage, len(replies))
-            return Step(Bundle(replies), after, entry, inquiry.mark_members())
+            charge = charge_for(inquiry.query, mark_places(inquiry.find_places(list(replies))))
+            return Step(Bundle(replies), after, entry, inquiry.mark_members(), charge)
         return Step(Bundle(replies), after)
 
-    def _write_vector(self, inquiry: RoundInquiry, client: int, crowd: Crowd) -> Ids:
+    def _find_beyond(self, inquiry: RoundInquiry, speakers: list[int]) -> frozenset[int]:
+        """Speakers of whose clients any cannot pay for an answer: other rounds may have cost something meanwhile."""
+        if self.policy.budget is None:
+            return frozenset()
+        spent = self.store.read_mileage()
+
+        def is_beyond(some: list[int]) -> bool:
+            return bool(self.odometer.mark_beyond(inquiry.query, spent, inquiry.find_places(some)).any())
+
+        return frozenset(one for one in speakers if is_beyond([one])) if is_beyond(speakers) else frozenset()
+
+    def _write_vector(self, inquiry: RoundInquiry, client: int, crowd: Crowd, beyond: bool) -> Ids:
         """An answer before masking, with its share of the noise, if the question says that there is some.
 
         The answer was cut to its range before; nothing is cut after noise was added, except what lies beyond all room.
+        Refused where the noise would not be enough, or costs more than the client may pay: then nothing is drawn.
         """
+        self.odometer.check_crowd(inquiry.query, crowd)
+        if beyond:
+            raise self.odometer.refuse_beyond()
         vector, noise = inquiry.write_vector(client), inquiry.query.added_noise
         if noise is None:
             return vector
@@ -327,7 +364,9 @@ class Speaker(ABC):
 
     def _make_entry(self, inquiry: RoundInquiry, stage: str, clients: int) -> LedgerEntry:
         session, digest, run = inquiry.session.hex(), inquiry.digest.hex(), inquiry.run.hex()
-        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients, run)
+        noise = inquiry.query.added_noise
+        mu = 0.0 if noise is None else noise.mu
+        return LedgerEntry(stage, inquiry.kind, digest, session, inquiry.round, self.clock(), clients, run, mu)
 
     def _read_answered(self, inquiry: RoundInquiry) -> bytes:
         """Which of the party's clients may not answer this any more, as bits."""
@@ -366,7 +405,9 @@ class Party(Speaker):
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
     ) -> None:
-        super().__init__(identities, roster, policy, store, random, clock, noise)
+        super().__init__(
+            identities, roster, policy, store, random, clock, noise, len(roster.keys), hiding=FEWEST_CLIENTS
+        )
         self.clients = as_objective(clients)
         self.ids: Ids = np.asarray(ids, dtype=np.int64)
         if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
@@ -397,9 +438,14 @@ class Party(Speaker):
             self._refuse(QUESTION, client, Refused("this party does not hold all clients of this client's group"))
         for client in inquiry.ids[answered & ~incomplete].tolist():
             self._refuse(QUESTION, client, Refused("this client has already answered this question"))
-        if (incomplete | answered).all():
+        places = inquiry.find_places(inquiry.ids.tolist())
+        beyond = self.odometer.mark_beyond(inquiry.query, self.store.read_mileage(), places)
+        for client in inquiry.ids[beyond & ~answered & ~incomplete].tolist():
+            self._refuse(QUESTION, client, self.odometer.refuse_beyond())
+        out = incomplete | answered | beyond
+        if out.all():
             return NOTHING
-        inquiry = inquiry.keep(~(incomplete | answered))
+        inquiry = inquiry.keep(~out)
         absent, entry = dict[int, bytes](), None
         willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
         if willing is not None:  # who takes part reveals something, so it counts as an answer

@@ -6,6 +6,7 @@ from typing import Any
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.registry import name_kind
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Policy
 
@@ -32,6 +33,10 @@ class PartyPolicy:
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together.
     Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever
     drops out and whoever lies: the sum says nearly as much about a party that is nearly all of it as its own vector.
+    budget: what may ever be found out about each client, in all rounds of all runs and servers together. Then only
+    questions with noise are answered, and each client is charged when its masked vector leaves. None: no limit.
+    honest: with a budget, the fewest honest shares of noise that any sum must hold; None: 5, or 2 where parties speak
+    for their clients.
     """
 
     terms: Policy = field(default_factory=Policy)
@@ -44,6 +49,8 @@ class PartyPolicy:
     singletons: bool = True
     clients: int = 10
     largest_share: float = 0.75
+    budget: Privacy | None = None
+    honest: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Policy):
@@ -53,6 +60,10 @@ class PartyPolicy:
         as_count(self.clients, "clients")
         if not 0 < as_number(self.largest_share, "largest_share") <= 1:
             raise InputError(f"needs a share between 0 and 1, got {self.largest_share}", argument="largest_share")
+        if not isinstance(self.budget, Privacy | None):
+            raise InputError(f"needs a Privacy, got {self.budget!r}", argument="budget")
+        if self.honest is not None:
+            as_count(self.honest, "honest")
         for kind in self.questions or ():
             if not (isinstance(kind, type) and issubclass(kind, Query)):
                 raise InputError(f"needs kinds of questions, got {kind!r}", argument="questions")

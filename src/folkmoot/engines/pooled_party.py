@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import QUESTION, Bundle
+from folkmoot.engines.odometer import FEWEST_PARTIES
 from folkmoot.engines.party import NOTHING, Speaker, Step
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooling import PooledInquiry, check_parties
@@ -41,7 +42,10 @@ class PooledParty(Speaker):
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
     ) -> None:
-        super().__init__({number: identity}, roster, policy, store, random, clock, noise)
+        everyone = census.population.n_clients
+        super().__init__(
+            {number: identity}, roster, policy, store, random, clock, noise, everyone, hiding=FEWEST_PARTIES
+        )
         self.clients, self.number, self.census = as_objective(clients), number, census
         if not 0 <= number < len(census.sizes) or census.sizes[number] != self.clients.n_clients:
             raise InputError(f"does not count {self.clients.n_clients:,} clients at party {number}", argument="census")
@@ -99,3 +103,5 @@ class PooledParty(Speaker):
             raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
         if inquiry.has_answered(self._read_answered(inquiry)):
             raise Refused("some of these clients have already answered this question")
+        if self._find_beyond(inquiry, [self.number]):  # one of its clients is enough: it cannot be left out unseen
+            raise self.odometer.refuse_beyond()

@@ -6,6 +6,7 @@ often each counts, the session and the round. So every party can compute what mu
 else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -197,8 +198,12 @@ class PooledInquiry:
     def mark_members(self) -> bytes:
         """This party's clients that answer: each answers a query once in a run, whoever else is asked."""
         marks = np.zeros(self.census.sizes[self.share.party], dtype=bool)
-        marks[self.members[0] - int(self.census.ends[self.share.party])] = True
+        marks[self.find_places([self.share.party])] = True
         return np.packbits(marks, bitorder="little").tobytes()
+
+    def find_places(self, speakers: Sequence[int]) -> Ids:  # noqa: ARG002 - the party
+        """All of its clients that are asked."""
+        return self.members[0] - int(self.census.ends[self.share.party])
 
     def write_consent(self) -> bytes:
         return SPEAKER.pack(self.share.party)

@@ -1,5 +1,8 @@
-"""Where a party keeps what it must not lose: its clients' states, the ledger of what they answered, and its logs."""
+"""Where a party keeps what it must not lose: its clients' states, the ledger of what they answered, what that cost
+them, and its logs.
+"""
 
+import json
 import os
 import sqlite3
 from collections import deque
@@ -9,20 +12,22 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import ClassVar, NoReturn, Protocol
 
+from folkmoot.engines.keys import write_whole
+from folkmoot.engines.odometer import Charge, Mileage
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.secagg.state import State
 
 FILE = "party.sqlite"
 LOCK = "party.lock"  # held by the process that uses the folder, for as long as it lives; others may read the file
-LEDGER = 8  # columns; files of version 0.7 have one less
+MARK = "party.odometer"  # how far the odometer was when an answer last left: the file is never behind it
 PATIENCE = 60.0  # seconds that a write waits for somebody who reads
 REMEMBERED = 10_000  # refusals: a server that keeps sending nonsense must not fill the disk
 TABLES = """
 create table if not exists states (client integer primary key, state blob not null);
 create table if not exists ledger (
     stage text not null, kind text not null, question text not null, session text not null, round integer not null,
-    time real not null, clients integer not null, run text not null default ''
+    time real not null, clients integer not null, run text not null default '', mu real not null default 0
 );
 create table if not exists answered (
     question text not null, run text not null, members blob not null, primary key (question, run)
@@ -34,7 +39,11 @@ create table if not exists outbox (
 create table if not exists refusals (time real not null, stage text not null, why text not null, client integer);
 create table if not exists round (question blob not null, announced blob not null, answered integer not null);
 create table if not exists replies (message blob primary key, reply blob not null);
+create table if not exists odometer (
+    one integer primary key check (one = 1), charges integer not null, before text not null, squares blob not null
+);
 """
+LATER = {"run": "text not null default ''", "mu": "real not null default 0"}  # columns that older ledgers lack
 NOTE = "insert into outbox values (?, ?, ?, ?, ?)"
 
 
@@ -50,6 +59,7 @@ class LedgerEntry:
     time: float  # by the party's clock
     clients: int
     run: str = ""  # in which it was asked, if the server says so
+    mu: float = 0.0  # what it cost each of them; 0: it had no noise
 
 
 @dataclass(frozen=True)
@@ -116,13 +126,18 @@ class StateStore(Protocol):
         round: OpenRound | None = None,
         given: GivenReply | None = None,
         sent: SentMessage | None = None,
+        charge: Charge | None = None,
     ) -> None:
         """Keep all of this, or nothing of it.
 
         members: which of a party's clients answered the entry's question, as bits, besides those who did before. round:
         the round that the party is now in; replies of a round with another question are forgotten. sent: what is about
-        to leave, if the store keeps that.
+        to leave, if the store keeps that. charge: what clients pay for it.
         """
+        ...
+
+    def read_mileage(self) -> Mileage:
+        """What every client has paid so far."""
         ...
 
     def read_round(self) -> OpenRound: ...
@@ -180,6 +195,7 @@ class MemoryStore:
         self._pinned: dict[str, str] = {}
         self._refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._round, self._replies = OpenRound(), dict[bytes, bytes]()
+        self._mileage = Mileage()
 
     def load(self, client: int) -> State:
         return self._states.get(client, State())
@@ -192,8 +208,11 @@ class MemoryStore:
         round: OpenRound | None = None,
         given: GivenReply | None = None,
         sent: SentMessage | None = None,  # noqa: ARG002 - it is not kept
+        charge: Charge | None = None,
     ) -> None:
         self._states.update(states)
+        if charge is not None:
+            self._mileage = self._mileage.add(charge)
         if entry is not None:
             self._ledger.append(entry)
             if members:
@@ -205,6 +224,9 @@ class MemoryStore:
             self._round = round
         if given is not None:
             self._replies[given.message] = given.reply
+
+    def read_mileage(self) -> Mileage:
+        return self._mileage
 
     def read_round(self) -> OpenRound:
         return self._round
@@ -254,17 +276,28 @@ class PartyFile:
         rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))
         return [LedgerEntry(*row) for row in rows]
 
+    def read_mileage(self) -> Mileage:
+        try:
+            row = self._file.execute("select charges, squares, before from odometer").fetchone()
+        except sqlite3.OperationalError:  # of a version before there was noise
+            row = None
+        return Mileage() if row is None else Mileage.decode(row[0], row[1], tuple(json.loads(row[2])))
+
 
 class FolderStore(PartyFile):
     """Keeps everything in a folder, in one file that only its owner can read: it holds secrets.
 
     A state is in the file entirely or not at all, so after a crash a process finds the states of its last reply. Only
     one process can use a folder at a time; others can read its logs meanwhile (`open_logs`).
+
+    How far the odometer is, is also kept in a file of its own, which is written when the first has it, before the
+    answer leaves. So if the first is behind, somebody put an older copy in its place, and it is refused: keys could be
+    used twice, and clients would pay too little. restored: accept it nevertheless.
     """
 
     keeps_outbox: ClassVar[bool] = True
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, restored: bool = False) -> None:
         path = as_path(folder, "folder") / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -283,11 +316,62 @@ class FolderStore(PartyFile):
                 "pragma journal_mode = truncate;"  # otherwise the journal keeps secrets that the file has forgotten
             )
             self._file.executescript(f"begin exclusive; {TABLES} commit;")
-            if len(self._file.execute("select * from ledger limit 0").description) < LEDGER:
-                self._file.execute("alter table ledger add column run text not null default ''")
+            known = {name for name, *_ in self._file.execute("select * from ledger limit 0").description}
+            for name, kind in LATER.items():
+                if name not in known:
+                    self._file.execute(f"alter table ledger add column {name} {kind}")
         except sqlite3.DatabaseError:
             self.close()
             raise InputError(f"{path} is not a party's file", argument="folder") from None
+        self._mark = path.with_name(MARK)
+        if not restored and self._is_behind():
+            self.close()
+            raise InputError(
+                f"{path} is older than {MARK} beside it: a copy was restored, which forgets what was answered since",
+                remedy="put the newest back, or begin anew (folkmoot federation join --renew)",
+                argument="folder",
+            )
+
+    def _is_behind(self) -> bool:
+        now, mark = self.read_mileage(), self._read_mark()
+        if mark is None:
+            self.close()
+            raise InputError(
+                "is damaged", remedy="begin anew (folkmoot federation join --renew)", place=self._mark
+            ) from None
+        behind = any(one < other for one, other in zip(now.largest, mark.before, strict=True))
+        return behind or now.charges < mark.charges
+
+    def _read_mark(self) -> Mileage | None:
+        """How many charges there were when an answer last left, and what the client who paid most had paid; None: it
+        cannot be read.
+        """
+        try:
+            said = json.loads(self._mark.read_text(encoding="ascii"))
+            return Mileage(int(said["charges"]), before=tuple(float(one) for one in said["largest"]))
+        except FileNotFoundError:
+            return Mileage()
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def _write_mark(self, now: Mileage) -> None:
+        said = {"charges": now.charges, "largest": now.largest}
+        write_whole(self._mark, json.dumps(said).encode())
+
+    def read_most_paid(self) -> tuple[float, ...]:
+        """Σμ² of the client who paid most, in each of ADJACENCIES, even if an older copy was restored."""
+        return tuple(map(max, self.read_mileage().largest, (self._read_mark() or Mileage()).before))
+
+    def begin_mileage(self, before: tuple[float, ...]) -> None:
+        """In a new store: take everybody to have paid this much."""
+        now = Mileage(before=before)
+        with self._file:
+            self._keep_mileage(now)
+        self._write_mark(now)
+
+    def _keep_mileage(self, now: Mileage) -> None:
+        row = (now.charges, json.dumps(now.before), now.encode())
+        self._file.execute("insert or replace into odometer values (1, ?, ?, ?)", row)
 
     def load(self, client: int) -> State:
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
@@ -301,13 +385,15 @@ class FolderStore(PartyFile):
         round: OpenRound | None = None,
         given: GivenReply | None = None,
         sent: SentMessage | None = None,
+        charge: Charge | None = None,
     ) -> None:
+        now = None if charge is None else self.read_mileage().add(charge)
         rows = [(client, state.encode()) for client, state in states.items()]
         with self._file:
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
             if entry is not None:
-                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
+                self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
             if entry is not None and members:
                 both = join_bits(members, self.read_members(entry.question, entry.run))
                 self._file.execute(
@@ -319,6 +405,10 @@ class FolderStore(PartyFile):
                 self._file.execute("insert or replace into replies values (?, ?)", astuple(given))
             if sent is not None:
                 self._file.execute(NOTE, astuple(sent))
+            if now is not None:
+                self._keep_mileage(now)
+        if now is not None:
+            self._write_mark(now)  # after that is safe, and before anything leaves
 
     def _keep_round(self, round: OpenRound) -> None:
         before = self.read_round()

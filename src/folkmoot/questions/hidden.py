@@ -12,10 +12,12 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.accounting import find_reach
+from folkmoot.privacy.gaussian import MOST_SD
 from folkmoot.privacy.noise import Noise
 from folkmoot.questions.encoding import Encoding, Part
 from folkmoot.questions.query import Query, Reply, ReplyT, write_dense
@@ -58,6 +60,14 @@ class HiddenQuery(Query[ReplyT]):
     def make_encoding(self, length: int) -> Encoding:
         part = Part(length, 1 / max(self.norm, 1), self.norm, signed=self.signed, norm=float(self.norm))
         return Encoding((part,), noise=self.added_noise.find_share_sd(self.honest))
+
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        super().check(n_items, n_clients)
+        share = self.added_noise.find_share_sd(self.honest)
+        if not share <= MOST_SD:  # the honest on a roll are at least these, and at most so many that none is too fine
+            raise InputError(
+                f"shares of noise would be {share:,.0f} units wide; {MOST_SD:,} are possible", argument="sd"
+            )
 
     def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         """Nothing is longer than the norm: there is nothing to shorten."""
@@ -124,23 +134,26 @@ class Direction(HiddenQuery[DirectionReply]):
             dense -= dense.mean(axis=1, keepdims=True)
             ends = np.arange(0, dense.size + 1, dense.shape[1])
             return write_dense(scale_rows(ends, dense.reshape(-1), self.most, self.cap, scales).reshape(dense.shape))
-        numbers = scale_rows(gains.indptr.astype(np.int64), gains.data, self.most, self.cap, scales)
+        grown = np.maximum(gains.data, 0.0)  # a rounding error below 0, scaled up, would lie beyond the reach
+        numbers = scale_rows(gains.indptr.astype(np.int64), grown, self.most, self.cap, scales)
         return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
 
 
 @kernel
 def scale_rows(ends: Ids, data: Array, most: float, cap: float, scales: Array) -> Ids:
-    """Each row as whole numbers: scaled to norm 1, by at most `cap`, then to its scale, and rounded towards 0."""
+    """Each row as whole numbers: scaled to norm 1, by at most `cap`, then to its scale, and rounded towards 0. A row
+    whose norm is no number says nothing.
+    """
     out = np.empty(len(data), np.int64)
     for row in range(len(ends) - 1):
         squares = 0.0
         for at in range(ends[row], ends[row + 1]):
             squares += (data[at] / most) ** 2
         factor = 0.0
-        if squares > 0.0:
+        if 0.0 < squares < np.inf:
             factor = min(cap, 1 / np.sqrt(squares)) * scales[row]
         for at in range(ends[row], ends[row + 1]):
-            out[at] = np.int64(data[at] / most * factor)
+            out[at] = np.int64(data[at] / most * factor) if factor > 0.0 else 0
     return out
 
 
@@ -181,7 +194,7 @@ class Worth(HiddenQuery[WorthReply]):
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
         sets = np.array([self.members, np.ones(clients.n_items, dtype=bool)])[: 1 + self.everything]
-        values = np.diff(clients.values_at(sets), axis=1, prepend=0.0)
+        values = np.maximum(np.diff(clients.values_at(sets), axis=1, prepend=0.0), 0.0)
         ends = np.arange(0, values.size + 1, values.shape[1])
         numbers = scale_rows(ends, values.reshape(-1), self.whole, 1.0, self.find_scales(clients))
         return write_dense(numbers.reshape(values.shape))

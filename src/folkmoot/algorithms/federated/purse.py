@@ -20,9 +20,11 @@ from folkmoot.privacy.forecast import Forecast, forecast
 from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Reply
+from folkmoot.secagg import Policy
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
 SURE = 0.9  # of the honest shares that the smallest roll promises: room for the steps between rolls
+FEW_ROLLS = 32  # that are looked at one by one
 
 
 @dataclass
@@ -70,7 +72,6 @@ class Purse:
             cohort = None
         speakers = asked if population.sizes is None else len(population.sizes)
         expected = talk.terms.protection(speakers).honest
-        least = talk.terms.protection(min(talk.terms.quorum(speakers), speakers), speakers).honest
         mu = privacy.find_mu(population.n_clients)
         inflation = sqrt(speakers / expected) * find_reach(privacy.adjacency, signed=False)
         outlook = forecast(asked, talk.matroid.rank, mu, inflation)
@@ -80,7 +81,7 @@ class Purse:
                 remedy="ask more clients, choose fewer items, or allow a larger epsilon",
                 argument="epsilon",
             )
-        return cls(talk, privacy, mu, max(int(SURE * least), 1), expected, outlook, cohort)
+        return cls(talk, privacy, mu, promise_honest(talk.terms, speakers), expected, outlook, cohort)
 
     @property
     def spent(self) -> float:
@@ -148,3 +149,11 @@ class Purse:
             forecast=self.forecast.expected,
             strength=self.forecast.signal,
         )
+
+
+def promise_honest(terms: Policy, speakers: int) -> int:
+    """Honest shares of noise that any sum holds, on any roll that clients accept."""
+    quorum = min(terms.quorum(speakers), speakers)
+    if speakers - quorum < FEW_ROLLS:
+        return min(terms.protection(roll, speakers).honest for roll in range(quorum, speakers + 1))
+    return max(int(SURE * terms.protection(quorum, speakers).honest), 1)
