@@ -11,13 +11,15 @@ from folkmoot.algorithms.central import ContinuousGreedy, Method
 from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe
 from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
-from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.solve import solve
+from folkmoot.application.solve import make_private, solve
+from folkmoot.conversation.outcome import Conversation
+from folkmoot.data.tables import check_bits
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_list
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.objectives.information import MOST_STATES, Information
+from folkmoot.privacy.accounting import Privacy
 
 try:
     from sklearn.base import BaseEstimator
@@ -54,6 +56,11 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     method : any method of `folkmoot.solve`. None: federated greedy in which every site answers, which is
         `DiscreteGreedy(expected_answers=number of sites, importance="uniform", polish=0)`; with few sites it finds
         what `FedCG()` finds in a fraction of the time. `Greedy()` sees all data.
+    epsilon : noise that hides every single site in all that the server sees (docs/privacy.md); the method is then
+        `PrivateGreedy`. It takes hundreds of sites: fewer are drowned in noise, and refused. None: no noise.
+    delta, adjacency : see `folkmoot.Privacy`.
+    most : with epsilon, how many bits the label can have at most, as everybody knows: 1 for yes or no, 2 for four
+        classes.
     bins : the largest number of bins into which a feature is cut (a feature with no more values than that keeps them
         all). k features of b bins have b^k joint states, so fewer bins are used where k is large: as many as possible
         without any k features having more than 65,536 joint states, but at least 2 as long as that makes no more than
@@ -107,7 +114,11 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         k: int = 10,
         *,
-        method: Method | Federated | None = None,
+        method: Method | Conversation | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        adjacency: str = "zero-out",
+        most: float | None = None,
         bins: int = 5,
         edges: Edges | None = None,
         target_edges: ArrayLike | None = None,
@@ -117,6 +128,10 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.k = k
         self.method = method
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.most = most
         self.bins = bins
         self.edges = edges
         self.target_edges = target_edges
@@ -143,8 +158,10 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if all((label[mine] == label[mine[0]]).all() for mine in rows):
             where = "" if sites is None else " at every site"
             raise InputError(f"has only one class{where}, so there is nothing to predict", argument="y")
-        if self.method is None:
-            method: Any = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
+        if self.epsilon is not None:
+            method: Any = make_private(self.method, Privacy(self.epsilon, self.delta, self.adjacency))
+        elif self.method is None:
+            method = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
         else:
             method = self.method
         self.edges_, self.bins_ = self._choose_edges(X, k, method)
@@ -157,17 +174,31 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             item_names=getattr(self, "feature_names_in_", None),
             client_names=names,
         )
+        objective.most = self._check_most(objective)
         engine = Simulation(objective, self.secure)
-        if not isinstance(method, Federated) and self.secure == "real":
+        if not isinstance(method, Conversation) and self.secure == "real":
             raise InputError(f'"real" needs a federated method, but {method!r} sees every row', argument="secure")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.result_ = solve(
-            objective, k, method, engine=engine if isinstance(method, Federated) else None, seed=seed, progress=False
+            objective, k, method, engine=engine if isinstance(method, Conversation) else None, seed=seed, progress=False
         )
         self.method_, self.sites_ = method, names
         self.scores_: Array = objective.mean_gains(())
         self.support_ = indicator(X.shape[1], np.array(self.result_.selected, dtype=np.int64))
         return self
+
+    def _check_most(self, objective: Information) -> float | None:
+        """What everybody knows of the label, in bits."""
+        if self.most is None:
+            if self.epsilon is not None:
+                raise InputError(
+                    "is needed under noise, where nobody can be asked how large values are",
+                    remedy="say how many bits the label can have, such as",
+                    settings=[("most", 1.0)],
+                    argument="most",
+                )
+            return None
+        return check_bits(objective, self.most)
 
     def _label(self, y: NDArray[Any]) -> tuple[Ids, Array | None]:
         """Labels as whole numbers, and the edges at which y was cut if it is a number."""

@@ -5,35 +5,44 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from folkmoot.application.account import versions
 from folkmoot.application.folder import make_folder, write
-from folkmoot.application.job import METHODS, Job, carry_out, make_method, prepare
+from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, carry_out, make_method, prepare
 from folkmoot.application.problem import Problem
 from folkmoot.application.reporting import render_comparison
 from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
+from folkmoot.foundation.settings import PrivacySettings
 from folkmoot.report.facts import cost_of
 from folkmoot.report.story import Comparison, Entry
 
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
+WITHOUT_NOISE: dict[str, Any] = {name: getattr(PrivacySettings, name) for name in PROMISE}
+UNDER_NOISE = (PRIVATE, "auto", "greedy", "popularity", "random")  # the usual ones where there is an epsilon
 
 
 def compare(problem: Problem, methods: Sequence[str] | None = None, seeds: int = 3) -> Comparison:
     """Every method with as many seeds, from that of the problem on."""
-    return compare_methods(prepare(problem), *check_contest(methods, seeds))
+    return compare_methods(prepare(problem), *check_contest(problem, methods, seeds))
 
 
-def check_contest(methods: Sequence[str] | None, seeds: int) -> tuple[Sequence[str], int]:
-    """Names of methods, and how many seeds."""
-    names = USUAL if methods is None else tuple(methods)
+def check_contest(problem: Problem, methods: Sequence[str] | None, seeds: int) -> tuple[Sequence[str], int]:
+    """Names of methods, and how many seeds. Of all methods, one adds noise; the others show what noise costs."""
+    noisy = problem.privacy.epsilon is not None
+    names = (UNDER_NOISE if noisy else USUAL) if methods is None else tuple(methods)
     for name in names:
         if name not in METHODS:
             raise InputError(f"{name!r} is not one of {', '.join(METHODS)}", argument="methods")
     if not names:
         raise InputError("needs the name of at least one method", argument="methods")
+    if noisy and PRIVATE not in names:
+        raise InputError(
+            f"needs {PRIVATE} among them: no other adds the noise that epsilon is about", argument="methods"
+        )
     return names, as_count(seeds, "seeds")
 
 
@@ -63,7 +72,7 @@ def compare_methods(
         seeds=tuple(seeds),
         entries=tuple(entries),
         bound=bound if bound < float("inf") else None,
-        notes=job.notes,
+        notes=(*job.notes, *_note_noise(job)),
         command=command,
         versions=versions(),
     )
@@ -79,8 +88,19 @@ def write_comparison(found: Comparison, problem: Problem) -> list[Path]:
     return [folder / name for name in content]
 
 
+def _note_noise(job: Job) -> list[str]:
+    if job.problem.privacy.epsilon is None:
+        return []
+    return [
+        f"Only {PRIVATE} adds noise, which never follows from a seed: with the same seed it chooses something else the "
+        "next time."
+    ]
+
+
 def _solve_once(job: Job, name: str, seed: int) -> Result:
     problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
+    if name != PRIVATE:
+        problem = replace(problem, privacy=replace(problem.privacy, **WITHOUT_NOISE))
     method = make_method(problem, only_what_fits=True)
     return carry_out(replace(job, problem=problem, method=method), progress=False)
 
@@ -91,6 +111,7 @@ def _entry(job: Job, name: str, results: list[Result]) -> Entry:
     answers = sum(cost.answers for cost in costs)
     return Entry(
         name=name,
+        about="" if first.privacy is None else f"ε = {first.privacy.epsilon:g}",
         federated=first.estimate is not None,
         values=tuple(one.value for one in results),
         seconds=mean(one.seconds for one in results),

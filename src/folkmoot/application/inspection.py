@@ -8,7 +8,8 @@ import numpy as np
 from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.job import COHORT, check_has_data, constrain
+from folkmoot.application.job import COHORT, check_has_data, constrain, find_policy, find_promise
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import solve
 from folkmoot.conversation.population import Population
@@ -17,6 +18,7 @@ from folkmoot.data import FileLook, Loaded, look
 from folkmoot.foundation.errors import InputError
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.gains import find_importance
 from folkmoot.report.facts import cost_of
 
@@ -61,6 +63,8 @@ class Expectation:
     trials: tuple[Trial, ...]
     tried_on: int  # clients
     plan: str  # what the default would do with everybody, and why
+    outlook: Outlook | None = None  # what noise would cost, where there is an epsilon
+    lacking: str = ""  # why no outlook can be had, or what else noise needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +93,29 @@ class Inspection:
             "tried_on": expected.tried_on if expected else 0,
             "methods": [asdict(one) for one in expected.trials] if expected else [],
             "plan": expected.plan if expected else None,
+            "noise": document_outlook(expected.outlook) if expected and expected.outlook else None,
+            "lacking": (expected.lacking if expected else "") or None,
         }
+
+
+def document_outlook(outlook: Outlook) -> dict[str, Any]:
+    """What is forecast for several ε, as `folkmoot inspect --json` prints it."""
+    return {
+        **asdict(outlook.privacy),
+        "delta": outlook.delta,
+        "refused": outlook.forecast.is_hopeless,
+        "signal": outlook.forecast.signal,
+        "expected": outlook.forecast.expected,
+        "curve": [
+            {"epsilon": epsilon, "signal": one.signal, "expected": one.expected, "refused": one.is_hopeless}
+            for epsilon, one in outlook.list_curve()
+        ],
+    }
 
 
 def inspect(problem: Problem, watch: Steps = lambda *_: None) -> Inspection:
     """Read the files, faults counted rather than refused, and try every kind of method on a sample."""
+    find_promise(problem)  # refuses what cannot be
     with problem.locate_errors():
         check_has_data(problem)
         seen = look(problem.data)
@@ -110,7 +132,21 @@ def _expect(problem: Problem, loaded: Loaded, watch: Steps) -> Expectation:
     watch("what clients hold", 0, 1)
     spread = measure_spread(loaded.objective)
     trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)
-    return Expectation(matroid, spread, tuple(trials), tried_on, describe_plan(loaded.objective, matroid, COHORT))
+    plan = describe_plan(loaded.objective, matroid, COHORT)
+    return Expectation(matroid, spread, tuple(trials), tried_on, plan, *_look_ahead(problem, loaded, matroid))
+
+
+def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Outlook | None, str]:
+    """What noise would cost, and what it needs that is not there."""
+    promise = find_promise(problem)
+    if not promise:
+        return None, ""
+    clients = loaded.objective.n_clients
+    try:
+        outlook = Outlook.of(Privacy(**promise), clients, None, matroid.rank, find_policy(problem, clients))
+    except InputError as error:  # too few clients to hide among
+        return None, error.problem
+    return outlook, "" if loaded.objective.most is not None else "most"
 
 
 def measure_spread(objective: Objective) -> ClientSpread:

@@ -78,7 +78,17 @@ class Task:
     def notes(self) -> tuple[str, ...]:
         """What was read and what was done about it, and how groups were made of it."""
         remarks = [remark for limit in self.problem.limits for remark in self.subject.items.remarks(limit.per)]
-        return (*self.subject.notes, *dict.fromkeys(remarks))
+        return (*self.subject.notes, *dict.fromkeys(remarks), *self._note_noise())
+
+    def _note_noise(self) -> list[str]:
+        data = self.problem.data
+        listed = data.items is not None or data.file is None or self.subject.kind == "tables"
+        if self.problem.privacy.epsilon is None or listed:
+            return []
+        return [
+            f"The list of {self.subject.items_called} was read from {self.problem.source}. Noise does not hide it: for "
+            "real clients it must be public, as a file of items is."
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +105,7 @@ class Job(Task):
     @property
     def policy(self) -> Policy:
         """The terms of secure aggregation."""
-        privacy = self.problem.privacy
-        return Policy(
-            corrupt=privacy.corrupt,
-            dropout=bound_dropout(as_number(privacy.dropout, "dropout"), self.loaded.objective.n_clients),
-            security=privacy.security,
-        )
+        return find_policy(self.problem, self.loaded.objective.n_clients)
 
     def engine(self) -> Simulation:
         """All clients in this process; its sums are also those of a cluster."""
@@ -152,6 +157,13 @@ def prepare(problem: Problem) -> Job:
                 outlook.check()
         job.engine()
     return job
+
+
+def find_policy(problem: Problem, clients: int) -> Policy:
+    """The terms of secure aggregation that a problem sets for so many clients."""
+    privacy = problem.privacy
+    dropout = bound_dropout(as_number(privacy.dropout, "dropout"), clients)
+    return Policy(corrupt=privacy.corrupt, dropout=dropout, security=privacy.security)
 
 
 def find_outlook(job: Task) -> Outlook | None:

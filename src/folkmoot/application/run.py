@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folkmoot.application.folder import About, Folder
-from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
+from folkmoot.application.job import (
+    Job,
+    Task,
+    carry_out,
+    find_outlook,
+    list_files,
+    name_chosen,
+    prepare,
+    prepare_task,
+)
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import verify
 from folkmoot.conversation.conduct import drop_outside, is_run_of
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from folkmoot.report import Story
 
 Work = Callable[[str], AbstractContextManager[None]]  # around a piece of work: shows what is being done
+Announce = Callable[[Outlook], None]  # what to expect of a run, before anybody is asked
 
 
 def work_silently(_what: str) -> AbstractContextManager[None]:
@@ -117,8 +128,19 @@ def state_worth(result: Result) -> dict[str, Any]:
     return {"value": estimate.value, "estimated": True, **interval}
 
 
-def begin_run(problem: Problem, command: str | None = None, work: Work = work_silently) -> FinishedRun:
-    """A whole run in a folder of its own; where the input is wrong, no folder is left."""
+def announce_nothing(_outlook: Outlook) -> None:
+    pass
+
+
+def begin_run(
+    problem: Problem,
+    command: str | None = None,
+    work: Work = work_silently,
+    announce: Announce = announce_nothing,
+) -> FinishedRun:
+    """A whole run in a folder of its own; where the input is wrong, no folder is left. `announce` is told what to
+    expect under noise, before anybody is asked.
+    """
     folder = Folder.create(problem)
     try:
         with name_way_back(folder):
@@ -126,6 +148,8 @@ def begin_run(problem: Problem, command: str | None = None, work: Work = work_si
                 known = aside.submit(lambda: folder.check_same_data(list_files(folder.read_problem())))
                 job = _read(problem, work)
                 known.result()
+            if (outlook := find_outlook(job)) is not None:
+                announce(outlook)
             return _finish(folder, job, command or _repeat(folder), work)
     except InputError:
         folder.forget()

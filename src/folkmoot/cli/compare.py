@@ -33,13 +33,17 @@ def compare(
     from dataclasses import asdict
 
     from folkmoot.application.comparison import check_contest, compare_methods, write_comparison
-    from folkmoot.cli.show import bar, console, print_json, show_comparison, show_work
+    from folkmoot.application.job import find_outlook
+    from folkmoot.cli.show import bar, console, print_json, show_comparison, show_outlook, show_work
 
-    with name_flags(methods="--methods", seeds="--seeds"):
-        contest = check_contest(None if methods is None else [name.strip() for name in methods.split(",")], seeds)
     problem = load_problem(path, given, at_most, per, within, seed, settings)
+    with name_flags(methods="--methods", seeds="--seeds"):
+        names = None if methods is None else [name.strip() for name in methods.split(",")]
+        contest = check_contest(problem, names, seeds)
     with show_work(f"reading {problem.source} …", quiet=as_json):
         job = problem.prepare()
+    if (outlook := find_outlook(job)) is not None:
+        show_outlook(outlook, quiet=as_json)
     with bar(quiet=as_json) as watch:
         found = compare_methods(job, *contest, shlex.join(["folkmoot", *sys.argv[1:]]), watch)
     files = write_comparison(found, problem)

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 from folkmoot.cli.flags import as_flag
 from folkmoot.cli.options import AtMost, Per, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
-from folkmoot.foundation.settings import Choose, Data
+from folkmoot.foundation.settings import Choose, Data, PrivacySettings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from folkmoot.application.inspection import ClientSpread, Expectation
+    from folkmoot.application.outlook import Outlook
     from folkmoot.data import FileLook
 
 ALIKE, FAR = 2, 50  # γ / m_F
+NOISE = ("epsilon", "delta", "adjacency")
+BAR = 24  # letters: a bar of the curve
 ELSEWHERE = ("items_id", "name")  # roles of columns of the items file
 
 
-@add_settings(Data, Choose)
+@add_settings(Data, Choose, PrivacySettings, only={PrivacySettings: NOISE})
 def inspect(
     path: Where,
     *,
@@ -44,7 +47,11 @@ def inspect(
     if found.expected is not None:
         _show_spread(out, found.seen, found.expected.spread)
         _show_methods(out, found.expected, found.seen)
-        out.print(f"Without --method, folkmoot run would use {found.expected.plan}.", soft_wrap=True)
+        if found.expected.outlook is not None:
+            _show_noise(out, found.expected.outlook)
+        else:
+            out.print(f"Without --method, folkmoot run would use {found.expected.plan}.", soft_wrap=True)
+        _show_lacking(out, found.expected, found.seen)
         _show_next(out, found.expected, path, found.seen, given)
 
 
@@ -131,6 +138,50 @@ def _show_methods(out: "Console", expected: "Expectation", seen: "FileLook") -> 
             out.print(f"{one.method}: {one.problem}")
 
 
+def _show_noise(out: "Console", outlook: "Outlook") -> None:
+    """What to expect under noise, over a range of ε."""
+    from rich.table import Table
+    from rich.text import Text
+
+    mine, clients = outlook.privacy.epsilon, f"{outlook.clients:,} clients"
+    table = Table(
+        title=f"What noise would cost: {outlook.chosen} items, {clients}, δ = {outlook.delta:.2g}",
+        title_justify="left",
+        title_style="bold",
+    )
+    for name in ("ε", "signal", "of a choice without noise"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for epsilon, one in outlook.list_curve():
+        style = "bold" if epsilon == mine else ""
+        share = "refused" if one.is_hopeless else f"about {one.expected:.1%}"
+        bar = "" if one.is_hopeless else "█" * max(round(BAR * (one.expected - 0.5) / 0.5), 1)
+        marked = f"{bar} ← asked for" if epsilon == mine else bar
+        table.add_row(f"{epsilon:g}", f"{one.signal:.3g}", share, Text(marked.strip(), style="cyan"), style=style)
+    out.print(table)
+    out.print(
+        "Signal: all clients' answers, in deviations of the noise, per item to be chosen. Below 1 a run is refused, "
+        "below 3 it warns. Bars begin at 50 %.",
+        soft_wrap=True,
+    )
+    found = outlook.forecast
+    out.print(Text(f"For ε = {mine:g}: {found.describe()}.", style="yellow" if found.is_poor else ""), soft_wrap=True)
+
+
+def _show_lacking(out: "Console", expected: "Expectation", seen: "FileLook") -> None:
+    """What else noise needs."""
+    from rich.text import Text
+
+    if expected.lacking == "most":
+        example = 1 if seen.kind == "tables" else 5
+        said = (
+            f"Under noise nobody can be asked how large values are: add what everybody knows, such as --most {example}."
+        )
+        out.print(Text(said, style="yellow"), soft_wrap=True)
+    elif expected.lacking:
+        out.print(Text(f"Noise is not possible: {expected.lacking}.", style="yellow"), soft_wrap=True)
+
+
 def _show_next(out: "Console", expected: "Expectation", path: Path, seen: "FileLook", given: dict[str, Any]) -> None:
     """The command that one would type now."""
     import shlex
@@ -144,5 +195,8 @@ def _show_next(out: "Console", expected: "Expectation", path: Path, seen: "FileL
         words += [as_flag(name), str(value)]
     if path.suffix != ".toml":
         words += ["--choose", str(expected.matroid.rank)]
-    words += ["--method", best.method] if best is not None and best.method != "auto" else []
+    if expected.lacking == "most":
+        words += ["--most", "1" if seen.kind == "tables" else "5"]
+    if "epsilon" not in given and best is not None and best.method != "auto":
+        words += ["--method", best.method]
     out.print(f"Next: {shlex.join(words)}", soft_wrap=True)

@@ -45,11 +45,12 @@ def run(
 def run_problem(problem: "Problem", *, report: bool, as_json: bool) -> None:
     """Carry out what was asked for on the command line, and show it."""
     from folkmoot.application.run import begin_run
-    from folkmoot.cli.show import show_work
+    from folkmoot.cli.show import show_outlook, show_work
 
     command = shlex.join(["folkmoot", *sys.argv[1:]])
+    announce = partial(show_outlook, quiet=as_json)
     with report_stop():
-        finished = begin_run(problem, command, partial(show_work, quiet=as_json))
+        finished = begin_run(problem, command, partial(show_work, quiet=as_json), announce)
         show_run(finished.write_wanted_report() if report else finished, report=report, as_json=as_json)
 
 

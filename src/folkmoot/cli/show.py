@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from folkmoot.application.outlook import Outlook
     from folkmoot.report.story import Comparison, Story
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -50,6 +51,15 @@ def bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=out, transient=True, disable=quiet or not out.is_terminal) as progress:
         task = progress.add_task("")
         yield lambda what, done, of: progress.update(task, description=what, completed=done, total=of)
+
+
+def show_outlook(outlook: "Outlook", *, quiet: bool) -> None:
+    """What to expect under noise, before anybody is asked. quiet: only where it is a warning, and beside the output."""
+    found = outlook.forecast
+    if quiet and not found.is_poor:
+        return
+    said = f"Forecast for ε = {outlook.privacy.epsilon:g}, δ = {outlook.delta:.2g}: {found.describe()}."
+    console(quiet=quiet).print(said, style="yellow" if found.is_poor else "", soft_wrap=True)
 
 
 def show_story(out: "Console", story: "Story") -> None:

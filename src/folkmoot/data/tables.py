@@ -70,7 +70,8 @@ def tables(request: Request) -> Loaded:
         item_names=items.names,
         client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
     )
-    objective.most = _check_most(objective, settings.most)
+    if settings.most is not None:
+        objective.most = check_bits(objective, settings.most)
     if findings.measuring:
         findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
     sites = name_many(None if whole else site, "clients")
@@ -78,10 +79,8 @@ def tables(request: Request) -> Loaded:
     return Loaded(request.kind, items, (), meaning, sites, "features", objective)
 
 
-def _check_most(objective: Information, given: float | None) -> float | None:
+def check_bits(objective: Information, given: float) -> float:
     """What everybody knows of the target: how many bits it can have at most."""
-    if given is None:
-        return None
     most, largest = as_number(given, "most", above=True), float(objective.find_ceilings().max())
     if largest > most * (1 + ROUNDING):
         raise InputError(f"is {most:g}, but the target has {largest:.4g} bits at a client", argument="most")

@@ -83,7 +83,7 @@ def _row(one: RankedEntry) -> tuple[Cell, ...]:
     entry = one.entry
     talked = entry.rounds > 0
     return (
-        Name(entry.name),
+        Name(entry.name, note=entry.about),
         Quantity(one.mean, field=f"mean.{entry.name}"),
         Quantity(one.spread, digits=2),
         Quantity(one.ratio, Form.RATIO),

@@ -97,6 +97,7 @@ class Entry:
     answers: int = 0  # clients' answers in the whole run, mean
     smallest: int | None = None  # the smallest sum
     selected: tuple[str, ...] = ()  # names, of the first seed
+    about: str = ""  # what sets it apart from the others
 
 
 @dataclass(frozen=True)
