@@ -21,9 +21,10 @@ class PlayedLeader:
 
     def __init__(self, begin: "list[str]") -> None:
         self.submitted = begin
+        self.heard = dict.fromkeys(NAMES, float("inf"))  # when FLARE last heard from each party
 
     def list_parties(self) -> dict[str, float]:
-        return dict.fromkeys(NAMES, 0.0)
+        return self.heard
 
     def submit(self, fewest: int, names: tuple[str, ...]) -> str:  # noqa: ARG002
         self.submitted.append(f"job {fewest}")
@@ -144,9 +145,11 @@ class StalledLine:
 
     def __init__(self, folder: Path, relay: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock, self.relay, self.ends = 1_000.0, relay, list[socket.socket]()
+        self.leader, self.said = PlayedLeader([]), list[str]()
         monkeypatch.setattr("folkmoot.engines.flare.line.monotonic", lambda: self.clock)
-        self.line = FlareLine(folder, NAMES, 2)
-        self.line.leader = PlayedLeader([])  # type: ignore[assignment]
+        monkeypatch.setattr("folkmoot.engines.flare.line.time", lambda: self.clock)
+        self.line = FlareLine(folder, NAMES, 2, self.said.append)
+        self.line.leader = self.leader  # type: ignore[assignment]
 
     def link(self) -> None:
         self.line._begin()
@@ -201,6 +204,24 @@ def test_a_job_is_begun_anew_for_a_party_that_came_back_and_then_less_often(stal
         stalled.hear("north", "south")
         assert not stalled.begins_anew(rest - 1.0)
         assert stalled.begins_anew(2.0)
+
+
+def test_a_party_that_just_left_did_not_come_back(stalled: StalledLine) -> None:
+    """FLARE lists it for half a minute, by when it last heard from it."""
+    stalled.hear(*NAMES)
+    stalled.clock += 60.0
+    stalled.leader.heard["east"] = stalled.clock - 1.0
+    stalled.hear("north", "south")
+    for _ in range(3):
+        assert not stalled.begins_anew(20.0)
+    assert not stalled.said
+    stalled.leader.heard["east"] = stalled.clock
+    stalled.leader.heard["north"] = stalled.clock - 10.0
+    assert stalled.begins_anew(1.0)
+    assert stalled.said == ["beginning the job anew: east came back"]
+    stalled.link()
+    stalled.hear("north", "south")  # it left again before it said anything
+    assert not stalled.begins_anew(60.0)
 
 
 def test_where_nobody_can_go_on_without_them_parties_are_not_left_out_for_long(stalled: StalledLine) -> None:

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Lock, Thread
-from time import monotonic
+from time import monotonic, time
 
 from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, connect, receive_frame, send_frame
 from folkmoot.engines.flare.leader import Leader
@@ -36,10 +36,19 @@ def ignore(_said: str) -> None:
 
 @dataclass
 class Contact:
-    """When a party was last heard, and last not reached, by the clock `monotonic`."""
+    """When a party was last heard, and last not reached, by the clock `monotonic`; and, by the clock of FLARE, when it
+    was first not reached since then (0: it is reached).
+    """
 
     heard: float = 0.0
     missed: float = 0.0
+    lost: float = 0.0
+
+    def hear(self) -> None:
+        self.heard, self.lost = monotonic(), 0.0
+
+    def miss(self) -> None:
+        self.missed, self.lost = monotonic(), self.lost or time()
 
 
 @dataclass
@@ -106,13 +115,13 @@ class FlareLine:
                 return
             left.discard(frame.name)
             if frame.seconds == UNREACHABLE:
-                self.contacts[frame.name].missed = monotonic()
+                self.contacts[frame.name].miss()
             else:
-                self.contacts[frame.name].heard = monotonic()
+                self.contacts[frame.name].hear()
                 self._answered = self._answered or monotonic()
                 yield frame.name, frame.body
         for name in left:
-            self.contacts[name].missed = monotonic()
+            self.contacts[name].miss()
 
     def close(self) -> None:
         """End the job, and everything that this line has begun."""
@@ -171,9 +180,10 @@ class FlareLine:
         return False
 
     def _welcome_back(self) -> None:
-        """Begin the job anew if FLARE knows a party that the job does not reach; at longer and longer intervals.
+        """Begin the job anew if FLARE heard of a party that the job no longer reaches; at longer and longer intervals.
 
-        A job begins with its first reply: until then its processes may still be starting, on slow machines for long.
+        FLARE knows a party that has just left for a while yet, but hears no more of it. A job begins with its first
+        reply: until then its processes may still be starting, on slow machines for long.
         """
         now, began = monotonic(), self._answered or self._linked + WAKING
         silent = {
@@ -183,9 +193,15 @@ class FlareLine:
         }
         enough = len(self.names) - len(silent) >= self.fewest
         rest = self._rest if enough else min(self._rest, URGENT_REST)
-        if not silent or now - max(self._rested, began) < rest or not silent & set(self.leader.list_parties()):
+        if not silent or now - max(self._rested, began) < rest:
             return
-        self.tell(f"beginning the job anew: {', '.join(sorted(silent))} came back")
+        known = self.leader.list_parties()
+        back = [name for name in self.names if name in silent and known.get(name, 0.0) > self.contacts[name].lost]
+        if not back:
+            return
+        self.tell(f"beginning the job anew: {', '.join(back)} came back")
+        for one in self.contacts.values():
+            one.lost = 0.0  # FLARE must hear of it again, after the new job did not reach it
         self._rest = FIRST_REST if now - self._rested > CALM else min(2 * self._rest, LONGEST_REST)
         self._rested = now
         with self._changed:
