@@ -288,6 +288,27 @@ def test_who_is_awaited_is_said_in_one_line() -> None:
     assert seen == [(told, 2, 4), ("waiting for west", 0, 0)]
 
 
+def test_seconds_count_down_until_nobody_is_awaited() -> None:
+    now, seen = [100.0], list[str]()
+    notices = networked.Notices(lambda: now[0])
+    notices.show = lambda what, _done, _of: seen.append(what)
+    notices(Waiting("quorum", ("north",), ("west",), (), 600.0))
+    now[0] += 7.0
+    notices.tick()
+    now[0] += 1000.0
+    notices.tick()
+    assert [one.split(";")[0] for one in seen] == [
+        "quorum: 600 s for west",
+        "quorum: 593 s for west",
+        "quorum: 0 s for west",
+    ]
+    notices(Waiting("keys", ("north", "west"), (), (), 20.0))
+    notices.tick()
+    notices.say("waiting for the server")
+    notices.tick()
+    assert seen[3:] == ["keys: north, west answered", "waiting for the server"]
+
+
 def test_a_kit_is_enough_for_a_problem(network: Network) -> None:
     problem = fm.Problem.from_kit(network.kit, choose=2, folder=network.folder / "run", cohort=30, rounds=2)
     assert len(problem.run(report=False).result.selected) == 2

@@ -4,8 +4,10 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 from folkmoot.application.federation.agreement import ROOT, Agreement
@@ -32,6 +34,7 @@ from folkmoot.secagg.parameters import count_share
 
 ROSTER = "roster.json"  # of the last run, in the server's kit
 OTHERS = 5.0  # seconds for parties beyond those that are needed to say which roster they have
+SECOND = 1.0  # between updates of how long is waited still
 RUN = 16  # bytes by which parties tell one run from another
 OWN = ("credit",)  # what a problem may say about data that parties have
 SIMULATED = ("secure", "dropout", "cluster")  # settings of simulations
@@ -224,17 +227,49 @@ def _make_engine(
 
 
 class Notices:
-    """Passes on who is awaited, to whatever shows it at the moment."""
+    """Passes on who is awaited, to whatever shows it at the moment, and again as time passes."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.show: Steps = ignore
+        self.clock = clock
+        self._last: Waiting | None = None  # that is shown
+        self._since = 0.0
 
     def __call__(self, waiting: Waiting) -> None:
-        there = len(waiting.answered)
-        self.show(describe_waiting(waiting), there, there + len(waiting.awaited) + len(waiting.refused))
+        self._last, self._since = waiting, self.clock()
+        self._tell(waiting)
 
     def say(self, what: str) -> None:
+        self._last = None
         self.show(what, 0, 0)
+
+    def tick(self) -> None:
+        """Show how many seconds are left by now."""
+        if (last := self._last) is not None and last.awaited:
+            self._tell(replace(last, seconds_left=max(last.seconds_left - (self.clock() - self._since), 0.0)))
+
+    @contextmanager
+    def show_by(self, show: Steps) -> Iterator[None]:
+        """Show it by this, counting down, for a while."""
+        over = Event()
+
+        def count_down() -> None:
+            while not over.wait(SECOND):
+                self.tick()
+
+        self.show, self._last = show, None
+        thread = Thread(target=count_down, daemon=True, name="folkmoot-countdown")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self.show = ignore
+
+    def _tell(self, waiting: Waiting) -> None:
+        there = len(waiting.answered)
+        self.show(describe_waiting(waiting), there, there + len(waiting.awaited) + len(waiting.refused))
 
 
 def describe_waiting(waiting: Waiting) -> str:
@@ -255,12 +290,9 @@ def show_waiting(notices: Notices) -> Iterator[None]:
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status("reaching the parties …") as status:
-        notices.show = lambda what, _done, _of: status.update(Text(what))
-        try:
-            yield
-        finally:
-            notices.show = ignore
+    status = Console(stderr=True).status("reaching the parties …")
+    with status, notices.show_by(lambda what, _done, _of: status.update(Text(what))):
+        yield
 
 
 class ShownEngine(Engine):
@@ -284,8 +316,5 @@ class ShownEngine(Engine):
         return self.engine.can_continue(ask)
 
     def add_up(self, ask: Ask, control: Control) -> Sum:
-        self.notices.show = control.progress
-        try:
+        with self.notices.show_by(control.progress):
             return self.engine.add_up(ask, control)
-        finally:
-            self.notices.show = ignore
