@@ -60,7 +60,7 @@ def tell_story(
         baselines=tuple(_baselines(here)) if here is not None else (),
         secure=problem.privacy.summing if federated else "none",
         protection=protection,
-        view=_view(here) if protection and here is not None else None,
+        view=_view(here) if protection and here is not None and result.privacy is None else None,
         notes=job.notes,
         command=command,
         versions=versions(),
@@ -165,7 +165,9 @@ def describe_protection(job: Task | None, result: Result, members: Participants 
 
 
 def _view(job: Job) -> View | None:
-    """What the server saw of one client: in the run, or in a round that is run for it."""
+    """What the server saw of one client: in the run, or in a round that is run for it (without noise, so not for runs
+    that have it).
+    """
     loaded = job.loaded
     rehearsal = job.witness.found is None
     try:

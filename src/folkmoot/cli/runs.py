@@ -91,11 +91,25 @@ def verify(
         result = verify_run(path, data=not sums_only)
     rounds = len(result.rounds or ())
     if as_json:
-        print_json({"run": str(path), "verified": True, "rounds": rounds, "from": "sums" if sums_only else "data"})
+        source = "sums" if sums_only or result.privacy is not None else "data"  # noise cannot be computed again
+        print_json({"run": str(path), "verified": True, "rounds": rounds, "from": source})
+        return
+    if result.privacy is not None:
+        console().print(f"{path}: {_describe_replay(rounds, networked=networked, data=not sums_only)}", soft_wrap=True)
         return
     again = "what follows from the sums in the transcript" if sums_only else "what the data gives"
     again += "; no party was asked" if networked else ""
     console().print(f"{path}: {f'{rounds} rounds, ' if rounds else ''}result and report are {again}.", soft_wrap=True)
+
+
+def _describe_replay(rounds: int, *, networked: bool, data: bool) -> str:
+    """What verifying a run under noise has shown."""
+    asked = ", and no party was asked" if networked else ""
+    told = (
+        f"{rounds} rounds, every question and the choice follow from the sums in the transcript. These hold noise, so "
+        f"they were replayed, not computed again{asked}."
+    )
+    return f"{told} The exact value and the report are what the data gives." if data else told
 
 
 def report(

@@ -112,7 +112,7 @@ class PrivacySettings:
         example="1.0",
     )
     delta: float | None = setting(
-        "Noise: except with this probability; (number of clients)^-1.5 unless given.", None, example="1e-6"
+        "Noise: and this much more in probability; (number of clients)^-1.5 unless given.", None, example="1e-6"
     )
     adjacency: str = setting(
         "Noise: what a client is compared with: one with nothing to say, or any other one (more noise).",

@@ -3,7 +3,7 @@
 from math import isfinite
 
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.result import Round
+from folkmoot.conversation.result import PrivacyAccount, Round
 from folkmoot.report.facts import Known, bars_of, find_known, finite_or_none
 from folkmoot.report.numbers import column, number, round_up
 from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, PAPER, SOFT, WARM
@@ -147,6 +147,51 @@ def baselines_chart(story: Story) -> Spec | None:
         layers.append({"mark": words | style, "encoding": number_at})
     spec: Spec = {"data": {"values": rows}, "height": (ROW + 8) * len(rows), "layer": layers}
     return frame(spec, "Bars: the value of the chosen set and of other ways to choose, and the bound")
+
+
+def budget_chart(account: PrivacyAccount) -> Spec | None:
+    """What each round cost, as a share of the budget."""
+    if not account.spendings or account.mu <= 0:
+        return None
+    rows: list[Spec] = []
+    for place, one in enumerate(account.spendings[:MOST_BARS]):
+        share = (one.mu / account.mu) ** 2
+        label = f"{place + 1}  {isolate(shorten(one.label.partition(',')[0], 40))}"  # a phone has room for a word
+        shown = f"{100 * share:.1f} %"
+        rows.append(
+            {
+                "label": label,
+                "share": share,
+                "shown": shown,
+                "mu": number(one.mu, 3),
+                "lost": one.lost,
+                "whole": one.label,
+            }
+        )
+    tooltip = [
+        {"field": "whole", "title": "Round", "type": "nominal"},
+        {"field": "shown", "title": "Of the budget", "type": "nominal"},
+        {"field": "mu", "title": "μ", "type": "nominal"},
+    ]
+    scale = ruler([row["share"] for row in rows], [str(row["shown"]) for row in rows])
+    place_of = {"field": "share", "type": "quantitative", "axis": None, "scale": scale}
+    colour = {"condition": {"test": "datum.lost", "value": WARM}, "value": ACCENT}
+    spec: Spec = {
+        "data": {"values": rows},
+        "height": ROW * len(rows),
+        "encoding": {"y": names_axis([str(row["label"]) for row in rows])},
+        "layer": [
+            {
+                "mark": {"type": "bar", "cornerRadiusEnd": 2},
+                "encoding": {"x": place_of, "color": colour, "tooltip": tooltip},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 6, "aria": False},
+                "encoding": {"x": place_of, "text": {"field": "shown"}},
+            },
+        ],
+    }
+    return frame(spec, f"Bars: what each of the {len(rows)} rounds cost everyone, as a share of the budget")
 
 
 def make_distinct(labels: list[str]) -> list[str]:

@@ -8,13 +8,15 @@ from folkmoot.report.sections.answer import describe_answer
 from folkmoot.report.sections.costs import describe_costs
 from folkmoot.report.sections.exposure import describe_exposure
 from folkmoot.report.sections.headline import describe_headline
+from folkmoot.report.sections.noise import describe_noise
 from folkmoot.report.sections.quality import describe_quality
 from folkmoot.report.sections.reproduction import describe_reproduction
 from folkmoot.report.story import Item, Story
 
-SECTIONS: tuple[Callable[[Story], Section], ...] = (
+SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     describe_answer,
     describe_quality,
+    describe_noise,
     describe_costs,
     describe_exposure,
     describe_reproduction,
@@ -23,8 +25,8 @@ SECTIONS: tuple[Callable[[Story], Section], ...] = (
 
 def describe(story: Story) -> Document:
     """Everything that a report says of a run."""
-    sections = tuple(section(story) for section in SECTIONS)
-    return Document(story.title, story.question, describe_headline(story), sections)
+    sections = (section(story) for section in SECTIONS)
+    return Document(story.title, story.question, describe_headline(story), tuple(filter(None, sections)))
 
 
 def story_of(result: Result) -> Story:

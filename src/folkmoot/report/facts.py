@@ -129,6 +129,11 @@ def was_simulated(result: Result) -> bool:
     return e is not None and result.value is not None and not (e.everyone and e.value == result.value)
 
 
+def is_simulated_here(story: Story) -> bool:
+    """Whether all clients were in one process, whose owner could read everything."""
+    return story.secure in ("ideal", "real")
+
+
 def central_share(story: Story) -> CentralShare | None:
     """The value as a share of the best that a method with all the data found, where that is known."""
     value = find_known(story.result).value

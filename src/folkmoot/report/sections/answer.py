@@ -45,6 +45,10 @@ def describe_answer(story: Story) -> Section:
 def explain_order(story: Story) -> str:
     """What the order of the items and their gains mean."""
     e = story.result.estimate
+    if story.result.gains is None and story.result.privacy is not None:
+        return (
+            "In the order in which they were picked. What each adds is not known: to ask would cost more of the budget."
+        )
     if story.result.gains is None:
         return ""
     order = "In the order in which they were chosen" if e is None else "In the order in which the search would add them"

@@ -46,7 +46,7 @@ def _list_facts(story: Story) -> list[Fact]:
     if speakers:
         fewest = Quantity(min(speakers), Form.COUNT, "story.fewest_parties")
         facts.append(Fact("Fewest parties", fewest, "in the sum over the fewest of them"))
-    if apart is None:
+    if apart is None or story.result.privacy is not None:
         return facts
     clients = Quantity(apart.clients, Form.COUNT, "smallest_difference.clients")
     first, second = (count(place + 1) for place in apart.rounds)
@@ -72,8 +72,9 @@ def explain_threat(story: Story) -> str:
         )
         if not story.protection:
             return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
+        same = "sums like these, with as much noise," if story.result.privacy else "the same sums, bit for bit,"
         return (
-            here + "Run for real, the server would see the same sums, bit for bit, and nothing else about anyone. The "
+            here + f"Run for real, the server would see {same} and nothing else about anyone. The "
             f"terms of the smallest round would be: {story.protection.rstrip('.')}."
         )
     if story.secure == "plain":
@@ -125,6 +126,8 @@ def explain_smallest_sum(story: Story) -> list[Paragraph]:
     if cost is None or story.secure in ("none", "plain"):
         return []
     told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
+    if story.result.privacy is not None:
+        return [Paragraph(f"{told} Noise hides each of them in it, also one who is alone with what it holds.")]
     if cost.smallest >= FEW:
         return [Paragraph(told)]
     more = ": ask for larger cohorts" if not story.n_clients or story.n_clients >= FEW else ""
@@ -137,6 +140,13 @@ def explain_difference(story: Story) -> list[Paragraph]:
     if story.result.rounds is None or story.secure in ("none", "plain"):
         return []
     apart = story.result.smallest_difference
+    if story.result.privacy is not None:
+        differ = ""
+        if apart is not None:
+            differ = f"The two closest sums differ by {count(apart.clients)} client{'s' * (apart.clients != 1)}, but "
+        told = f"{differ}subtracting sums shows nothing beyond the promise above: "
+        told += "it covers all sums together, and a difference has more noise than either."
+        return [Paragraph(told[:1].upper() + told[1:])]
     if apart is None:
         return [
             Paragraph(
@@ -192,6 +202,8 @@ def list_unprotected(story: Story) -> list[str]:
     shards = ["The shards: each of them sees what its own clients hold."] if "RandGreeDi" in story.result.method else []
     if story.secure == "plain":
         return shards
+    if story.result.privacy is not None:
+        return _list_against_operators(story)  # the rest is said where the promise is
     rounds, apart = cost_of(story.result), story.result.smallest_difference
     many = f"these {count(rounds.rounds)} rounds" if rounds is not None and rounds.rounds > 1 else "many rounds"
     closest = ""
@@ -220,8 +232,7 @@ def _list_unprotected_at_parties(story: Story) -> list[str]:
         "Clients from their own party: its process sees what they hold, and so does whoever runs its machine.",
         "Who takes part: the server and all parties know the roster (every party's name, its keys, how many clients it "
         "holds and how much they count), and the server knows which parties answered, and when.",
-        "Against operators: whoever has a party's kit can speak for it, and whoever has the root's key can make kits. "
-        "docs/deployment.md says what an operator must do.",
+        *_list_against_operators(story),
     ]
     if not story.per_client:
         lines.append(
@@ -229,3 +240,12 @@ def _list_unprotected_at_parties(story: Story) -> list[str]:
             "clients answered together, wherever nobody else’s answer changed."
         )
     return lines
+
+
+def _list_against_operators(story: Story) -> list[str]:
+    if story.secure != FEDERATION:
+        return []
+    return [
+        "Against operators: whoever has a party's kit can speak for it, and whoever has the root's key can make kits. "
+        "docs/deployment.md says what an operator must do."
+    ]

@@ -2,6 +2,7 @@
 
 from folkmoot.report.document import Fact, Form, Quantity
 from folkmoot.report.facts import central_share, cost_of, find_known, is_estimated, was_simulated
+from folkmoot.report.sections.noise import summarise_spending
 from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
 from folkmoot.report.story import Story
 from folkmoot.report.text import capitalise
@@ -26,6 +27,10 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
     if cost is not None:
         sent = Quantity(cost.mean_up, Form.SIZE, "cost.mean_up")
         facts.append(Fact(f"Sent per {cost.sender}", sent, "per round, on average"))
+    if result.privacy is not None:
+        epsilon = Quantity(result.privacy.epsilon, field="privacy.epsilon")
+        facts.append(Fact("ε", epsilon, summarise_spending(result.privacy)))
+    elif cost is not None:
         fewest = Quantity(cost.smallest, Form.COUNT, "cost.smallest")
         facts.append(Fact("Smallest sum", fewest, f"{story.clients_called} in the sum over the fewest"))
     else:

@@ -126,7 +126,8 @@ def state_certificate(story: Story) -> list[str]:
     else:
         told.append(
             f"Judging by sums alone, the chosen set is worth {number(e.value)} ({describe_interval(story)}). "
-            f"{count(e.clients)} {who} were asked after the choice was made."
+            f"{count(e.clients)} {who} were asked after the choice was made"
+            + ("; the interval allows for the noise in their sum." if result.privacy is not None else ".")
         )
     if e is not None and e.clipped:
         told.append(
@@ -150,7 +151,9 @@ def state_certificate(story: Story) -> list[str]:
             f"{fraction(known.ratio)} of the best possible ({describe_confidence(result)})."
         )
         told.append("It may be better than that: perhaps no allowed set reaches the bound.")
-        if e is not None and not e.everyone and known.ratio < LOOSE:
+        if result.privacy is not None:
+            pass  # more would cost more of the budget
+        elif e is not None and not e.everyone and known.ratio < LOOSE:
             told.append(
                 f"The bound is loose because it rests on {count(e.clients)} {who}"
                 + (f" of {count(story.n_clients)}" if story.n_clients else "")
@@ -172,6 +175,12 @@ def explain_proof(story: Story) -> list[str]:
     measured = f"Measured: the value of the chosen set{others}, {by}."
     if known.ratio is None:
         return [measured, "Proved: nothing about the distance to the best."]
+    if result.privacy is not None and e is not None:
+        return [
+            measured,
+            f"Proved: the bound. It is what all {story.items_called} together are worth, and no set is worth "
+            f"more. Because it comes from a sum with noise, it holds {describe_confidence(result)}.",
+        ]
     proof = (
         "Proved: the bound. It follows from diminishing returns alone (a set cannot add more than its items add one by "
         "one). It holds for this population and this constraint, and does not depend on the method"
@@ -185,6 +194,8 @@ def explain_proof(story: Story) -> list[str]:
 def explain_theory(result: Result) -> str:
     """What theorems say before any data is seen."""
     theory = result.guarantee
+    if theory is None and result.privacy is not None:
+        return "No theorem says beforehand how much noise costs; the forecast below is what other runs have shown."
     if theory is None:
         return "No theorem was evaluated for this run. The bound is computed from the data and needs none."
     if theory.vacuous:
@@ -237,7 +248,7 @@ def _list_exact_numbers(result: Result) -> list[Fold]:
     return [Fold("These numbers in full", (table,))]
 
 
-def _list_ways_to_choose(story: Story) -> list[Table]:
+def _list_ways_to_choose(story: Story) -> list[Part]:
     bars = bars_of(story)
     if len(bars) < 2:
         return []
@@ -251,7 +262,13 @@ def _list_ways_to_choose(story: Story) -> list[Table]:
         for bar in bars
     )
     headers = (Header("Way to choose"), Header("Value", aligned=True), Header("Of the chosen", aligned=True))
-    return [Table("Ways to choose", headers, rows, level=Level.SUMMARY)]
+    table = Table("Ways to choose", headers, rows, level=Level.SUMMARY)
+    if story.result.privacy is None or not story.baselines:
+        return [table]
+    told = (
+        "The other ways to choose were computed from all the data, outside the conversation and its noise: a simulator "
+    )
+    return [table, Paragraph(told + "can do that, a server cannot.", Tone.FINE)]
 
 
 def _draw_figures(story: Story) -> tuple[Figure, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from folkmoot.report.document import Bullets, Command, Fact, Level, Part, Section
+from folkmoot.report.document import Bullets, Command, Fact, Level, Paragraph, Part, Section
 from folkmoot.report.story import Comparison, Story
 
 
@@ -10,14 +10,20 @@ def describe_reproduction(story: Story) -> Section:
     result = story.result
     plan = [] if result.why is None else [Fact("What it decided", result.why)]
     level = Level.DETAIL if result.method in story.title else Level.SUMMARY  # not twice in a summary
-    return _describe(story, (Fact("Method", result.method, level=level), *plan, Fact("Seed", str(result.seed))))
+    seed = Fact("Seed", str(result.seed), "" if result.privacy is None else "noise never follows from it")
+    parts: list[Part] = [Fact("Method", result.method, level=level), *plan, seed]
+    if result.privacy is not None:
+        told = "Noise is drawn anew every time and never stored, so the same command leads to another answer. "
+        told += "folkmoot verify replays this one from its sums."
+        parts.append(Paragraph(told))
+    return _describe(story, parts)
 
 
 def describe_rerun(comparison: Comparison) -> Section:
     return _describe(comparison, [Fact("Seeds", ", ".join(str(seed) for seed in comparison.seeds))])
 
 
-def _describe(told: Story | Comparison, facts: Iterable[Fact]) -> Section:
+def _describe(told: Story | Comparison, facts: Iterable[Part]) -> Section:
     parts: list[Part] = [Command(told.command)] if told.command else []
     parts += facts
     parts += [Fact(name, version, level=Level.DETAIL) for name, version in told.versions]
