@@ -1,0 +1,238 @@
+"""What noise promises to every single client, what that cost, and what it does not hide."""
+
+from math import exp, isfinite
+
+from folkmoot.conversation.result import PrivacyAccount
+from folkmoot.foundation.settings import FEDERATION
+from folkmoot.privacy.forecast import Forecast
+from folkmoot.report.charts import budget_chart
+from folkmoot.report.document import (
+    Bullets,
+    Cell,
+    Fact,
+    Figure,
+    Fold,
+    Form,
+    Halves,
+    Header,
+    Level,
+    Paragraph,
+    Part,
+    Quantity,
+    Section,
+    Table,
+    Tone,
+)
+from folkmoot.report.facts import cost_of, is_simulated_here
+from folkmoot.report.numbers import count, number, round_up
+from folkmoot.report.story import Story
+
+PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
+FAINT, CLEAR = 4.0, 20.0  # deviations by which the best items stand above the noise
+
+
+def describe_noise(story: Story) -> Section | None:
+    """None where there is no noise."""
+    account = story.result.privacy
+    if account is None:
+        return None
+    words: list[Part] = [
+        *_list_facts(account),
+        Paragraph(" ".join(state_promise(story, account)), Tone.LEAD, Level.SUMMARY),
+        *warn_of_simulation(story),
+        *warn_of_noise(account),
+        Paragraph(explain_signal(account)),
+        Paragraph(explain_shares(story, account)),
+    ]
+    rounds = Fold("The budget, round by round", (_list_budget(account),))
+    spent: list[Part] = [*_draw_budget(account), Paragraph(explain_budget(account), Tone.FINE), rounds]
+    unprotected = Section("What noise does not hide", (Bullets(tuple(list_unhidden(story))),))
+    return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)), unprotected))
+
+
+def _list_facts(account: PrivacyAccount) -> list[Fact]:
+    chance = f", 1 in {count(int(1 / account.delta))}" if account.delta >= PLAIN_DELTA else ""
+    facts = [
+        Fact(
+            "ε", Quantity(account.epsilon, field="privacy.epsilon"), f"at most {_write_times(account)} times as likely"
+        ),
+        Fact(
+            "δ",
+            Quantity(account.delta, Form.HIGH, "privacy.delta", digits=2),
+            f"and this much more in probability{chance}",
+        ),
+        Fact(
+            "Spent",
+            Quantity(find_share_spent(account), Form.SHARE, "privacy.share_spent"),
+            "of the budget that ε and δ give",
+            Level.DETAIL,
+        ),
+    ]
+    if account.signal is not None:
+        facts.append(
+            Fact("Signal", Quantity(account.signal, field="privacy.signal", digits=2), "the best items above the noise")
+        )
+    expected = Quantity(account.forecast, Form.SHARE, "privacy.forecast")
+    return [*facts, Fact("Forecast", expected, "of a choice without noise, expected before anybody was asked")]
+
+
+def _write_times(account: PrivacyAccount) -> str:
+    times = exp(account.epsilon)
+    return round_up(times, 3) if isfinite(times) else "e^ε"
+
+
+def find_share_spent(account: PrivacyAccount) -> float:
+    """Of what one client may spend in all rounds together."""
+    return (account.spent / account.mu) ** 2 if account.mu > 0 else 0.0
+
+
+def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
+    """What ε and δ mean for one person, in two sentences: the definition, and under which conditions it holds."""
+    many = f"the {count(story.n_clients)} {story.clients_called}" if story.n_clients else f"all {story.clients_called}"
+    other = (
+        "it would be if that one had taken part with nothing to say"
+        if account.adjacency == "zero-out"
+        else "it would be if anyone else, with any other data, had taken part instead"
+    )
+    promise = (
+        f"For each single one of {many}, anything that the server, or whoever it tells, can see or conclude from all "
+        f"rounds together is at most {_write_times(account)} times (e^ε) as likely with the data of that one as "
+        f"{other}, and the other way round, apart from a difference in probability of at most "
+        f"{round_up(account.delta, 2)} (δ)."
+    )
+    who = "parties" if story.secure == FEDERATION and not story.per_client else "clients"
+    conditions = (
+        "That holds whatever the others hold and whatever else is known about that one, even if the server breaks "
+        f"every rule and has as many of the {who} on its side as the terms of secure aggregation allow."
+    )
+    return promise, conditions
+
+
+def warn_of_simulation(story: Story) -> list[Paragraph]:
+    if not is_simulated_here(story):
+        return []
+    told = (
+        "This was a simulation: it shows what the promise would be and what it costs, and protects nobody here, "
+        "because whoever ran it had all the data."
+    )
+    if story.result.value is not None or story.baselines:
+        told += (
+            " The exact value, and what other ways to choose are worth, were computed from the data outside the noise: "
+            "pass them on, or this page, only if you could pass on the data."
+        )
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def warn_of_noise(account: PrivacyAccount) -> list[Paragraph]:
+    outlook = Forecast(account.strength, account.forecast, 0)
+    if not outlook.is_poor:
+        return []
+    told = (
+        f"There were few clients for so much noise: {outlook.describe()}. More clients, fewer items or a larger ε help."
+    )
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def explain_signal(account: PrivacyAccount) -> str:
+    """What noise left to be seen, as forecast and as found."""
+    outlook = Forecast(account.strength, account.forecast, 0)
+    told = (
+        f"Before anybody was asked, the forecast was {outlook.describe()} (all answers together are "
+        f"{number(account.strength, 3)} deviations of the noise per item to be chosen)."
+    )
+    if account.signal is None:
+        return told
+    if account.signal < FAINT:
+        meaning = "hardly to be told from noise, so that many of them were picked at once"
+    elif account.signal < CLEAR:
+        meaning = "clear as a group, but not one from the next, so that several were picked at once"
+    else:
+        meaning = "clear one by one"
+    return f"{told} Before picking, the best items stood {number(account.signal, 2)} deviations above it: {meaning}."
+
+
+def explain_shares(story: Story, account: PrivacyAccount) -> str:
+    """How the noise was made, and whom one need not trust with it."""
+    pooled = story.secure == FEDERATION and not story.per_client
+    who, whose = ("party", "parties") if pooled else ("client", "clients")
+    own = "for its clients, each of whose answers is limited by itself, " if pooled else ""
+    simulated = " (a simulation draws their sum)" if story.secure in ("ideal", "") else ""
+    return (
+        f"Nobody is trusted with the noise. Every {who} adds a share of its own {own}to its answer, from its own "
+        f"machine's randomness, before it is masked{simulated}; nobody else sees a share, and none is stored. "
+        f"{count(account.honest)} honest shares are enough for the promise, and secure aggregation lets no sum with "
+        f"fewer through. All others come on top, so {whose} that add none or drop out take nothing away."
+    )
+
+
+def explain_budget(account: PrivacyAccount) -> str:
+    if account.fresh:
+        return (
+            f"Every client answered once, so each round could cost it the whole budget (μ = {number(account.mu, 3)}), "
+            "and rounds do not add up."
+        )
+    lost = (
+        " A round without a sum costs as much: answers had left." if any(one.lost for one in account.spendings) else ""
+    )
+    return (
+        f"Everyone answered every round. Rounds add up by μ², to at most {number(account.mu, 3)}², the budget that ε "
+        f"and δ give.{lost}"
+    )
+
+
+def _list_budget(account: PrivacyAccount) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Quantity(place + 1, Form.COUNT),
+            one.label + (" (lost)" if one.lost else ""),
+            Quantity(one.mu, field=f"privacy.spendings.{place}.mu", digits=3),
+            Quantity((one.mu / account.mu) ** 2, Form.SHARE),
+            Quantity(one.honest or None, Form.COUNT),
+        )
+        for place, one in enumerate(account.spendings)
+    ]
+    headers = (Header("Round"), Header("What for"), Header("μ"), Header("Of the budget"), Header("Honest shares"))
+    return Table("The budget, round by round", headers, tuple(rows))
+
+
+def _draw_budget(account: PrivacyAccount) -> list[Figure]:
+    spec = budget_chart(account)
+    if spec is None:
+        return []
+    return [Figure("budget", "What each round cost everyone.", "Shares of the budget that ε and δ give.", spec)]
+
+
+def list_unhidden(story: Story) -> list[str]:
+    """What the promise does not cover."""
+    cost = cost_of(story.result)
+    rounds = f" of these {count(cost.rounds)} rounds" if cost is not None else ""
+    lines = [
+        f"That one took part: the server knows who was asked and who answered in each{rounds}, and how many there are.",
+        "Groups: two who hold the same are hidden half as well (2ε), a family or a team of m about m times less. "
+        "Someone whose data is with several clients is such a group.",
+        "What is true of many: the answer says what many have in common, which may fit one of them too. It would have "
+        "said nearly the same without that one.",
+        "Other runs: each one has a budget of its own, and what they promise adds up (twice ε = 1 is ε = 2).",
+    ]
+    if story.secure == FEDERATION:
+        lines += [
+            "Clients from their own party: its process sees what they hold. They are hidden from the server and from "
+            "the other parties.",
+        ]
+        if not story.per_client:
+            lines.append(
+                "A party as a whole: the promise is for each of its clients, not for all of them together. What many "
+                "of them have in common can be seen if the party is in one sum and not in another."
+            )
+    lines += [
+        "The answer against lies: a client can send any numbers, and nobody sees them. Enough false answers move the "
+        "sums (poisoning).",
+        "Our own mistakes: that any sum holds this many honest shares is an argument of this project, which nobody "
+        "else has reviewed (docs/privacy.md says what rests on what).",
+    ]
+    return lines
+
+
+def summarise_spending(account: PrivacyAccount) -> str:
+    """In a few words, for the headline."""
+    return f"and δ = {round_up(account.delta, 2)}: noise hides every single one"
