@@ -69,6 +69,7 @@ class Network:
     desks: dict[str, Desk]
     fault: Callable[[str, bytes], bool] = field(default=lambda _name, _sent: False)
     sent: list[tuple[str, MessageKind]] = field(default_factory=list)
+    trouble: str = ""
 
     @property
     def kit(self) -> Path:

@@ -286,6 +286,8 @@ def test_who_is_awaited_is_said_in_one_line() -> None:
     notices(waiting)
     notices.say("waiting for west")
     assert seen == [(told, 2, 4), ("waiting for west", 0, 0)]
+    broken = Waiting("quorum", (), PARTIES, (), 590.0, trouble="the server does not answer")
+    assert networked.describe_waiting(broken) == "quorum: 590 s, the server does not answer"
 
 
 def test_seconds_count_down_until_nobody_is_awaited() -> None:

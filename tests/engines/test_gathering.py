@@ -39,6 +39,7 @@ class ScriptedLine:
     now: float = 0.0
     down: tuple[float, float] = (inf, inf)  # from when to when the line itself is broken
     log: list[tuple[float, str, bytes]] = field(default_factory=list)  # all that was sent
+    trouble: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -277,6 +278,19 @@ def test_no_quorum_ends_the_round_with_a_sentence() -> None:
     line.down = (0.0, inf)
     with pytest.raises(RoundFailed, match="nobody answered"):
         ask(make_exchange(line))
+
+
+def test_parties_are_not_blamed_for_a_server_that_is_not_there() -> None:
+    line, seen = make_line(), list[Waiting]()
+    line.down, line.trouble = (0.0, inf), "the server at moot:8002 does not answer"
+    with pytest.raises(
+        RoundFailed, match=r"^4 of 5 parties are needed, and the server at moot:8002 does not answer; a"
+    ):
+        ask(make_exchange(line, seen))
+    assert {one.trouble for one in seen} == {line.trouble}
+    line.now = 0.0
+    with pytest.raises(RoundFailed, match=r"^Not all parties enrolled: the server at moot:8002 does not answer$"):
+        call(line)
 
 
 def test_a_party_with_another_roster_is_not_there() -> None:

@@ -27,6 +27,11 @@ class Line(Protocol):
         """Of the parties, in the order of their numbers."""
         ...
 
+    @property
+    def trouble(self) -> str:
+        """What keeps all messages from being carried, for people; empty: nothing that is known."""
+        ...
+
     def send(self, outbox: Mapping[str, bytes], seconds: float) -> Iterator[tuple[str, bytes]]:
         """Replies as they arrive. It ends when all have replied, or cannot be reached, or time is over; it never raises
         because a party is lost.
@@ -44,6 +49,7 @@ class Waiting:
     refused: tuple[str, ...]  # those who said no, or failed
     seconds_left: float  # to wait for the awaited, at most
     absent: tuple[str, ...] = ()  # not asked: they missed an exchange and have not answered a ping since
+    trouble: str = ""  # what keeps the line from reaching anybody
 
 
 Notify = Callable[[Waiting], None]
@@ -112,7 +118,7 @@ class Survey:
         def show() -> None:
             awaited = tuple(name for name in outbox if name not in answered and name not in refused)
             left = max(self.until - self.timing.clock(), 0.0)
-            self.notify(Waiting(stage, tuple(answered), awaited, tuple(refused), left))
+            self.notify(Waiting(stage, tuple(answered), awaited, tuple(refused), left, trouble=self.line.trouble))
 
         show()
         while True:
@@ -141,7 +147,7 @@ class Survey:
         self, stage: str, outbox: Mapping[str, bytes], answered: Mapping[str, bytes], refused: Mapping[str, Code]
     ) -> NoReturn:
         missing = [name for name in outbox if name not in answered and name not in refused]
-        said = [f"{', '.join(missing)} did not answer"] if missing else []
+        said = [self.line.trouble or f"{', '.join(missing)} did not answer"] if missing else []
         pinned = self._find_pinned([name for name, code in refused.items() if code == Code.REFUSED])
         said += [f"{name} has another roster, with the fingerprint {own}" for name, own in pinned.items()]
         for code, problem in ((Code.REFUSED, "refused"), (Code.FAILED, "failed"), (Code.UNKNOWN, "did not understand")):
@@ -237,7 +243,8 @@ class PartyLine:
         while len(self.numbers) - len(self.absent) < self.quorum and not (or_stranger and self.strangers):
             there = self.name_all(set(self.numbers) - self.absent)
             left = until - clock()
-            self.notify(Waiting(CALLING, there, self.name_all(self.absent), (), max(left, 0.0)))
+            absent, trouble = self.name_all(self.absent), self.line.trouble
+            self.notify(Waiting(CALLING, there, absent, (), max(left, 0.0), trouble=trouble))
             if left <= 0:
                 self._give_up(there)
             self.timing.pause(min(PAUSE, left))
@@ -252,8 +259,8 @@ class PartyLine:
 
     def _give_up(self, there: tuple[str, ...]) -> NoReturn:
         here = f"only {', '.join(there)} answered" if there else "nobody answered"
-        said = f"{self.quorum} of {len(self.numbers)} parties are needed, and {here}; awaited in vain: "
-        said += ", ".join(self.name_all(self.absent))
+        here = self.line.trouble or f"{here}; awaited in vain: {', '.join(self.name_all(self.absent))}"
+        said = f"{self.quorum} of {len(self.numbers)} parties are needed, and {here}"
         if self.strangers & self.absent:
             said += f" (another roster is pinned at {', '.join(self.name_all(self.strangers & self.absent))})"
         raise RoundFailed(said, remedy="a stored run can be resumed when they are back")
@@ -325,7 +332,8 @@ class ExchangeTalk:
         owner = self.owner
         there, awaited, refused = (owner.name_all(set(one)) for one in (self.replies, self.waiting, self.refused))
         left = max(self._count_left(), 0.0)
-        owner.notify(Waiting(self.stage, there, awaited, refused, left, owner.name_all(owner.absent)))
+        absent, trouble = owner.name_all(owner.absent), owner.line.trouble
+        owner.notify(Waiting(self.stage, there, awaited, refused, left, absent, trouble))
 
 
 def _write_bundle(sent: Bundle) -> bytes:

@@ -1,5 +1,6 @@
 """The line of a run, with a relay that is played by the test."""
 
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from folkmoot import InputError
 from folkmoot.engines.flare.frames import STOP, UNREACHABLE, Closed, Frame, connect, listen, receive_frame, send_frame
+from folkmoot.engines.flare.leader import Leader
 from folkmoot.engines.flare.line import FlareLine, open_line
 
 NAMES = ("north", "south", "east")
@@ -23,7 +25,12 @@ class PlayedLeader:
         self.submitted = begin
         self.heard = dict.fromkeys(NAMES, float("inf"))  # when FLARE last heard from each party
 
+    address = ("moot", 8002)
+
     def list_parties(self) -> dict[str, float]:
+        return self.find_parties() or {}
+
+    def find_parties(self) -> dict[str, float] | None:
         return self.heard
 
     def submit(self, fewest: int, names: tuple[str, ...]) -> str:  # noqa: ARG002
@@ -231,6 +238,44 @@ def test_where_nobody_can_go_on_without_them_parties_are_not_left_out_for_long(s
         assert stalled.begins_anew(2.0)
         stalled.link()
         stalled.hear("north")
+
+
+def test_a_server_that_does_not_answer_is_told_from_parties_that_are_away(tmp_path: Path) -> None:
+    """What is known about parties changes with every look; then the line is closed."""
+    looks: list[dict[str, float] | None] = [None, None, {"north": 1.0}, {"north": 1.0, "east": 1.0}, None]
+    said, troubles = list[str](), list[str]()
+    here = FlareLine(tmp_path, NAMES, 3, said.append)
+    leader = PlayedLeader([])
+    here.leader = leader  # type: ignore[assignment]
+
+    def look() -> dict[str, float] | None:
+        troubles.append(here.trouble)
+        if len(looks) == 1:
+            here._closing.set()
+        return looks.pop(0)
+
+    leader.find_parties = look  # type: ignore[method-assign]
+    assert not here._await_parties()
+    assert said == [
+        "the server at moot:8002 does not answer: is `folkmoot federation serve` running?",
+        "waiting for south, east",
+        "waiting for south",
+        "the server at moot:8002 does not answer: is `folkmoot federation serve` running?",
+    ]
+    assert troubles[3:] == ["south, east are not connected to the server", "south is not connected to the server"]
+
+
+def test_nothing_is_started_while_nobody_listens_at_the_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    startup = tmp_path / "lead" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "fed_admin.json").write_text(json.dumps({"admin": {"host": "127.0.0.1", "port": port}}))
+    leader = Leader(tmp_path)
+    assert leader.find_parties() is None
+    assert leader.submit(4, NAMES) is None
+    assert leader._child is None
+    assert not (tmp_path / "leader.log").exists()
 
 
 def test_closing_ends_the_job(line: tuple[FlareLine, socket.socket]) -> None:

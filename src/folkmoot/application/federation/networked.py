@@ -277,7 +277,8 @@ def describe_waiting(waiting: Waiting) -> str:
     known = [(waiting.refused, "refused"), (waiting.absent, "absent"), (waiting.answered, "answered")]
     parts = [f"{', '.join(names)} {what}" for names, what in known if names]
     if waiting.awaited:
-        parts.insert(0, f"{waiting.seconds_left:.0f} s for {', '.join(waiting.awaited)}")
+        why = f", {waiting.trouble}" if waiting.trouble else f" for {', '.join(waiting.awaited)}"
+        parts.insert(0, f"{waiting.seconds_left:.0f} s{why}")
     return f"{waiting.stage}: {'; '.join(parts)}"
 
 

@@ -7,6 +7,7 @@ folkmoot.engines.flare.leader KIT` takes one request per line and answers each w
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import traceback
@@ -20,11 +21,16 @@ from folkmoot.engines.flare.kits import ANSWERING, LEAD, LEADER, RELAYING
 
 LOG = "leader.log"
 LONGEST = 30.0  # seconds that FLARE may take for a request before its client is started anew
+KNOCKING = 3.0  # seconds for the server to accept a connection
+LARGEST = 1_000_000  # bytes of the log, beyond which it is begun anew
 CONNECTED = 30.0  # seconds since FLARE last heard from a party that is there
 
 
 class Leader:
-    """Asks FLARE's server by way of the other process. Whatever goes wrong there, the answer is None."""
+    """Asks FLARE's server by way of the other process. Whatever goes wrong there, the answer is None.
+
+    That process is not started while nobody listens at the server's port: FLARE would write a page about every try.
+    """
 
     def __init__(self, kit: Path) -> None:
         self.kit = kit
@@ -32,14 +38,33 @@ class Leader:
 
     def list_parties(self) -> dict[str, float]:
         """The parties that are there, and when FLARE last heard from each."""
-        return dict(self._ask("parties") or {})
+        return self.find_parties() or {}
+
+    def find_parties(self) -> dict[str, float] | None:
+        """The same; None: FLARE's server does not answer."""
+        found = self._ask("parties")
+        return None if found is None else dict(found)
 
     def list_jobs(self) -> list[dict[str, Any]]:
         return list(self._ask("jobs") or ())
 
     def is_there(self) -> bool:
         """Whether FLARE's server answers at all."""
-        return self._ask("parties") is not None
+        return self.find_parties() is not None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the server is."""
+        known = json.loads((self.kit / LEAD / "startup" / "fed_admin.json").read_text())["admin"]
+        return str(known["host"]), int(known["port"])
+
+    def _is_open(self) -> bool:
+        """Whether anybody listens where the server is."""
+        try:
+            socket.create_connection(self.address, timeout=KNOCKING).close()
+        except OSError:
+            return False
+        return True
 
     def submit(self, fewest: int, names: tuple[str, ...]) -> str | None:
         """Submit a job for these parties, and no other site that may have got in."""
@@ -62,6 +87,8 @@ class Leader:
                     pipe.close()
 
     def _ask(self, *request: Any) -> Any:
+        if self._child is None and not self._is_open():
+            return None
         child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
@@ -78,7 +105,9 @@ class Leader:
         return None if answer is None else answer[0]
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with (self.kit / LOG).open("ab") as log:
+        path = self.kit / LOG
+        full = path.exists() and path.stat().st_size > LARGEST
+        with path.open("wb" if full else "ab") as log:
             command = [sys.executable, "-m", __name__, str(self.kit)]
             self._child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True

@@ -66,6 +66,7 @@ class FlareLine:
         self.kit, self.names, self.fewest, self.tell = kit.absolute(), names, fewest, tell
         self.leader = Leader(self.kit)
         self.contacts = {name: Contact() for name in names}
+        self.trouble = ""  # what keeps all messages from being carried, for people
         self._tags, self._waiting = count(1), dict[int, SimpleQueue[Frame | None]]()
         self._link: socket.socket | None = None
         self._changed, self._closing, self._writing = Condition(), Event(), Lock()
@@ -147,7 +148,7 @@ class FlareLine:
         with suppress(OSError):
             link = connect(self.kit)
             with self._changed:
-                self._link, self._linked, self._answered = link, monotonic(), 0.0
+                self._link, self._linked, self._answered, self.trouble = link, monotonic(), 0.0, ""
                 if self._closing.is_set():
                     self._hang_up(over=True)
                 self._changed.notify_all()
@@ -168,16 +169,27 @@ class FlareLine:
 
     def _await_parties(self) -> bool:
         """Wait for all parties, or for as many as are needed and a while longer; a job leaves out who comes later."""
-        since, told = monotonic(), set[str]()
+        since = monotonic()
         while not self._closing.wait(GLANCE):
-            there = set(self.leader.list_parties()) & set(self.names)
+            known = self.leader.find_parties()
+            there = [name for name in self.names if name in (known or ())]
             if len(there) == len(self.names) or (len(there) >= self.fewest and monotonic() - since > LATE):
+                self.trouble = ""
                 return True
-            missing = set(self.names) - there
-            if missing != told:
-                told = missing
-                self.tell(f"waiting for {', '.join(name for name in self.names if name in missing)}")
+            self._note_trouble(known, [name for name in self.names if name not in there])
         return False
+
+    def _note_trouble(self, known: Mapping[str, float] | None, missing: list[str]) -> None:
+        """Remember who is not there, and say so if it is news."""
+        if known is None:
+            said = "the server at {}:{} does not answer".format(*self.leader.address)
+            told = f"{said}: is `folkmoot federation serve` running?"
+        else:
+            said = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not connected to the server"
+            told = f"waiting for {', '.join(missing)}"
+        if said != self.trouble:
+            self.trouble = said
+            self.tell(told)
 
     def _welcome_back(self) -> None:
         """Begin the job anew if FLARE heard of a party that the job no longer reaches; at longer and longer intervals.
