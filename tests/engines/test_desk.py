@@ -44,6 +44,7 @@ class Bench:
     log: list[str] = field(default_factory=list)
     sent: list[SentMessage] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
     statement = state("north")
 
     def __post_init__(self) -> None:
@@ -52,7 +53,9 @@ class Bench:
     def make_setup(self) -> DeskSetup:
         own = enrol(self.folder, self.statement).encode()
         pin = self.folder / "roster.json"
-        return DeskSetup(own, make_registrar(), pin, self.make_party, self.sent.append, self.expect)
+        return DeskSetup(
+            own, make_registrar(), pin, self.make_party, self.sent.append, self.expect, self.refused.extend
+        )
 
     def make_party(self, book: RosterBook) -> Echo:
         self.made.append(book.fingerprint)
@@ -75,6 +78,17 @@ def make_other(folder: Path) -> RosterBook:
     enrolments = enrol_all(folder)
     enrolments[1] = enrol(folder, state("south", clients=9))
     return make_registrar().read_book([one.encode() for one in enrolments], MOMENT)
+
+
+def test_a_roster_that_is_refused_is_written_down_once(tmp_path: Path) -> None:
+    """People at the party see it where they see all that it refused."""
+    bench = Bench(tmp_path)
+    bench.ask(write_roster(make_book(tmp_path)))
+    for _ in range(3):
+        assert bench.ask(write_roster(make_other(tmp_path))) == (Code.REFUSED, b"")
+    (told,) = bench.refused
+    assert (told.time, told.stage) == (MOMENT, "roster")
+    assert f"but the roster {make_book(tmp_path).fingerprint} is pinned" in told.why
 
 
 def test_a_party_enrols_and_takes_a_roster(tmp_path: Path) -> None:

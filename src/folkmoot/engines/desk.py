@@ -5,7 +5,7 @@ refused, and what went wrong, stays in the party's own log.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -75,13 +75,18 @@ class Refusals(Protocol):
     def __len__(self) -> int: ...
 
 
+def ignore_refusals(refusals: Sequence[Refusal]) -> None:
+    """They are in the log alone."""
+
+
 @dataclass(frozen=True)
 class DeskSetup:
     """All that a desk works with.
 
     enrolment: the party's own, encoded. pin: the file that keeps the roster once it was accepted. make_party: called
     with an accepted roster. note_sent: writes down what is about to leave. expect: the fingerprint of the only roster
-    to accept, in place of any that was pinned; None: the pinned one, or the first.
+    to accept, in place of any that was pinned; None: the pinned one, or the first. note_refusals: writes down what the
+    desk itself refused, such as a roster; what the party refuses it writes down itself.
     """
 
     enrolment: bytes
@@ -90,6 +95,7 @@ class DeskSetup:
     make_party: Callable[[RosterBook], Answerer]
     note_sent: Callable[[SentMessage], None]
     expect: str | None = None
+    note_refusals: Callable[[Sequence[Refusal]], None] = ignore_refusals
 
 
 def read_pin(path: Path, registrar: Registrar) -> RosterBook | None:
@@ -198,7 +204,8 @@ class Desk:
                 return Code.OK, self._take_roster(body).encode(), False
             return self._take_bundle(body)
         except InputError as why:
-            self._tell(f"Refused a {kind.name.lower()}: {why}")
+            if self._tell(f"Refused a {kind.name.lower()}: {why}"):
+                self._note_refusal(kind.name.lower(), str(why))
             return Code.REFUSED, b"", False
         except Exception as error:  # its text may hold data, so it stays here
             self._tell(f"A {kind.name.lower()} could not be answered: {error!r}")
@@ -256,9 +263,16 @@ class Desk:
             times = "" if count == 1 else f" ({count:,} times)"
             self._tell(f"Refused in the exchange “{stage}”{times}: {why}")
 
-    def _tell(self, sentence: str) -> None:
-        """Into the log; what is sent again and again is said once."""
-        if sentence != self._said:
-            self._said = sentence
-            with suppress(Exception):  # a full disk must not keep a party from saying no
-                self._log(sentence)
+    def _note_refusal(self, stage: str, why: str) -> None:
+        assert self._setup is not None
+        with suppress(Exception):  # a full disk must not keep a party from saying no
+            self._setup.note_refusals([Refusal(self._clock(), stage, why, None)])
+
+    def _tell(self, sentence: str) -> bool:
+        """Into the log; what is sent again and again is said once. Whether it is new."""
+        if sentence == self._said:
+            return False
+        self._said = sentence
+        with suppress(Exception):  # a full disk must not keep a party from saying no
+            self._log(sentence)
+        return True

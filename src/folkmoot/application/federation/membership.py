@@ -5,7 +5,7 @@ A kit holds `agreement.toml` and the items file (the same at every party), `poli
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -117,7 +117,7 @@ class Membership:
 
     def prepare_desk(self) -> DeskSetup:
         """Open the store, which no other process may use."""
-        store = FolderStore(self.kit / STORE)
+        store = open_store(self.kit)
 
         def make_party(book: RosterBook) -> Answerer:
             try:
@@ -134,6 +134,7 @@ class Membership:
             make_party,
             store.note_sent,
             read_expectation(self.kit),
+            store.note_refusals,
         )
 
     def make_party(self, book: RosterBook, store: FolderStore) -> PooledParty | Party:
@@ -169,13 +170,14 @@ def check_membership(kit: Path, *, now: Callable[[], float] = time) -> Membershi
 def renew(kit: Path) -> Path | None:
     """Move keys, store and roster aside, so that the party begins anew; where they are now, if there were any.
 
-    What was answered before is then forgotten: the party may answer the same questions again.
+    What was answered before is then forgotten: the party may answer the same questions again. What noisy rounds cost
+    its clients is not (`open_store`).
     """
     things = [kit / name for name in (KEYS, STORE, ROSTER, EXPECT) if (kit / name).exists()]
     if not things:
         return None
     if (kit / STORE).exists():
-        FolderStore(kit / STORE).close()  # refused while a process uses it
+        FolderStore(kit / STORE, restored=True).close()  # refused while a process uses it
     number = 1
     while (kit / f"{FORMER}-{number}").exists():
         number += 1
@@ -184,6 +186,25 @@ def renew(kit: Path) -> Path | None:
     for thing in things:
         thing.rename(former / thing.name)
     return former
+
+
+def open_store(kit: Path) -> FolderStore:
+    """What a party must not lose. No other process may use it.
+
+    After `renew`, clients may be other people, or the same in another order. So all of them are taken to have paid for
+    noisy rounds as much as the one who paid most, as long as the former store is in the kit.
+    """
+    store = FolderStore(kit / STORE)
+    now = store.read_mileage()
+    if not now.charges and not any(now.before):
+        paid = [now.before]
+        for former in kit.glob(f"{FORMER}-*/{STORE}"):
+            with closing(FolderStore(former, restored=True)) as old:
+                paid.append(old.read_most_paid())
+        most = tuple(max(some) for some in zip(*paid, strict=True))
+        if any(most):
+            store.begin_mileage(most)
+    return store
 
 
 def read_party(kit: Path) -> str:
