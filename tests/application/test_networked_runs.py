@@ -105,6 +105,14 @@ def test_a_run_is_continued_without_all_parties(network: Network) -> None:
     assert verify_run(run.folder.path) == run.result
 
 
+def test_a_run_that_too_few_answer_says_how_to_go_on(network: Network) -> None:
+    network.fault = lambda name, sent: name in ("north", "south") and sent[0] in (MessageKind.PING, MessageKind.BUNDLE)
+    with pytest.raises(fm.RoundFailed, match=r"4 of 5 parties .* resumed .*; go on with: folkmoot resume \S+run$"):
+        begin(network, wait=0.2, patience=0.1)
+    network.fault = lambda *_: False
+    assert continue_run(network.folder / "run").result.selected
+
+
 def test_parties_that_all_begin_anew_are_not_waited_for(network: Network) -> None:
     """Nobody has the roster that the server remembers, so that it is of no use to wait for a quorum that has it."""
     before = begin(network)

@@ -293,9 +293,8 @@ def name_way_back(folder: Folder) -> Iterator[None]:
     except KeyboardInterrupt:
         raise RunStopped(_name_command(folder)) from None
     except RoundFailed as failed:
-        if failed.remedy is not None:
-            raise
-        raise RoundFailed(failed.problem, place=failed.place, remedy=_name_command(folder)) from None
+        remedy = "; ".join(part for part in (failed.remedy, _name_command(folder)) if part)
+        raise RoundFailed(failed.problem, place=failed.place, remedy=remedy) from None
 
 
 def _name_command(folder: Folder) -> str:
