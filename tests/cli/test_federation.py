@@ -1,7 +1,9 @@
 """What the commands of a federation say at a terminal, on kits that FLARE itself made; nothing is started here."""
 
+import re
 import socket
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from tests.cli.calling import folkmoot, is_one_sentence
 
 pytest.importorskip("nvflare")
+from folkmoot.application.federation.standing import describe_expiry
+
 PARTIES = ("a", "b", "c", "d", "e")
 
 
@@ -34,3 +38,37 @@ def test_a_port_that_is_taken_is_told_before_anything_starts(folder: Path, taken
     said = folkmoot(folder, "federation", "serve", "moot/server")
     is_one_sentence(said, f"moot/server: port {taken} is in use by process ")
     assert not (folder / "moot" / "server" / "flare.log").exists()
+
+
+def test_status_says_how_long_the_certificate_lasts(folder: Path) -> None:
+    for kit in ("moot/server", "moot/a"):
+        known = folkmoot(folder, "federation", "status", kit, "--json").json
+        last, days = re.fullmatch(r"valid until (\S+), for (\d+) days", known["Certificate"]).groups()  # type: ignore[union-attr]
+        assert int(days) in (359, 360)
+        assert 0 <= (datetime.fromisoformat(last).date() - date.today()).days - int(days) <= 1
+
+
+def test_a_certificate_that_expired_is_shown() -> None:
+    last = datetime(2026, 3, 1, tzinfo=UTC)
+    assert describe_expiry(last, last + timedelta(days=2)) == "expired on 2026-03-01"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("init", "other", "--items", "towns.csv", "--request", "nothere.csr"),
+            "nothere.csr: there is no such file; the party",
+        ),
+        (("join", "moot/a", "--key", "nothere.key"), "nothere.key: there is no such file"),
+        (("join", "moot/a", "--certificate", "nothere.crt"), "nothere.crt: there is no such file"),
+    ],
+)
+def test_files_that_are_not_there(folder: Path, words: tuple[str, ...], sentence: str) -> None:
+    is_one_sentence(folkmoot(folder, "federation", *words), sentence)
+
+
+def test_data_that_is_not_there(folder: Path) -> None:
+    said = folkmoot(folder, "federation", "join", "moot/a", "--data", "nothere.csv", "--check")
+    is_one_sentence(said, f"--data: there is no file {folder / 'nothere.csv'}")
+    assert said.err.count(str(folder)) == 1

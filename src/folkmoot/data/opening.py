@@ -33,8 +33,10 @@ def find_file(given: str, folder: Path | None, argument: str) -> Path:
         raise InputError(f"{given} cannot be read ({error.strerror})", argument=argument) from None
     if exists:
         raise InputError(f"{given} is not an ordinary file", remedy="save it as one first", argument=argument)
-    folder_name = f" in {path.parent}" if path.parent.is_dir() else ""
-    raise InputError(f"there is no file {given}{folder_name}", argument=argument)
+    bare = path.parent.is_dir() and path.name == given
+    raise InputError(
+        f"there is no file {given} in {path.parent}" if bare else f"there is no file {path}", argument=argument
+    )
 
 
 def suffixes(path: Path) -> tuple[str, str]:

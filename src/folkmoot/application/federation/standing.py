@@ -1,7 +1,7 @@
 """How things stand at a site: who is there, who has enrolled, what was answered."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from typing import Any
@@ -9,10 +9,12 @@ from typing import Any
 from folkmoot.application.federation.agreement import open_registrar
 from folkmoot.application.federation.hosting import check_kit, read_activity
 from folkmoot.application.federation.networked import ROSTER
+from folkmoot.application.federation.party_policy import describe_budget
 from folkmoot.engines.desk import read_pin
 from folkmoot.engines.enrolment import RosterBook
 from folkmoot.engines.flare.leader import Leader
 from folkmoot.engines.flare.processes import find_running, is_server, read_address, read_name
+from folkmoot.engines.flare.renewal import read_expiry
 
 DAY = 24 * 60 * 60.0
 
@@ -38,12 +40,20 @@ def describe_standing(kit: Path) -> Standing:
         "Federation": f"{agreement.name}, {len(agreement.parties)} parties",
         "This site": "server" if is_server(kit) else read_name(kit),
         "Server": read_address(kit),
+        "Certificate": describe_expiry(read_expiry(kit), datetime.now(UTC)),
         "Running": "no" if process is None else f"yes (process {process})",
         "Roster": "not yet known: it is made in the first run" if book is None else book.fingerprint,
     }
     if is_server(kit):
         return Standing(facts, _list_parties(kit, agreement.parties, book))
-    return Standing(facts | _describe_party(kit))
+    budget = describe_budget(kit, agreement, None if book is None else sum(book.sizes))
+    return Standing(facts | _describe_party(kit) | budget)
+
+
+def describe_expiry(last: datetime, now: datetime) -> str:
+    """Until when a kit can be used."""
+    left = (last - now).days
+    return f"expired on {last:%Y-%m-%d}" if last < now else f"valid until {last:%Y-%m-%d}, for {left:,} days"
 
 
 def _list_parties(kit: Path, names: tuple[str, ...], book: RosterBook | None) -> tuple[tuple[str, str, str], ...]:

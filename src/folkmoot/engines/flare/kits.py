@@ -192,6 +192,10 @@ def read_requests(paths: list[Path]) -> dict[str, x509.CertificateSigningRequest
         try:
             request = x509.load_pem_x509_csr(path.read_bytes())
             (common,) = request.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+        except FileNotFoundError:
+            raise InputError(
+                "there is no such file", remedy="the party makes it: `folkmoot federation request`", place=path
+            ) from None
         except (OSError, ValueError):
             raise InputError("is not a request for a certificate", place=path) from None
         if not request.is_signature_valid or not isinstance(request.public_key(), rsa.RSAPublicKey):
@@ -227,6 +231,8 @@ def take_key(kit: Path, key: Path) -> None:
     """Put the key that a party kept into its kit, if it is the one that was certified."""
     try:
         private = serialization.load_pem_private_key(key.read_bytes(), None)
+    except FileNotFoundError:
+        raise InputError("there is no such file", place=key) from None
     except (OSError, ValueError, TypeError):
         raise InputError("is not a private key", place=key) from None
     certificate = x509.load_pem_x509_certificate((kit / "startup" / "client.crt").read_bytes())

@@ -71,6 +71,8 @@ def take_certificate(kit: Path, path: Path) -> datetime:
     """Put a renewed certificate into the kit that it is for; until when it is valid."""
     try:
         new = x509.load_pem_x509_certificate(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError("there is no such file", place=path) from None
     except (OSError, ValueError):
         raise InputError("is not a certificate", place=path) from None
     places = [one for one in _list_places(kit) if _is_same(one, new)]
