@@ -391,3 +391,23 @@ def test_folkmoot_does_without_scikit_learn() -> None:
     missing = "import sys; sys.modules['sklearn'] = None\nimport folkmoot\n"
     said = run(missing + "try:\n  import folkmoot.sklearn\nexcept ImportError as error: print(error)")
     assert "pip install 'folkmoot[sklearn]'" in said
+
+
+def test_noise_hides_sites() -> None:
+    X, y, _ = noisy(n_rows=4000, n_features=6, telling=2)
+    sites = np.arange(len(y)) % 200
+    selector = FederatedSelector(1, epsilon=20.0, most=1.0, random_state=0, bins=2).fit(X, y, sites=sites)
+    account = selector.result_.privacy
+    assert account is not None
+    assert account.epsilon == 20.0
+    assert selector.support_.sum() == 1
+    for changed, sentence in (
+        ({"most": None}, "most: is needed under noise"),
+        ({"most": 0.5}, "most: is 0.5, but the target has"),
+        ({"epsilon": 0.001}, "epsilon: noise would drown"),
+        ({"epsilon": 0.0}, "epsilon: needs a number above 0"),
+        ({"method": fm.FedCG()}, "method: FedCG"),
+        ({"secure": "plain"}, "epsilon: noise is made of shares"),
+    ):
+        with pytest.raises(fm.InputError, match=sentence):
+            clone(selector).set_params(**changed).fit(X, y, sites=sites)

@@ -55,7 +55,7 @@ def test_a_comparison_is_a_table_and_a_page(tmp_path: Path) -> None:
 def test_every_method_can_be_compared(tmp_path: Path) -> None:
     ratings(tmp_path)
     words = ("compare", "ratings.csv", "--choose", "2", "--seeds", "1", "--methods", ",".join(METHODS), "--rounds", "5")
-    said = folkmoot(tmp_path, *words, "--json")
+    said = folkmoot(tmp_path, *words, "--epsilon", "20", "--most", "5", "--json")
     assert said.code == 0, said.err
     assert [one["name"] for one in said.json["comparison"]["entries"]] == list(METHODS)
 

@@ -8,6 +8,7 @@ from folkmoot.version import __version__
 from tests.cli.calling import films, folkmoot, is_one_sentence, ratings
 
 RUN = ("run", "ratings.csv")
+NOISY = (*RUN, "--choose", "2", "--most", "5")
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,37 @@ RUN = ("run", "ratings.csv")
         (("verify", "ratings.csv"), "ratings.csv: is not the folder of a run"),
         (("init", "ratings.csv"), "ratings.csv: already exists"),
         (("init", "films.txt"), "films.txt: a problem file ends in .toml"),
+        ((*NOISY, "--epsilon", "0"), "--epsilon: needs a number above 0 and up to 100, got 0.0"),
+        ((*NOISY, "--epsilon", "-1"), "--epsilon: needs a number of at least 0, got -1.0"),
+        ((*NOISY, "--epsilon", "nan"), "--epsilon: needs a finite number, got nan"),
+        ((*NOISY, "--epsilon", "1e9"), "--epsilon: needs a number above 0 and up to 100"),
+        ((*NOISY, "--epsilon", "much"), "Invalid value for '--epsilon'"),
+        ((*NOISY, "--epsilon", "9", "--delta", "2"), "--delta: needs a number from 1e-14 to below 0.5, got 2.0"),
+        ((*NOISY, "--delta", "1e-6"), "--delta: is about noise; say how much: --epsilon 1.0"),
+        ((*NOISY, "--adjacency", "replace-one"), "--adjacency: is about noise; say how much: --epsilon 1.0"),
+        ((*NOISY, "--epsilon", "9", "--adjacency", "add"), "--adjacency: may be zero-out, replace-one, not 'add'"),
+        ((*NOISY, "--epsilon", "9", "--method", "fedcg"), "--method: fedcg works without noise"),
+        ((*NOISY, "--method", "private"), "--epsilon: is needed: the method private adds noise"),
+        ((*NOISY, "--epsilon", "9", "--secure", "plain"), "--secure: noise is made of shares that clients add to"),
+        ((*NOISY, "--epsilon", "9", "--cluster", "local"), "--cluster: noise is made of shares that clients add to"),
+        ((*NOISY, "--epsilon", "9", "--jury", "9"), "--jury: with epsilon, the method is private and has cohort"),
+        ((*NOISY, "--epsilon", "9", "--juries", "9"), "--juries: with epsilon, the method is private"),
+        ((*NOISY, "--epsilon", "9", "--rounds", "9"), "--rounds: with epsilon, the method is private"),
+        ((*NOISY, "--epsilon", "9", "--set", "shortlist=9"), "--set shortlist: with epsilon, the method is private"),
+        ((*NOISY, "--epsilon", "9", "--cohort", "20"), "--cohort: "),
+        ((*NOISY, "--epsilon", "0.01"), "--epsilon: noise would drown the answers of 30 clients; it takes "),
+        ((*RUN, "--choose", "2", "--epsilon", "9"), "--most: is needed under noise"),
+        ((*RUN, "--choose", "2", "--most", "4", "--epsilon", "9"), "--most: is 4, but a set is worth 5 to a client"),
+        (
+            ("run", "one.csv", "--choose", "1", "--most", "5", "--epsilon", "9"),
+            "one.csv: 1 clients are asked per round",
+        ),
+        (("inspect", "ratings.csv", "--epsilon", "0"), "--epsilon: needs a number above 0"),
+        (
+            ("compare", *NOISY[1:], "--epsilon", "9", "--methods", "fedcg"),
+            "--methods: needs private among them",
+        ),
+        (("demo", "--epsilon", "0"), "--epsilon: needs a number above 0"),
         (("demo", "--people", "3"), "--people: needs 1,000 to 1,000,000, got 3"),
         (("demo", "--clinics", "100000"), ""),
     ],
@@ -67,6 +99,7 @@ def test_wrong_input_is_one_sentence(tmp_path: Path, words: tuple[str, ...], sen
     ratings(tmp_path)
     films(tmp_path)
     ratings(tmp_path, ["3,4,"], "holes.csv")
+    (tmp_path / "one.csv").write_text("userId,movieId,rating\n1,1,5\n1,2,4\n")
     ratings(tmp_path, ["77,4,-2"], "negative.csv")
     ratings(tmp_path, ["0,0,2"], "twice.csv")
     (tmp_path / "empty.csv").write_text("")

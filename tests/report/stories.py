@@ -8,7 +8,7 @@ import numpy as np
 
 import folkmoot as fm
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.result import Difference, Estimate, Result, Round
+from folkmoot.conversation.result import Difference, Estimate, PrivacyAccount, Result, Round, Spending
 from folkmoot.conversation.rounds import Making
 from folkmoot.report import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
 from folkmoot.theory.guarantee import Guarantee, Term
@@ -42,6 +42,25 @@ BASELINES = (
     Baseline("central greedy", 4.25, "a solver that sees all data", sees_everything=True),
     Baseline("most popular", 3.7, "the items with the highest sums"),
     Baseline("random", 2.4, "the mean of random allowed sets"),
+)
+NOISY = replace(ESTIMATE, popularity=None, random=None, range_from="public")
+ACCOUNT = PrivacyAccount(
+    epsilon=1.0,
+    delta=1.2e-5,
+    adjacency="zero-out",
+    mu=0.24,
+    spendings=(
+        Spending("narrowing, round 1", 0.12, 1100),
+        Spending("narrowing, round 2", 0.12, 0, lost=True),
+        Spending("narrowing, round 2", 0.12, 1100),
+        Spending("picking, round 1 of 1", 0.11, 1100),
+        Spending("appraisal", 0.04, 1100),
+    ),
+    honest=1100,
+    fresh=False,
+    signal=6.5,
+    forecast=0.96,
+    strength=12.0,
 )
 PARTIES = ("north", "south", "east", "west", "centre")
 VIEW = View("User 17", 24, "step 1", ("Alien", "Brazil"), (3, 0), (56966, 38152), (82, 67), 16, rehearsed=True)
@@ -188,6 +207,26 @@ def _make_shapes() -> dict[str, Story]:
             secure="federation",
             per_client=True,
             parties=tuple(PartyFacts(name, 400) for name in PARTIES),
+        ),
+        "noise": make_story(
+            make_federated(names, None, estimate=NOISY, guarantee=None, privacy=ACCOUNT, order=(1, 0, 2)),
+            baselines=BASELINES,
+            protection="2,000 clients with 120 neighbours each",
+        ),
+        "noise that drowns": make_story(
+            make_federated(
+                *(names, None),
+                estimate=NOISY,
+                guarantee=None,
+                smallest_difference=Difference(1, (3, 4)),
+                privacy=replace(ACCOUNT, strength=1.5, forecast=0.87, signal=None, adjacency="replace-one", fresh=True),
+            ),
+            secure="real",
+        ),
+        "noise of parties": make_story(
+            make_federated(names, None, value=None, estimate=NOISY, guarantee=None, rounds=pooled, privacy=ACCOUNT),
+            secure="federation",
+            parties=tuple(PartyFacts(name, 400, 12, 12) for name in PARTIES),
         ),
         "hostile": make_story(
             make_federated(HOSTILE, (0.42,) * len(HOSTILE), method=HOSTILE[1]),

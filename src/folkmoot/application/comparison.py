@@ -27,7 +27,7 @@ UNDER_NOISE = (PRIVATE, "auto", "greedy", "popularity", "random")  # the usual o
 
 def compare(problem: Problem, methods: Sequence[str] | None = None, seeds: int = 3) -> Comparison:
     """Every method with as many seeds, from that of the problem on."""
-    return compare_methods(prepare(problem), *check_contest(problem, methods, seeds))
+    return compare_methods(prepare(problem, only_what_fits=True), *check_contest(problem, methods, seeds))
 
 
 def check_contest(problem: Problem, methods: Sequence[str] | None, seeds: int) -> tuple[Sequence[str], int]:

@@ -23,11 +23,13 @@ from folkmoot.algorithms import (
     StochasticGreedy,
 )
 from folkmoot.algorithms.central import Method
+from folkmoot.algorithms.federated.purse import check_fresh
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.outcome import Conversation
+from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.conversation.transcript import Transcript
@@ -138,12 +140,15 @@ def list_files(problem: Problem) -> dict[str, str]:
     return list_public_files(problem)
 
 
-def prepare(problem: Problem) -> Job:
-    """Read the data and check everything that can be wrong before anyone is asked."""
+def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
+    """Read the data and check everything that can be wrong before anyone is asked. only_what_fits: settings that the
+    method does not have are for others that it is compared with.
+    """
     with problem.locate_errors():
         check_has_data(problem)
         loaded = load(problem.data)
-    job = Job(problem, loaded, constrain(problem, loaded.items, problem.choose.count), make_method(problem))
+    matroid = constrain(problem, loaded.items, problem.choose.count)
+    job = Job(problem, loaded, matroid, make_method(problem, only_what_fits=only_what_fits))
     with problem.locate_errors(own_settings(problem)):
         if problem.privacy.cluster is not None:
             _check_cluster(problem, job.method)
@@ -153,6 +158,7 @@ def prepare(problem: Problem) -> Job:
                 _check_cohort(job, job.method)
             if isinstance(job.method, PrivateGreedy):
                 _check_most(job)
+                check_fresh(Population.of(loaded.objective), job.method.cohort, job.method.plan_rounds(matroid))
             if (outlook := find_outlook(job)) is not None:
                 outlook.check()
         job.engine()

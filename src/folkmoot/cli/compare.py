@@ -33,7 +33,7 @@ def compare(
     from dataclasses import asdict
 
     from folkmoot.application.comparison import check_contest, compare_methods, write_comparison
-    from folkmoot.application.job import find_outlook
+    from folkmoot.application.job import find_outlook, prepare
     from folkmoot.cli.show import bar, console, print_json, show_comparison, show_outlook, show_work
 
     problem = load_problem(path, given, at_most, per, within, seed, settings)
@@ -41,7 +41,7 @@ def compare(
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         contest = check_contest(problem, names, seeds)
     with show_work(f"reading {problem.source} …", quiet=as_json):
-        job = problem.prepare()
+        job = prepare(problem, only_what_fits=True)
     if (outlook := find_outlook(job)) is not None:
         show_outlook(outlook, quiet=as_json)
     with bar(quiet=as_json) as watch:

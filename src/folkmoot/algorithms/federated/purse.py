@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from folkmoot.conversation.population import Cohort
+from folkmoot.conversation.population import Cohort, Population
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import PrivacyAccount, Spending
 from folkmoot.conversation.rounds import Run, read_reply
@@ -55,18 +55,8 @@ class Purse:
                 "noise is made of shares that clients add to secure sums; here sums are not secure", argument="epsilon"
             )
         asked = population.n_clients
+        check_fresh(population, cohort, rounds)
         if cohort is not None and cohort < asked:
-            if population.weights is not None:
-                raise InputError(
-                    "where weights differ, everyone must be asked", remedy="leave cohort out", argument="cohort"
-                )
-            if rounds * cohort > asked:
-                raise InputError(
-                    f"{rounds} rounds of {cohort:,} need {rounds * cohort:,} clients, each of whom answers once; there "
-                    f"are {asked:,}",
-                    remedy="leave cohort out, and everyone is asked in every round, or give a smaller one",
-                    argument="cohort",
-                )
             asked = cohort
         else:
             cohort = None
@@ -157,3 +147,19 @@ def promise_honest(terms: Policy, speakers: int) -> int:
     if speakers - quorum < FEW_ROLLS:
         return min(terms.protection(roll, speakers).honest for roll in range(quorum, speakers + 1))
     return max(int(SURE * terms.protection(quorum, speakers).honest), 1)
+
+
+def check_fresh(population: Population, cohort: int | None, rounds: int) -> None:
+    """Refuse cohorts in which some client would have to answer twice."""
+    there = population.n_clients
+    if cohort is None or cohort >= there:
+        return
+    if population.weights is not None:
+        raise InputError("where weights differ, everyone must be asked", remedy="leave cohort out", argument="cohort")
+    if rounds * cohort > there:
+        raise InputError(
+            f"{rounds} rounds of {cohort:,} need {rounds * cohort:,} clients, each of whom answers once; there are "
+            f"{there:,}",
+            remedy="leave cohort out, and everyone is asked in every round, or give a smaller one",
+            argument="cohort",
+        )

@@ -63,7 +63,7 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
         ),
         Fact(
             "Spent",
-            Quantity(find_share_spent(account), Form.SHARE, "privacy.share_spent"),
+            Quantity(find_share_spent(account), Form.SHARE, "story.share_spent"),
             "of the budget that ε and δ give",
             Level.DETAIL,
         ),
