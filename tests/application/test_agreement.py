@@ -9,11 +9,17 @@ import pytest
 
 from folkmoot.application.federation.agreement import FILE, Agreement, open_registrar
 from folkmoot.application.federation.party_policy import FILE as POLICY
-from folkmoot.application.federation.party_policy import list_questions, make_policy_template, read_policy
+from folkmoot.application.federation.party_policy import (
+    describe_budget,
+    list_questions,
+    make_policy_template,
+    read_policy,
+)
 from folkmoot.engines import PartyPolicy
 from folkmoot.engines.pooling import check_parties
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions import Gradient, Values
 from folkmoot.secagg import Policy
 from tests.application.kits import FILMS, RATINGS, make_agreement, make_party_kit, write_films
@@ -186,7 +192,8 @@ def test_the_template_says_the_defaults(tmp_path: Path) -> None:
     (tmp_path / POLICY).write_text(text)
     assert read_policy(tmp_path, agreement) == PartyPolicy(agreement.terms, again=True, per_day=500)
     (tmp_path / POLICY).write_text(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
-    said = PartyPolicy(agreement.terms, questions=(Gradient, Values), per_day=500, again=True)
+    budget = Privacy(1.0, 1e-6, "zero-out")
+    said = PartyPolicy(agreement.terms, (Gradient, Values), per_day=500, again=True, budget=budget, honest=3)
     assert read_policy(tmp_path, agreement) == said
     for name in list_questions():
         assert name in text
@@ -199,9 +206,31 @@ def test_a_policy_may_ask_for_more(tmp_path: Path) -> None:
     assert read_policy(tmp_path, agreement) == said
 
 
+def test_a_policy_may_have_a_budget(tmp_path: Path) -> None:
+    agreement = make_agreement(tmp_path)
+    (tmp_path / POLICY).write_text("epsilon = 2.0\n")
+    assert read_policy(tmp_path, agreement).budget == Privacy(2.0)
+    (tmp_path / POLICY).write_text('epsilon = 2\ndelta = 1e-7\nadjacency = "replace-one"\nhonest = 4\n')
+    found = read_policy(tmp_path, agreement)
+    assert (found.budget, found.honest) == (Privacy(2.0, 1e-7, "replace-one"), 4)
+    assert describe_budget(tmp_path, agreement, None) == {"Budget": "ε = 2 for each client"}
+    assert describe_budget(tmp_path, agreement, 500) == {
+        "Budget": "ε = 0 of 2 spent at most (δ = 1e-07, replace-one) in 0 rounds with noise; 100% of μ² is left"
+    }
+    (tmp_path / POLICY).unlink()
+    assert describe_budget(tmp_path, agreement, 500) == {}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("epsilon = 0.0", "line 1: epsilon: needs a number above 0"),
+        ("epsilon = nan", "line 1: epsilon: "),
+        ("epsilon = 1.0\ndelta = 0.5", "line 2: delta: needs a number from 1e-14 to below 0.5"),
+        ("\ndelta = 1e-6", "line 2: delta: is about a budget, and there is none; give epsilon, too"),
+        ("honest = 3", "line 1: honest: is about a budget"),
+        ("epsilon = 1.0\nhonest = 0", "line 2: honest: needs a whole number of at least 1"),
+        ("epsilon = 1.0\nadjacency = 'none'", "line 2: adjacency: "),
         ("clients = 0", "line 1: clients: needs a whole number of at least 1"),
         ("\nfewst = 3", "line 2: this file has .*, not 'fewst'; did you mean 'fewest'"),
         ("\n\nclients = true", "line 3: clients: needs a whole number"),

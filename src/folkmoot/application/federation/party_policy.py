@@ -8,17 +8,22 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.engines.odometer import Mileage, Odometer
 from folkmoot.engines.policy import PartyPolicy
+from folkmoot.engines.store import FILE as STORE_FILE
+from folkmoot.engines.store import open_logs
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import find_kinds
-from folkmoot.foundation.settings import setting
+from folkmoot.foundation.settings import ADJACENCIES, setting
+from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions import Query
 from folkmoot.secagg import Policy
 
-FILE = "policy.toml"
+FILE, STORE = "policy.toml", "store"
 QUESTIONS = "questions"  # a list, read by itself
 TERMS = ("fewest", "corrupt", "dropout")
 PER_DAY = 500
+BUDGET = ("epsilon", "delta", "adjacency")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,31 @@ class PolicySettings:
         "Whether questions are answered whose sum shows this party's answer apart from the others' (RandGreeDi).",
         PartyPolicy.apart,
     )
+    epsilon: float | None = setting(
+        "Budget of each of your clients, for good: nothing that ever leaves is more than e^epsilon times as likely "
+        "with its data as without. Every answer is counted, in all runs. When the budget is spent, you answer nothing "
+        "more. With a budget, only questions with noise are answered (run with --epsilon). No limit unless given.",
+        None,
+        example="1.0",
+    )
+    delta: float | None = setting(
+        "Budget: except with this probability; (number of all clients)^-1.5 unless given. Give it where clients come "
+        "and go: otherwise the budget changes with their number.",
+        None,
+        example="1e-6",
+    )
+    adjacency: str | None = setting(
+        "Budget: what a client is compared with: one with nothing to say (zero-out), or any other one (replace-one), "
+        "which takes more noise. Zero-out unless given.",
+        None,
+        choices=ADJACENCIES,
+    )
+    honest: int | None = setting(
+        "Budget: fewest parties (per client: clients) whose noise must be in every sum besides that of those who work "
+        "for the server. 2 (per client: 5) unless given.",
+        None,
+        example="3",
+    )
 
 
 POLICY_FIELDS: Fields = {one.name: one for one in fields(PolicySettings)}
@@ -91,13 +121,24 @@ def read_policy(kit: Path, agreement: Agreement) -> PartyPolicy:
     given, questions = paper.fill("", POLICY_FIELDS, also=(QUESTIONS,)), _read_questions(paper)
     try:
         terms = {name: given.pop(name, getattr(agreement.terms, name)) for name in TERMS}
+        budget = _make_budget({name: given.pop(name) for name in BUDGET if name in given}, given.get("honest"))
         return PartyPolicy(
             Policy(**terms, security=agreement.terms.security),
             questions,
+            budget=budget,
             **{"again": True, "per_day": PER_DAY, **given},
         )
     except InputError as error:
         raise paper.locate(error, "") from None
+
+
+def _make_budget(given: dict[str, Any], honest: int | None) -> Privacy | None:
+    if "epsilon" in given:
+        return Privacy(**given)
+    useless = next(iter(given), None if honest is None else "honest")
+    if useless is not None:
+        raise InputError("is about a budget, and there is none", remedy="give epsilon, too", argument=useless)
+    return None
 
 
 def _read_questions(paper: Paper) -> tuple[type[Query[Any]], ...] | None:
@@ -129,3 +170,14 @@ def make_policy_template(agreement: Agreement) -> str:
     lines += write_comment(f"Kinds of questions that are answered, of {', '.join(list_questions())}; all unless given.")
     lines += [f"# {QUESTIONS} = {write_value(('Gradient', 'Values'))}"]
     return "\n".join(lines) + "\n"
+
+
+def describe_budget(kit: Path, agreement: Agreement, clients: int | None) -> dict[str, str]:
+    """For people: what noisy rounds have cost this party's clients. clients: of all parties, where that is known."""
+    policy, spent = read_policy(kit, agreement), Mileage()
+    if (kit / STORE / STORE_FILE).exists():
+        with open_logs(kit / STORE) as logs:
+            spent = logs.read_mileage()
+    if clients is None or (policy.budget is None and not spent.charges):
+        return {} if policy.budget is None else {"Budget": f"ε = {policy.budget.epsilon:g} for each client"}
+    return {"Budget": Odometer(policy.budget, clients, policy.honest or 1).describe(spent)}

@@ -1,0 +1,110 @@
+"""Budgets in kits: parties stop answering when they are spent, say so to their own people, and do not forget them."""
+
+from contextlib import closing
+from gc import collect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import folkmoot as fm
+from folkmoot.application.federation.agreement import Agreement
+from folkmoot.application.federation.membership import STORE, open_store, renew
+from folkmoot.application.federation.party_policy import FILE as POLICY
+from folkmoot.application.federation.party_policy import describe_budget
+from folkmoot.engines import Federation, FolderStore, PooledFederation
+from folkmoot.engines.gathering import PartyLine
+from folkmoot.engines.odometer import Charge
+from folkmoot.engines.store import FILE, MARK, open_logs
+from folkmoot.foundation.errors import InputError
+from folkmoot.privacy.accounting import find_mu
+from tests.application.kits import make_party_kit
+from tests.application.test_membership import call, open_now
+from tests.engines.certificates import PARTIES
+from tests.engines.test_gathering import ScriptedLine, Site
+
+BUDGET = "epsilon = 9.0\ndelta = 1e-3\n"
+LIMIT = find_mu(9.0, 1e-3) ** 2
+PEOPLE = 20
+
+
+def open_engine(folder: Path, per_client: bool, run: bytes) -> tuple[Any, Agreement, dict[str, Path]]:
+    kits = {name: folder / name for name in PARTIES}
+    if not kits["north"].exists():
+        for name in PARTIES:
+            (make_party_kit(folder, name, per_client=per_client) / POLICY).write_text(BUDGET)
+    line = ScriptedLine({name: Site(open_now(kit).answer) for name, kit in kits.items()})
+    book, agreement = call(line, kits["north"]), Agreement.load(kits["north"])
+    exchange = PartyLine(line, dict(enumerate(PARTIES)), 4, fingerprint=book.fingerprint, timing=line.timing)
+    if per_client:
+        parties = {number: book.list_clients(number) for number in range(5)}
+        return Federation(book.population, book.roster, parties, exchange, agreement.terms, run=run), agreement, kits
+    return PooledFederation(book.census, book.roster, exchange, agreement.terms, run=run), agreement, kits
+
+
+@pytest.mark.parametrize("per_client", [False, True])
+def test_parties_with_a_budget_answer_one_run(per_client: bool, tmp_path: Path) -> None:
+    engine, agreement, kits = open_engine(tmp_path, per_client, b"one")
+    result = fm.solve(None, 1, privacy=fm.Privacy(9.0, 1e-3), engine=engine, seed=3, transcript=tmp_path / "run")
+    assert result.privacy is not None
+    assert fm.verify(tmp_path / "run").selected == result.selected
+    spent = sum(one.mu**2 for one in result.privacy.spendings)
+    for kit in kits.values():
+        with open_logs(kit / STORE) as logs:
+            assert logs.read_mileage().largest[0] == pytest.approx(spent)
+            assert [entry.mu > 0 for entry in logs.read_ledger()] == [True] * len(result.privacy.spendings)
+        told = describe_budget(kit, agreement, PEOPLE)["Budget"]
+        assert told.startswith("ε = 9 of 9 spent at most (δ = 0.001, zero-out) in ")
+        assert told.endswith("rounds with noise; 0% of μ² is left")
+    del engine
+    collect()  # processes end; what was spent stays
+    engine, _, _ = open_engine(tmp_path, per_client, b"two")
+    with pytest.raises(fm.RoundFailed):
+        fm.solve(None, 1, privacy=fm.Privacy(9.0, 1e-3), engine=engine, seed=4)
+    with open_logs(kits["north"] / STORE) as logs:
+        assert "budget of ε = 9" in logs.read_refusals()[-1].why
+        assert logs.read_mileage().largest[0] == pytest.approx(spent)
+
+
+def test_parties_with_a_budget_answer_nothing_without_noise(tmp_path: Path) -> None:
+    engine, _, kits = open_engine(tmp_path, False, b"one")
+    with pytest.raises(fm.RoundFailed):
+        fm.solve(None, 1, fm.FedCG(1, polish=0), engine=engine, seed=3)
+    with open_logs(kits["east"] / STORE) as logs:
+        assert not logs.read_ledger()
+        assert logs.read_refusals()[0].why.startswith("this party answers only under noise")
+
+
+def test_whoever_begins_anew_has_spent_what_was_spent(tmp_path: Path) -> None:
+    """Clients may be the same people: all of them are taken for the one who paid most."""
+    kit = make_party_kit(tmp_path, "north")
+    with closing(open_store(kit)) as store:
+        assert store.read_mileage().largest == (0.0, 0.0)
+        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        store.save({}, charge=Charge((0.5, 1.0), b"\x03"))
+    assert renew(kit) == kit / "former-1"
+    with closing(open_store(kit)) as store:
+        assert store.read_mileage().largest == (1.5, 3.0)
+        assert store.read_mileage().before == (1.5, 3.0)
+    with closing(open_store(kit)) as store:  # once
+        store.save({}, charge=Charge((0.25, 0.5), b"\x01"))
+    assert renew(kit) == kit / "former-2"
+    with closing(open_store(kit)) as store:
+        assert store.read_mileage().largest == (1.75, 3.5)
+
+
+def test_an_older_store_begins_anew_with_what_was_spent_since(tmp_path: Path) -> None:
+    kit = make_party_kit(tmp_path, "north")
+    with closing(open_store(kit)) as store:
+        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        old = (kit / STORE / FILE).read_bytes()
+        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+    (kit / STORE / FILE).write_bytes(old)
+    with pytest.raises(InputError, match="a copy was restored"):
+        open_store(kit)
+    renew(kit)
+    with closing(open_store(kit)) as store:
+        assert store.read_mileage().largest == (2.0, 4.0)
+    assert (kit / STORE / MARK).stat().st_mode & 0o077 == 0
+    with closing(FolderStore(kit / "former-1" / STORE, restored=True)) as store:
+        assert store.read_mileage().largest == (1.0, 2.0)
