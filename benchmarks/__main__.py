@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     across,
+    audit,
     cluster,
     coverage,
     federation,
@@ -13,6 +14,7 @@ from benchmarks import (
     independence,
     memory,
     million,
+    privacy,
     quality,
     secagg,
     secagg_bytes,
@@ -35,6 +37,8 @@ PARTS = {
     "cluster": cluster.main,
     "federation": federation.main,
     "tool": tool.main,
+    "privacy": privacy.main,
+    "audit": audit.main,
     "secagg": secagg.main,
     "secagg-bytes": secagg_bytes.main,
     "secagg-10000": secagg.ten_thousand,

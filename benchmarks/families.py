@@ -176,14 +176,18 @@ def msweb(_: int) -> tuple[fm.Objective, fm.Matroid]:
     return fm.Coverage(seen, keep_empty=True), fm.Uniform(len(areas), K)
 
 
-def movielens_small(_: int) -> tuple[fm.Objective, fm.Matroid]:
-    """610 users and 9,724 films (Harper and Konstan 2015): few clients, many items."""
+def read_movielens_small() -> Matrix:
+    """610 users and 9,724 films, in stars (Harper and Konstan 2015)."""
     path = data_file("movielens-latest-small", "2018-09_ratings.csv.xz")
     with lzma.open(path, "rt") as lines:
         table = np.loadtxt(lines, delimiter=",", skiprows=1, usecols=(0, 1, 2))
     users, films = (np.unique(table[:, column], return_inverse=True)[1] for column in range(2))
-    stars: Matrix = sparse.csr_array((table[:, 2], (users, films)))
-    return best_of(stars)
+    return sparse.csr_array((table[:, 2], (users, films)))
+
+
+def movielens_small(_: int) -> tuple[fm.Objective, fm.Matroid]:
+    """610 users and 9,724 films (Harper and Konstan 2015): few clients, many items."""
+    return best_of(read_movielens_small())
 
 
 def heavy_duplicates(seed: int) -> tuple[fm.Objective, fm.Matroid]:
