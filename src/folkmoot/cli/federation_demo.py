@@ -30,10 +30,19 @@ count = {clinics}
 
 [method]
 name = "auto"              # one clinic after the other, each where it helps most
-cohort = 2000              # patients who are asked in a round, at all services together
-
+{how}
 [output]
 title = "{title}"
+"""
+IN_COHORTS = """cohort = 2000              # patients who are asked in a round, at all services together
+"""
+UNDER_NOISE = """
+[privacy]
+epsilon = {epsilon!r}  # all patients are asked, and all services add noise: no single patient can be made out
+"""
+BUDGET = """
+# The demo: each of our patients gives away this much, once. A second run is refused.
+epsilon = {epsilon!r}
 """
 
 
@@ -50,6 +59,10 @@ def demo(
     *,
     clinics: Annotated[int, typer.Option(help="How many clinics are built.")] = 12,
     people: Annotated[int, typer.Option(help="How many patients there are.")] = 100_000,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Noise hides every single patient: see folkmoot run --help. All patients are asked."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws homes, cohorts and coins.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -57,17 +70,22 @@ def demo(
     need_flare()
     from folkmoot.application.federation.founding import establish
     from folkmoot.application.federation.loopback import Loopback, find_port
+    from folkmoot.application.federation.party_policy import FILE as POLICY
     from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import Problem
     from folkmoot.application.run import begin_run
     from folkmoot.cli.runs import report_stop, show_run
-    from folkmoot.cli.show import console, show_work
+    from folkmoot.cli.show import console, show_outlook, show_work
     from folkmoot.demo import CREDIT
     from folkmoot.demo.regions import write_service_files
     from folkmoot.engines.flare.kits import Place
     from folkmoot.foundation.settings import Data
+    from folkmoot.privacy.accounting import check_epsilon
 
     check_numbers(clinics, people, seed, FEWEST_PEOPLE)
+    if epsilon is not None:
+        with name_flags(epsilon="--epsilon"):
+            check_epsilon(epsilon)
     with name_flags(folder="FOLDER"):
         place = number_folder("folkmoot-demo-federation", None if folder is None else str(folder))
     out = console(quiet=as_json)
@@ -75,21 +93,34 @@ def demo(
         files, items = write_service_files(place, people, seed)
         data = Data(file="", kind="places", items=str(items), reach=REACH)
         moot = establish(place / "moot", list(files), Place("localhost", find_port()), data)
+        if epsilon is not None:
+            for name in files:
+                policy = moot.find_kit(name) / POLICY
+                write(policy, policy.read_text() + BUDGET.format(epsilon=float(epsilon)))
     problem = place / "problem.toml"
     title = TITLE.format(clinics=clinics)
-    write(problem, PROBLEM.format(seed=seed, clinics=clinics, title=title, credit=CREDIT))
-    _explain(out, people, len(files))
+    how = IN_COHORTS if epsilon is None else UNDER_NOISE.format(epsilon=float(epsilon))
+    write(problem, PROBLEM.format(seed=seed, clinics=clinics, title=title, credit=CREDIT, how=how))
+    _explain(out, people, len(files), epsilon)
     joins = {name: ["--data", str(file.absolute())] for name, file in files.items()}
     with report_stop(), Loopback(moot.folder, joins):
         asked = Problem.load(problem, folder=place / "run", federation=str(moot.server))
         command = shlex.join(["folkmoot", "federation", "run", str(problem), "--kit", str(moot.server)])
-        finished = begin_run(asked, command, partial(show_work, quiet=as_json)).write_wanted_report()
+        announce = partial(show_outlook, quiet=as_json)
+        finished = begin_run(asked, command, partial(show_work, quiet=as_json), announce).write_wanted_report()
     show_run(finished, report=True, as_json=as_json)
 
 
-def _explain(out: "Console", people: int, parties: int) -> None:
+def _explain(out: "Console", people: int, parties: int, epsilon: float | None) -> None:
+    noise = (
+        ""
+        if epsilon is None
+        else " Every service adds noise to its sum before it is masked, so that no single patient can be made out in "
+        "anything that leaves, and counts what each patient has given away."
+    )
     out.print(
         f"{people:,} patients of {parties} health services, each in processes of its own, connected by TLS on this "
         "machine only. In every round each service adds up its own patients' answers, masks the sum, and sends that. "
         "The server learns the sum over all services and nothing else, even if it and one service break every rule."
+        + noise
     )
