@@ -289,7 +289,7 @@ def test_an_older_copy_of_a_store_is_refused(tmp_path: Path) -> None:
     shutil.copytree(here, kept)
     fill(here, 2)
     shutil.copy(kept / FILE, here / FILE)
-    with pytest.raises(InputError, match=r"party\.sqlite is older than party\.odometer beside it: a copy was restored"):
+    with pytest.raises(InputError, match=r"sqlite: is older than party\.odometer beside it: a copy was restored"):
         FolderStore(here)
     with closing(FolderStore(here, restored=True)) as store:  # what `join --renew` looks at
         assert store.read_mileage().charges == 1

@@ -43,6 +43,7 @@ create table if not exists odometer (
     one integer primary key check (one = 1), charges integer not null, before text not null, squares blob not null
 );
 """
+BEGIN_ANEW = "begin anew with new keys (folkmoot federation join --renew)"
 LATER = {"run": "text not null default ''", "mu": "real not null default 0"}  # columns that older ledgers lack
 NOTE = "insert into outbox values (?, ?, ?, ?, ?)"
 
@@ -324,35 +325,12 @@ class FolderStore(PartyFile):
             self.close()
             raise InputError(f"{path} is not a party's file", argument="folder") from None
         self._mark = path.with_name(MARK)
-        if not restored and self._is_behind():
-            self.close()
-            raise InputError(
-                f"{path} is older than {MARK} beside it: a copy was restored, which forgets what was answered since",
-                remedy="put the newest back, or begin anew (folkmoot federation join --renew)",
-                argument="folder",
-            )
-
-    def _is_behind(self) -> bool:
-        now, mark = self.read_mileage(), self._read_mark()
-        if mark is None:
-            self.close()
-            raise InputError(
-                "is damaged", remedy="begin anew (folkmoot federation join --renew)", place=self._mark
-            ) from None
-        behind = any(one < other for one, other in zip(now.largest, mark.before, strict=True))
-        return behind or now.charges < mark.charges
-
-    def _read_mark(self) -> Mileage | None:
-        """How many charges there were when an answer last left, and what the client who paid most had paid; None: it
-        cannot be read.
-        """
-        try:
-            said = json.loads(self._mark.read_text(encoding="ascii"))
-            return Mileage(int(said["charges"]), before=tuple(float(one) for one in said["largest"]))
-        except FileNotFoundError:
-            return Mileage()
-        except (ValueError, KeyError, TypeError):
-            return None
+        if not restored:
+            try:
+                check_mark(read_mark(self._mark), self.read_mileage(), self._mark)
+            except InputError:
+                self.close()
+                raise
 
     def _write_mark(self, now: Mileage) -> None:
         said = {"charges": now.charges, "largest": now.largest}
@@ -360,7 +338,7 @@ class FolderStore(PartyFile):
 
     def read_most_paid(self) -> tuple[float, ...]:
         """Σμ² of the client who paid most, in each of ADJACENCIES, even if an older copy was restored."""
-        return tuple(map(max, self.read_mileage().largest, (self._read_mark() or Mileage()).before))
+        return tuple(map(max, self.read_mileage().largest, (read_mark(self._mark) or Mileage()).before))
 
     def begin_mileage(self, before: tuple[float, ...]) -> None:
         """In a new store: take everybody to have paid this much."""
@@ -450,6 +428,40 @@ class FolderStore(PartyFile):
     def close(self) -> None:
         self._file.close()
         self._lock.close()
+
+
+def read_mark(path: Path) -> Mileage | None:
+    """How many charges there were when an answer last left, and what the client who paid most had paid; None: it cannot
+    be read.
+    """
+    try:
+        said = json.loads(path.read_text(encoding="ascii"))
+        return Mileage(int(said["charges"]), before=tuple(float(one) for one in said["largest"]))
+    except FileNotFoundError:
+        return Mileage()
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def check_mark(mark: Mileage | None, now: Mileage, path: Path) -> None:
+    """Refuse a store that is behind what was written beside it."""
+    if mark is None or len(mark.before) != len(now.largest):
+        raise InputError("is damaged", remedy=BEGIN_ANEW, place=path)
+    if now.charges < mark.charges or any(one < other for one, other in zip(now.largest, mark.before, strict=True)):
+        raise InputError(
+            f"is older than {MARK} beside it: a copy was restored, which forgets what was answered since",
+            remedy=f"put the newest back, or {BEGIN_ANEW}",
+            place=path.with_name(FILE),
+        )
+
+
+def check_copy(folder: Path) -> None:
+    """Refuse a folder in which an older copy of the store was put; its party may be running."""
+    mark, now = read_mark(folder / MARK), Mileage()  # in this order: both may grow meanwhile
+    if (folder / FILE).exists():
+        with open_logs(folder) as logs:
+            now = logs.read_mileage()
+    check_mark(mark, now, folder / MARK)
 
 
 @contextmanager

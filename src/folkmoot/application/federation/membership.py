@@ -26,7 +26,7 @@ from folkmoot.engines.keys import list_public, load_or_make_keys, write_whole
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooled_party import PooledParty
-from folkmoot.engines.store import FolderStore
+from folkmoot.engines.store import FolderStore, check_copy
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data, setting
 from folkmoot.objectives import Objective
@@ -164,6 +164,7 @@ def check_membership(kit: Path, *, now: Callable[[], float] = time) -> Membershi
     book = read_pin(kit / ROSTER, membership.registrar)
     if book is not None and expected in (None, book.fingerprint):
         membership.check_pin()
+    check_copy(kit / STORE)
     return membership.describe()
 
 
