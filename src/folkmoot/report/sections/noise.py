@@ -46,8 +46,8 @@ def describe_noise(story: Story) -> Section | None:
     ]
     rounds = Fold("The budget, round by round", (_list_budget(account),))
     spent: list[Part] = [*_draw_budget(account), Paragraph(explain_budget(account), Tone.FINE), rounds]
-    unprotected = Section("What noise does not hide", (Bullets(tuple(list_unhidden(story))),))
-    return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)), unprotected))
+    spent.append(Section("What noise does not hide", (Bullets(tuple(list_unhidden(story))),)))
+    return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)),))
 
 
 def _list_facts(account: PrivacyAccount) -> list[Fact]:
@@ -70,7 +70,7 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
     ]
     if account.signal is not None:
         facts.append(
-            Fact("Signal", Quantity(account.signal, field="privacy.signal", digits=2), "the best items above the noise")
+            Fact("Signal", Quantity(account.signal, field="privacy.signal", digits=2), "deviations of noise, by which the best items stood out")
         )
     expected = Quantity(account.forecast, Form.SHARE, "privacy.forecast")
     return [*facts, Fact("Forecast", expected, "of a choice without noise, expected before anybody was asked")]
