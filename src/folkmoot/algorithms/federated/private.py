@@ -193,9 +193,9 @@ def find_most(talk: Talk) -> float:
 
 def _add_best(matroid: Matroid, items: Ids, order: Ids, members: Mask) -> Ids:
     """Places in this order that can be added to the members, one after the other, as long as the matroid allows."""
-    chosen = np.flatnonzero(members)
-    base = matroid.first_base(np.concatenate((chosen, items[order])))
-    taken = indicator(matroid.n_items, base) & ~members
+    first = np.concatenate((np.flatnonzero(members), items[order]))
+    rest = np.flatnonzero(~indicator(matroid.n_items, first))  # a matroid wants all items; these come last
+    taken = indicator(matroid.n_items, matroid.first_base(np.concatenate((first, rest)))) & ~members
     return order[taken[items[order]]]
 
 

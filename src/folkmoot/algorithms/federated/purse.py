@@ -64,6 +64,7 @@ class Purse:
         expected = talk.terms.protection(speakers).honest
         mu = privacy.find_mu(population.n_clients)
         inflation = sqrt(speakers / expected) * find_reach(privacy.adjacency, signed=False)
+        inflation *= population.n_clients * (population.heaviest or 1.0) / population.total  # it hides the heaviest
         outlook = forecast(asked, talk.matroid.rank, mu, inflation)
         if outlook.is_hopeless:
             raise InputError(

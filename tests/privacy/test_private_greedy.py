@@ -1,0 +1,267 @@
+"""Private runs: what they spend, whom they ask, what they refuse, and that the best items are still found."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import folkmoot as fm
+from folkmoot.algorithms.federated.belief import LEAST_DECLINE, MISFIT, MOST_DECLINE, Belief, find_decline
+from folkmoot.conversation.engine import Control, Engine
+from folkmoot.conversation.population import ids_of
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.privacy.accounting import combine_mus, find_epsilon
+from folkmoot.privacy.forecast import HOPELESS, MEASURED, expect_ratio, forecast
+from folkmoot.privacy.noise import KeyedNoise
+from folkmoot.questions.hidden import HiddenQuery
+from tests.conversation.around import Around
+
+
+def tastes(clients: int = 2_000, items: int = 60, seed: int = 0, **options: Any) -> fm.Objective:
+    """The first items are known to most, the last to few."""
+    rng = np.random.default_rng(seed)
+    knows = rng.random((clients, items)) < np.linspace(0.5, 0.02, items)
+    return fm.FacilityLocation(rng.integers(1, 6, (clients, items)) * knows * 1.0, most=5.0, keep_empty=True, **options)
+
+
+def simulate(objective: fm.Objective, key: str = "", **options: Any) -> fm.Simulation:
+    return fm.Simulation(objective, noise=KeyedNoise(key.encode()), **options)
+
+
+def run(objective: fm.Objective, constraint: Any = 5, engine: Engine | None = None, **options: Any) -> fm.Result:
+    method = fm.PrivateGreedy(**options)
+    return fm.solve(objective, constraint, method, engine=engine or simulate(objective), seed=1, progress=False)
+
+
+class Server(Around):
+    """Remembers all rounds, and calls some of them lost."""
+
+    def __init__(self, engine: Engine, lost: tuple[int, ...] = (), *, spent: bool = True) -> None:
+        super().__init__(engine)
+        self.lost, self.spent = lost, spent
+        self.view: list[tuple[Ask, Sum]] = []
+
+    def add_up(self, ask: Ask, control: Control) -> Sum:
+        said = super().add_up(ask, control)
+        if ask.number in self.lost:
+            said = Sum.lose(ask, said.clients, spent=self.spent)
+        self.view.append((ask, said))
+        return said
+
+
+def sum_spent(server: Server) -> dict[int, float]:
+    """Σμ² of every client, from what it was asked: those of whom nothing left pay nothing."""
+    total = defaultdict[int, float](float)
+    for ask, said in server.view:
+        if not said.lost or said.spent:
+            assert isinstance(ask.query, HiddenQuery)
+            for client in ids_of(ask.cohort).tolist():
+                total[client] += ask.query.mu**2
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("adjacency", ["zero-out", "replace-one"])
+def test_nobody_spends_more_than_was_promised(epsilon: float, adjacency: str) -> None:
+    objective = tastes()
+    server = Server(simulate(objective))
+    result = run(objective, engine=server, epsilon=epsilon, adjacency=adjacency)
+    account = result.privacy
+    assert account is not None
+    assert max(sum_spent(server).values()) <= account.mu**2 * (1 + 1e-12)
+    assert combine_mus([one.mu for one in account.spendings]) == pytest.approx(account.mu, rel=1e-9)  # and all of it
+    assert find_epsilon(account.mu, account.delta) <= epsilon * (1 + 1e-9)
+    assert account.delta == pytest.approx(2_000**-1.5)
+    assert all(isinstance(ask.query, HiddenQuery) for ask, _ in server.view)  # nothing else is ever asked
+    assert {getattr(ask.query, "adjacency", None) for ask, _ in server.view} == {adjacency}
+    assert [one.label for one in account.spendings] == [ask.label for ask, _ in server.view]
+
+
+@pytest.mark.parametrize("lost", [(0,), (1, 2), (3,), (0, 3, 5)])
+def test_lost_rounds_cost_as_much_as_others(lost: tuple[int, ...]) -> None:
+    """Answers had left: the server may have seen them. What is left is divided anew, and nothing goes beyond."""
+    objective = tastes()
+    server = Server(simulate(objective), lost)
+    account = run(objective, engine=server, epsilon=3.0).privacy
+    assert account is not None
+    assert [one.lost for one in account.spendings].count(True) == len(lost)
+    assert max(sum_spent(server).values()) <= account.mu**2 * (1 + 1e-12)
+    whole = run(objective, engine=simulate(objective), epsilon=3.0).privacy
+    assert whole is not None
+    assert account.mu == whole.mu
+
+
+def test_rounds_in_which_nobody_had_answered_cost_nothing() -> None:
+    objective = tastes()
+    server = Server(simulate(objective), (0, 1), spent=False)
+    account = run(objective, engine=server, epsilon=3.0).privacy
+    assert account is not None
+    assert not any(one.lost for one in account.spendings)
+    assert combine_mus([one.mu for one in account.spendings]) == pytest.approx(account.mu, rel=1e-9)
+
+
+def test_a_server_that_keeps_losing_rounds_gets_no_more() -> None:
+    objective = tastes()
+    server = Server(simulate(objective), tuple(range(30)))
+    with pytest.raises(fm.RoundFailed):
+        run(objective, engine=server, epsilon=3.0)
+    assert max(sum_spent(server).values()) < fm.Privacy(3.0).find_mu(2_000) ** 2
+
+
+@pytest.mark.parametrize("lost", [(), (2,)])
+def test_fresh_cohorts_answer_once(lost: tuple[int, ...]) -> None:
+    """Each with all of its budget; also if a round is lost, when others are asked."""
+    objective = tastes(6_000)
+    server = Server(simulate(objective), lost)
+    account = run(objective, engine=server, epsilon=3.0, cohort=300).privacy
+    assert account is not None
+    assert account.fresh
+    asked = Counter(client for ask, _ in server.view for client in ids_of(ask.cohort).tolist())
+    assert max(asked.values()) == 1
+    assert {one.mu for one in account.spendings} == {account.mu}
+    assert max(sum_spent(server).values()) == account.mu**2
+
+
+def test_weights_change_no_budget() -> None:
+    """Who weighs little says little; nobody's answer is multiplied."""
+    objective = tastes(weights=np.random.default_rng(1).uniform(0.2, 1.0, 2_000))
+    server = Server(simulate(objective))
+    account = run(objective, engine=server, epsilon=3.0).privacy
+    assert account is not None
+    assert max(sum_spent(server).values()) <= account.mu**2 * (1 + 1e-12)
+    assert {getattr(ask.query, "heaviest", None) for ask, _ in server.view} == {float(objective.client_weights.max())}
+
+
+def test_a_forecast_knows_how_loud_all_weights_are_together() -> None:
+    """Noise hides the heaviest: where it weighs as much as everybody else, nearly all is noise."""
+    alike = run(tastes(), epsilon=3.0).privacy
+    weights = np.ones(2_000)
+    weights[0] = 100.0
+    uneven = run(tastes(weights=weights), epsilon=3.0).privacy
+    assert alike is not None
+    assert uneven is not None
+    assert uneven.strength == pytest.approx(alike.strength * 2_099 / 100 / 2_000)
+
+
+@pytest.mark.parametrize(
+    "matroid",
+    [
+        fm.Uniform(60, 5),
+        fm.Partition(np.arange(60) % 4, [1, 2, 1, 1]),
+        fm.Graphic([(e % 7, 7 + e % 9) for e in range(60)]),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_answers_are_bases(matroid: fm.Matroid) -> None:
+    result = run(tastes(), matroid, epsilon=1.0)
+    assert len(result.selected) == matroid.rank
+    assert matroid.independent(result.selected)
+    assert sorted(result.order or ()) == list(result.selected)
+
+
+def test_with_little_noise_the_answer_is_nearly_that_of_greedy() -> None:
+    objective = tastes(20_000)
+    greedy = fm.solve(objective, 5, fm.Greedy()).value
+    values = [run(objective, engine=simulate(objective, str(key)), epsilon=10.0).value for key in range(3)]
+    assert min(values) > 0.98 * greedy
+
+
+def test_runs_can_be_repeated_under_a_key_and_never_without() -> None:
+    objective = tastes()
+    first, again, other = (run(objective, engine=simulate(objective, key)) for key in ("a", "a", "b"))
+    assert first == again
+    assert first.estimate != other.estimate
+    free = [run(objective, engine=fm.Simulation(objective)).estimate for _ in range(2)]
+    assert free[0] != free[1]  # same seed, other noise
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"clients": 40, "epsilon": 0.1}, "drown"),
+        ({"secure": "plain"}, "secure"),
+        ({"cohort": 1_000}, "answers once"),
+        ({"epsilon": -1.0}, "epsilon: needs"),
+        ({"delta": 0.7}, "below 0.5"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"unknown": True}, "most"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_is_refused_in_one_sentence(change: dict[str, Any], words: str) -> None:
+    objective = tastes(change.pop("clients", 2_000))
+    if change.pop("unknown", False):
+        objective = fm.FacilityLocation(np.random.default_rng(0).random((2_000, 30)))
+    engine = fm.Simulation(objective, change.pop("secure", "ideal"))
+    with pytest.raises(fm.InputError, match=words):
+        run(objective, engine=engine, **change)
+
+
+# What a server believes.
+
+
+def believe(gains: list[float], sd: float) -> Belief:
+    return Belief(np.arange(len(gains)), np.array(gains), np.full(len(gains), sd**2))
+
+
+@given(st.floats(0.01, 10.0), st.floats(0.01, 10.0))
+def test_sums_of_one_state_are_averaged_by_precision(first: float, second: float) -> None:
+    """Where gains are not above 0 there is no misfit, and the average is exact."""
+    after = believe([-4.0, -1.0], first).hear(np.array([-2.0, -1.0]), second**2, picked=False)
+    weights = np.array([1 / first**2, 1 / second**2])
+    assert after.gains[0] == pytest.approx(float(weights @ [-4.0, -2.0] / weights.sum()))
+    assert after.variances == pytest.approx(1 / weights.sum())
+    assert (after.variances < min(first, second) ** 2).all()
+
+
+def test_misfit_keeps_large_gains_uncertain() -> None:
+    sure = believe([10.0, 0.0], 1e-3).hear(np.array([12.0, 0.0]), 1.0, picked=False)
+    assert sure.gains[0] == pytest.approx(10 + 2 * (MISFIT * 10) ** 2 / (1 + (MISFIT * 10) ** 2), rel=1e-3)
+
+
+def test_a_common_decline_is_found_from_the_sums() -> None:
+    rng = np.random.default_rng(0)
+    gains = rng.uniform(50.0, 100.0, 200)
+    for truth in (0.3, 0.7, 1.0):
+        found = find_decline(gains, np.ones(200), truth * gains + rng.normal(size=200), 1.0)
+        assert found == pytest.approx(truth, abs=0.02)
+    noise = rng.normal(size=200)
+    assert find_decline(noise, np.ones(200), rng.normal(size=200), 1.0) == pytest.approx(1.0, abs=0.5)  # no signal
+    assert find_decline(gains, np.ones(200), 100 * gains, 1.0) == MOST_DECLINE
+    assert find_decline(gains, np.ones(200), -gains, 1.0) == LEAST_DECLINE
+
+
+# Forecasts.
+
+
+def test_more_signal_is_never_worse() -> None:
+    signals = np.geomspace(0.01, 1e5, 400)
+    ratios = [expect_ratio(float(one)) for one in signals]
+    assert all(a <= b for a, b in pairwise(ratios))
+    assert 0 < ratios[0] < ratios[-1] <= 1.0
+    for signal, ratio in MEASURED:
+        assert expect_ratio(signal) == pytest.approx(ratio)
+
+
+@given(st.integers(3, 10**7), st.integers(1, 100), st.floats(1e-3, 5.0), st.floats(1.0, 4.0))
+def test_signal_is_clients_in_deviations_of_noise_per_item(clients: int, chosen: int, mu: float, more: float) -> None:
+    found = forecast(clients, chosen, mu, more)
+    assert found.signal == pytest.approx(clients * mu / more / chosen)
+    assert found.is_hopeless == (found.signal < HOPELESS)
+    assert found.describe()
+
+
+def test_the_forecast_counts_all_noise_there_is() -> None:
+    """Of clients that may be corrupt or gone, and of the adjacency."""
+    objective = tastes()
+    honest = fm.Simulation(objective).policy.protection(2_000).honest
+    one, two = (run(objective, epsilon=3.0, adjacency=name).privacy for name in ("zero-out", "replace-one"))
+    assert one is not None
+    assert two is not None
+    assert one.strength == pytest.approx(2_000 * one.mu / sqrt(2_000 / honest) / 5)
+    assert two.strength == pytest.approx(one.strength / sqrt(2))
