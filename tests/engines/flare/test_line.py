@@ -265,6 +265,20 @@ def test_a_server_that_does_not_answer_is_told_from_parties_that_are_away(tmp_pa
     assert troubles[3:] == ["south, east are not connected to the server", "south is not connected to the server"]
 
 
+def test_parties_have_time_to_come_after_the_server(stalled: StalledLine) -> None:
+    """As many as are needed are there as soon as the server is, but one more is on its way."""
+    looks: list[dict[str, float] | None] = [None, {"north": 1.0, "south": 1.0}, dict.fromkeys(NAMES, 1.0)]
+
+    def look() -> dict[str, float] | None:
+        stalled.clock += 15.0
+        return looks.pop(0)
+
+    stalled.leader.find_parties = look  # type: ignore[method-assign]
+    assert stalled.line._await_parties()
+    assert not looks
+    assert stalled.said[1:] == ["waiting for east", "beginning a job at the parties"]
+
+
 def test_nothing_is_started_while_nobody_listens_at_the_server(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -174,8 +174,11 @@ class FlareLine:
             known = self.leader.find_parties()
             there = [name for name in self.names if name in (known or ())]
             if len(there) == len(self.names) or (len(there) >= self.fewest and monotonic() - since > LATE):
-                self.trouble = ""
+                if self.trouble:
+                    self.trouble = ""
+                    self.tell("beginning a job at the parties")
                 return True
+            since = monotonic() if known is None else since  # parties cannot be late before the server is there
             self._note_trouble(known, [name for name in self.names if name not in there])
         return False
 
