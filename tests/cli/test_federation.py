@@ -72,3 +72,11 @@ def test_data_that_is_not_there(folder: Path) -> None:
     said = folkmoot(folder, "federation", "join", "moot/a", "--data", "nothere.csv", "--check")
     is_one_sentence(said, f"--data: there is no file {folder / 'nothere.csv'}")
     assert said.err.count(str(folder)) == 1
+
+
+def test_a_kit_that_was_changed_does_not_join(folder: Path) -> None:
+    path = folder / "moot" / "b" / "local" / "resources.json"
+    path.write_text(path.read_text().replace("gate.PartyGate", "gate.ServerGate"))
+    said = folkmoot(folder, "federation", "join", "moot/b", "--data", "towns.csv", "--check")
+    is_one_sentence(said, "moot/b/local/resources.json: was changed: components.0.path is not as")
+    assert not (folder / "moot" / "b" / "data.toml").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from folkmoot.engines.flare.kits import ANSWERING
+from folkmoot.engines.flare.hardening import ANSWERING
 from folkmoot.engines.flare.leader import write_job
 
 CLIENT, SERVER = "app/config/config_fed_client.json", "app/config/config_fed_server.json"

@@ -21,7 +21,7 @@ from folkmoot.application.federation.loopback import Loopback
 from folkmoot.engines.flare.kits import LEAD
 from folkmoot.engines.flare.leader import Leader, write_job
 from folkmoot.engines.flare.processes import LOG
-from tests.federation.deployments import Deployment, deploy
+from tests.federation.deployments import CARELESS, Deployment, deploy
 from tests.federation.faults import wait_until
 from tests.federation.hostile_jobs import ATTACKS, OTHER, write_hostile_job
 from tests.federation.hostile_leader import AT_SERVER, SECRET
@@ -98,7 +98,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     joins = {name: ["--data", str(deployment.files[name])] for name in pair}
     environment = {**os.environ, "FOLKMOOT_THREADS": "1", "PYTHONPATH": str(ROOT)}
     there = [Connection(founding.find_kit(name)) for name in pair]
-    with Loopback(founding.folder, joins, environment) as loopback:
+    with Loopback(founding.folder, joins, environment, CARELESS) as loopback:
         made = Scene(deployment, loopback)
         wait_until("both parties are there", lambda: all(one.look() for one in there), SOON)
         wait_until("strings are attached", lambda: made.server.exist() and made.party.exist(), SOON)

@@ -29,7 +29,7 @@ from folkmoot.engines.flare.frames import SOCKET
 from folkmoot.engines.flare.kits import AUTHORITY, LEAD, issue
 from folkmoot.engines.flare.leader import Leader
 from folkmoot.engines.flare.processes import LOG, list_jobs, read_address
-from tests.federation.deployments import PARTIES, Deployment, deploy
+from tests.federation.deployments import CARELESS, PARTIES, Deployment, deploy
 from tests.federation.eavesdropper import HEARD, bug
 from tests.federation.faults import wait_until
 from tests.federation.strangers import BAD, ENVIRONMENT, Stranger, copy_kit, load_key, make_key, write_pair
@@ -81,7 +81,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     deployment = deploy(tmp_path_factory.mktemp("strangers"))
     joins = {"north": ["--data", str(deployment.files["north"])]}
     bug(deployment.founding.find_kit("north"))
-    loopback, leader = Loopback(deployment.founding.folder, joins, ENVIRONMENT), Leader(deployment.founding.server)
+    loopback = Loopback(deployment.founding.folder, joins, ENVIRONMENT, CARELESS)
+    leader = Leader(deployment.founding.server)
     try:
         loopback.start("server")
         wait_until("the server answers", leader.is_there, SOON)

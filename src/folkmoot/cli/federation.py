@@ -196,11 +196,13 @@ def join(
     from folkmoot.application.federation import membership
     from folkmoot.application.federation.hosting import Connection, check_expiry, check_kit, host
     from folkmoot.cli.show import console, show_work
+    from folkmoot.engines.flare import hardening
     from folkmoot.engines.flare.kits import take_key
     from folkmoot.engines.flare.processes import find_running, read_address
     from folkmoot.engines.flare.renewal import take_certificate
 
     check_kit(kit, server=False)
+    hardening.check_settings(kit)
     if (pid := find_running(kit)) is not None and not (check and data is None and not renew):
         raise InputError(f"is in use by process {pid}", remedy=f"folkmoot federation stop {kit}", place=kit)
     if key is not None:

@@ -1,7 +1,9 @@
 """Kits: what is in them, who may read it, and what FLARE is not allowed to do at a site."""
 
 import json
+import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from folkmoot import InputError
+from folkmoot.engines.flare.hardening import ANSWERING, LAUNCHER, PARTY_GATE, RESOURCES, check_settings, find_difference
 from folkmoot.engines.flare.kits import (
-    ANSWERING,
     AUTHORITY,
-    LAUNCHER,
-    PARTY_GATE,
     RELAYING,
     SERVER,
     SERVER_GATE,
@@ -126,3 +126,125 @@ def test_requests_that_are_none_are_refused(tmp_path: Path) -> None:
     two = request_certificate(tmp_path / "two", "north")
     with pytest.raises(InputError, match="north made two requests"):
         read_requests([one, two])
+
+
+# Kits that were changed on their way.
+
+
+def test_what_a_party_is_given_is_flares_own_but_for_what_is_hardened(folder: Path) -> None:
+    """If FLARE provisions something else some day, look at it before RESOURCES are changed."""
+    default = read(folder / "north" / "local" / "resources.json.default")
+    named = {one["id"]: one for one in default["components"]}
+    own = {one["id"]: one for one in RESOURCES["components"]}  # type: ignore[attr-defined]
+    assert set(named) - set(own) == {"site_log_streamer"}
+    assert set(own) - set(named) == {"gate"}
+    assert {name for name in own if name in named and own[name] != named[name]} == {"process_launcher"}
+    changed = ("components", "class_allow_list", "allow_log_streaming")
+    assert {name: one for name, one in default.items() if name not in changed} == {
+        name: one for name, one in RESOURCES.items() if name not in changed
+    }
+
+
+def copy(folder: Path, room: Path) -> Path:
+    shutil.copytree(folder / "north", room / "north")
+    return room / "north"
+
+
+def rewrite(path: Path, change: Callable[[Any], Any]) -> None:
+    found = read(path)
+    change(found)
+    path.write_text(json.dumps(found))
+
+
+def test_a_kit_as_it_was_made_is_in_order(folder: Path, tmp_path: Path) -> None:
+    kit = copy(folder, tmp_path)
+    rewrite(kit / "startup/fed_client.json", lambda one: one["servers"][0]["service"].update(target="10.0.0.7:9000"))
+    (kit / "startup" / ".client.crt.part").touch()
+    check_settings(kit)
+
+
+CHANGES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
+    "no gate": ("local/resources.json", lambda one: one["components"].pop(0), "components"),
+    "other gate": (
+        "local/resources.json",
+        lambda one: one["components"][0].update(path="os.system"),
+        r"components\.0\.path",
+    ),
+    "more parts": ("local/resources.json", lambda one: one["components"].append({"id": "spy"}), "components"),
+    "any class": ("local/resources.json", lambda one: one["class_allow_list"].append("*"), "class_allow_list"),
+    "no limits": (
+        "local/resources.json",
+        lambda one: one.update(class_list_enforcement_mode="off"),
+        "class_list_enforcement_mode",
+    ),
+    "logs leave": ("local/resources.json", lambda one: one.update(allow_log_streaming=True), "allow_log_streaming"),
+    "logs as number": ("local/resources.json", lambda one: one.update(allow_log_streaming=0), "allow_log_streaming"),
+    "added": ("local/resources.json", lambda one: one.update(snapshot_persistor={"path": "x"}), "snapshot_persistor"),
+    "shell": (
+        "local/authorization.json",
+        lambda one: one["permissions"]["lead"].update(shell_commands="any"),
+        r"permissions\.lead\.shell_commands",
+    ),
+    "plain inside": (
+        "local/comm_config.json",
+        lambda one: one["internal"]["resources"].update(connection_security="clear"),
+        r"internal\.resources\.connection_security",
+    ),
+    "formatter": (
+        "local/log_config.json.default",
+        lambda one: one["formatters"]["baseFormatter"].update({"()": "os.system"}),
+        r"formatters\.baseFormatter\.\(\)",
+    ),
+    "plain outside": (
+        "startup/fed_client.json",
+        lambda one: one["client"].update(connection_security="clear"),
+        r"client\.connection_security",
+    ),
+    "second server": ("startup/fed_client.json", lambda one: one["servers"].append(one["servers"][0]), "servers"),
+    "parts at startup": ("startup/fed_client.json", lambda one: one.update(components=[]), "components"),
+    "no address": ("startup/fed_client.json", lambda one: one["servers"][0].pop("service"), r"servers\.0\.service"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_kit_that_was_changed_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    file, change, where = CHANGES[name]
+    kit = copy(folder, tmp_path)
+    rewrite(kit / file, change)
+    with pytest.raises(InputError, match=rf"{file}: was changed: {where} is not as .*; get the kit again"):
+        check_settings(kit)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "local/custom/x.py",
+        "local/log_config.json",
+        "local/spy__resources.json",
+        "startup/spy__p_resources.json",
+        "local/privacy.json",
+    ],
+)
+def test_a_file_that_flare_might_load_is_refused(folder: Path, tmp_path: Path, file: str) -> None:
+    kit = copy(folder, tmp_path)
+    (kit / file).parent.mkdir(exist_ok=True)
+    (kit / file).write_text("{}")
+    with pytest.raises(InputError, match="does not belong in a kit: FLARE might load it; remove it"):
+        check_settings(kit)
+
+
+def test_a_file_that_is_missing_or_none_is_refused(folder: Path, tmp_path: Path) -> None:
+    kit = copy(folder, tmp_path)
+    (kit / "local" / "authorization.json").write_text("no JSON")
+    with pytest.raises(InputError, match=r"authorization\.json: cannot be read; get the kit again"):
+        check_settings(kit)
+    (kit / "local" / "authorization.json").unlink()  # FLARE would take its default, which allows much
+    with pytest.raises(InputError, match=r"authorization\.json: is missing; get the kit again"):
+        check_settings(kit)
+
+
+def test_differences_are_named() -> None:
+    assert find_difference({"a": [1, {"b": True}]}, {"a": [1, {"b": True}]}) == ""
+    assert find_difference({"a": [1, {"b": True}]}, {"a": [1, {"b": 1}]}) == "a.1.b"
+    assert find_difference({"a": 1}, {"a": 1, "c": 2}) == "c"
+    assert find_difference([1], "x") == "the whole of it"

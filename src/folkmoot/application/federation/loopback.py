@@ -12,6 +12,7 @@ from typing import Self
 from folkmoot.engines.flare.kits import SERVER
 from folkmoot.engines.flare.processes import end_left
 
+FOLKMOOT = ("-m", "folkmoot")
 GRACE = 20.0  # seconds for a process to end by itself
 
 
@@ -24,10 +25,19 @@ def find_port() -> int:
 
 
 class Loopback:
-    """The processes of a server and its parties; kits are in `folder`, and parties join with these arguments."""
+    """The processes of a server and its parties; kits are in `folder`, and parties join with these arguments.
 
-    def __init__(self, folder: Path, joins: Mapping[str, Sequence[str]], environment: Mapping[str, str] | None = None):
-        self.folder, self.joins, self.environment = folder.absolute(), joins, environment
+    program: what Python runs for each of them, in place of Folkmoot itself.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        joins: Mapping[str, Sequence[str]],
+        environment: Mapping[str, str] | None = None,
+        program: Sequence[str] = FOLKMOOT,
+    ):
+        self.folder, self.joins, self.environment, self.program = folder.absolute(), joins, environment, program
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
@@ -50,7 +60,7 @@ class Loopback:
         what = ["serve", kit] if name == SERVER else ["join", kit, *self.joins[name]]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", "folkmoot", "federation", *what],
+                [sys.executable, *self.program, "federation", *what],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

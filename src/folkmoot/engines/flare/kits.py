@@ -20,34 +20,19 @@ from nvflare.lighter.provision import prepare_project
 from nvflare.lighter.provisioner import Provisioner
 from nvflare.lighter.utils import Identity, generate_cert, serialize_cert, serialize_pri_key
 
+from folkmoot.engines.flare.hardening import AUTHORIZATION, INSIDE, RESOURCES
 from folkmoot.foundation.errors import InputError
 
 SERVER, AUTHORITY, LEAD = "server", "authority", "lead"  # folders
 SERVER_FILE = "fed_server.json"
 ORGANISATION = "folkmoot"
 LEADER = "lead@folkmoot.local"  # who submits runs
-ANSWERING = "folkmoot.application.federation.answering.Answering"
 RELAYING = "folkmoot.engines.flare.relay.Relay"
-LAUNCHER = "folkmoot.engines.flare.launcher.RespawningLauncher"
-PARTY_GATE = "folkmoot.engines.flare.gate.PartyGate"
 SERVER_GATE = "folkmoot.engines.flare.gate.ServerGate"
 SHARED = "/tmp/nvflare/"  # where FLARE would keep its stores
 STREAMING = ("site_log_streamer", "log_receiver")  # components that send logs, and take them
-INSIDE = {  # between processes of one site: anybody on its machine could speak to them
-    "internal": {"scheme": "stcp", "resources": {"host": "localhost", "connection_security": "mtls"}}
-}
 KEY_BITS = 2048
 ROOT_DAYS = 3650  # what it issues lasts 360, and is renewed
-ROLES = ("project_admin", "org_admin", "lead", "member")
-NOTHING = dict.fromkeys(
-    (
-        *("submit_job", "clone_job", "manage_job", "download_job", "operate", "shell_commands", "byoc"),
-        "server-predeployed-flwr",
-    ),
-    "none",
-)
-PERMISSIONS = {role: {**NOTHING, "view": "any"} for role in ROLES}
-PERMISSIONS["lead"] |= {"submit_job": "any", "manage_job": "n:submitter"}
 
 
 @dataclass(frozen=True)
@@ -134,22 +119,19 @@ def lock_down(kit: Path) -> None:
     folder that all share.
     """
     local = kit / "local"
-    resources = json.loads((local / "resources.json.default").read_text().replace(SHARED, "stores/"))
-    is_server = "servers" in resources
-    resources["class_allow_list"] = [RELAYING if is_server else ANSWERING]
-    resources["class_list_enforcement_mode"] = "enforce"
-    kept = [one for one in resources["components"] if one["id"] not in STREAMING]
-    gate = {"id": "gate", "path": SERVER_GATE if is_server else PARTY_GATE, "args": {}}
-    resources["components"] = [gate, *kept]
-    if not is_server:
-        resources["allow_log_streaming"] = False
-        for one in kept:
-            if one["id"] == "process_launcher":
-                one["path"] = LAUNCHER
-    (local / "resources.json").write_text(json.dumps(resources, indent=2))
-    (local / "comm_config.json").write_text(json.dumps(INSIDE, indent=2))
-    permissions = {"format_version": "1.0", "permissions": PERMISSIONS}
-    (local / "authorization.json").write_text(json.dumps(permissions, indent=2))
+    default = json.loads((local / "resources.json.default").read_text().replace(SHARED, "stores/"))
+    resources = RESOURCES
+    if "servers" in default:
+        kept = [one for one in default["components"] if one["id"] not in STREAMING]
+        gate = {"id": "gate", "path": SERVER_GATE, "args": {}}
+        limits = {"class_allow_list": [RELAYING], "class_list_enforcement_mode": "enforce"}
+        resources = {**default, **limits, "components": [gate, *kept]}
+    for name, content in (
+        ("resources.json", resources),
+        ("comm_config.json", INSIDE),
+        ("authorization.json", AUTHORIZATION),
+    ):
+        (local / name).write_text(json.dumps(content, indent=2))
     for script in (*kit.glob("startup/*.sh"), *kit.glob("*.txt"), *kit.glob("lead/startup/*.[st][hx]*")):
         script.unlink()  # FLARE's own ways to start: ours start the same, and again when it dies
 

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic, time
 from typing import Any
 
-from folkmoot.engines.flare.kits import ANSWERING, LEAD, LEADER, RELAYING
+from folkmoot.engines.flare.hardening import ANSWERING
+from folkmoot.engines.flare.kits import LEAD, LEADER, RELAYING
 
 LOG = "leader.log"
 LONGEST = 30.0  # seconds that FLARE may take for a request before its client is started anew
@@ -110,7 +111,12 @@ class Leader:
         with path.open("wb" if full else "ab") as log:
             command = [sys.executable, "-m", __name__, str(self.kit)]
             self._child = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | {"PYTHONSAFEPATH": "1"},  # nothing is imported from whatever folder this is
             )
         return self._child
 

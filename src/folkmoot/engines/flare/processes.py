@@ -15,6 +15,7 @@ from time import monotonic
 
 import psutil
 
+from folkmoot.engines.flare import hardening
 from folkmoot.engines.flare.kits import ORGANISATION, SERVER_FILE, find_stores
 from folkmoot.foundation.errors import InputError
 
@@ -76,6 +77,7 @@ def run_parent(kit: Path, stop: Event, tell: Callable[[str], None], glance: Call
                     stdin=subprocess.DEVNULL,
                     cwd=kit,
                     start_new_session=True,
+                    env=os.environ | {"PYTHONSAFEPATH": "1"},  # nothing is imported from the kit, here and in jobs
                 )
             try:
                 began = monotonic()
@@ -102,6 +104,8 @@ def make_ready(kit: Path) -> None:
     if is_server(kit):
         find_stores(kit)
         check_port(kit)
+    else:
+        hardening.check_settings(kit)
 
 
 def check_port(kit: Path) -> None:
