@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 import folkmoot as fm
+from folkmoot.application.job import find_outlook
 from folkmoot.application.outlook import Outlook, round_up
+from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.forecast import find_enough_clients
 from folkmoot.secagg import Policy
 
 
 def look_ahead(epsilon: float, clients: int = 610, adjacency: str = "zero-out") -> Outlook:
-    return Outlook.of(fm.Privacy(epsilon, adjacency=adjacency), clients, None, 20, Policy())
+    return Outlook.of(fm.Privacy(epsilon, adjacency=adjacency), Population(100, clients), None, 20, Policy())
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.1])
@@ -44,7 +46,8 @@ def test_a_forecast_is_that_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("\n".join(lines))
     problem = fm.Problem.from_data(tmp_path / "ratings.csv", choose=2, most=5, epsilon=2.0, folder=tmp_path / "run")
     run = problem.run(report=False)
-    outlook = Outlook.of(fm.Privacy(2.0), 200, None, 2, problem.prepare().policy)
+    outlook = find_outlook(problem.prepare())
+    assert outlook is not None
     assert run.result.privacy is not None
     assert run.result.privacy.strength == pytest.approx(outlook.forecast.signal, rel=1e-12)
 

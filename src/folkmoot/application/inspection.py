@@ -141,9 +141,10 @@ def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Out
     promise = find_promise(problem)
     if not promise:
         return None, ""
-    clients = loaded.objective.n_clients
+    population = Population.of(loaded.objective)
+    terms = find_policy(problem, population.n_clients)
     try:
-        outlook = Outlook.of(Privacy(**promise), clients, None, matroid.rank, find_policy(problem, clients))
+        outlook = Outlook.of(Privacy(**promise), population, None, matroid.rank, terms)
     except InputError as error:  # too few clients to hide among
         return None, error.problem
     return outlook, "" if loaded.objective.most is not None else "most"

@@ -176,8 +176,8 @@ def find_outlook(job: Task) -> Outlook | None:
     """What to expect under noise; None where there is none, or parties have yet to say how many clients there are."""
     if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy):
         return None
-    method, clients = job.method, job.loaded.objective.n_clients
-    return Outlook.of(method.privacy, clients, method.cohort, job.matroid.rank, job.policy)
+    method, population = job.method, Population.of(job.loaded.objective)
+    return Outlook.of(method.privacy, population, method.cohort, job.matroid.rank, job.policy)
 
 
 def _check_most(job: Job) -> None:

@@ -1,10 +1,12 @@
 """What to expect of a run under noise, before anybody is asked: from numbers that are public, and no data."""
 
 from dataclasses import dataclass
-from math import ceil, log10, sqrt
+from math import ceil, log10
 
+from folkmoot.algorithms.federated.purse import find_inflation
+from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
-from folkmoot.privacy.accounting import MOST_EPSILON, Privacy, find_reach
+from folkmoot.privacy.accounting import MOST_EPSILON, Privacy
 from folkmoot.privacy.forecast import Forecast, find_enough_clients, find_enough_epsilon, forecast
 from folkmoot.secagg import Policy
 
@@ -13,27 +15,25 @@ USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are 
 
 @dataclass(frozen=True)
 class Outlook:
-    """clients: how many there are; asked: how many of them in a round; honest: of those, in any sum at least."""
+    """clients: how many there are; asked: how many of them in a round; chosen: how many items; inflation: how many
+    times the noise that would hide one honest client of average weight.
+    """
 
     privacy: Privacy
     clients: int
     asked: int
-    honest: int
     chosen: int
+    inflation: float
 
     @classmethod
-    def of(cls, privacy: Privacy, clients: int, cohort: int | None, chosen: int, terms: Policy) -> "Outlook":
-        asked = clients if cohort is None else min(cohort, clients)
-        return cls(privacy, clients, asked, terms.protection(asked).honest, chosen)
+    def of(cls, privacy: Privacy, population: Population, cohort: int | None, chosen: int, terms: Policy) -> "Outlook":
+        asked = population.n_clients if cohort is None else min(cohort, population.n_clients)
+        inflation = find_inflation(population, privacy, asked, terms.protection(asked).honest)
+        return cls(privacy, population.n_clients, asked, chosen, inflation)
 
     @property
     def delta(self) -> float:
         return self.privacy.find_delta(self.clients)
-
-    @property
-    def inflation(self) -> float:
-        """How many times the noise that would hide a client among honest ones that has nothing to say."""
-        return sqrt(self.asked / self.honest) * find_reach(self.privacy.adjacency, signed=False)
 
     @property
     def forecast(self) -> Forecast:

@@ -63,8 +63,7 @@ class Purse:
         speakers = asked if population.sizes is None else len(population.sizes)
         expected = talk.terms.protection(speakers).honest
         mu = privacy.find_mu(population.n_clients)
-        inflation = sqrt(speakers / expected) * find_reach(privacy.adjacency, signed=False)
-        inflation *= population.n_clients * (population.heaviest or 1.0) / population.total  # it hides the heaviest
+        inflation = find_inflation(population, privacy, speakers, expected)
         outlook = forecast(asked, talk.matroid.rank, mu, inflation)
         if outlook.is_hopeless:
             raise InputError(
@@ -148,6 +147,12 @@ def promise_honest(terms: Policy, speakers: int) -> int:
     if speakers - quorum < FEW_ROLLS:
         return min(terms.protection(roll, speakers).honest for roll in range(quorum, speakers + 1))
     return max(int(SURE * terms.protection(quorum, speakers).honest), 1)
+
+
+def find_inflation(population: Population, privacy: Privacy, speakers: int, honest: int) -> float:
+    """How many times the noise that would hide one honest client, of average weight, that may have nothing to say."""
+    heaviest = population.n_clients * (population.heaviest or 1.0) / population.total  # it hides the heaviest
+    return sqrt(speakers / honest) * find_reach(privacy.adjacency, signed=False) * heaviest
 
 
 def check_fresh(population: Population, cohort: int | None, rounds: int) -> None:
