@@ -28,6 +28,7 @@ from folkmoot.report.numbers import count, number, round_up
 from folkmoot.report.story import Story
 
 PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
+WEAK = 4.0  # an ε above it is told to be one
 FAINT, CLEAR = 4.0, 20.0  # deviations by which the best items stand above the noise
 
 
@@ -70,7 +71,11 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
     ]
     if account.signal is not None:
         facts.append(
-            Fact("Signal", Quantity(account.signal, field="privacy.signal", digits=2), "deviations of noise, by which the best items stood out")
+            Fact(
+                "Signal",
+                Quantity(account.signal, field="privacy.signal", digits=2),
+                "deviations of noise, by which the best items stood out",
+            )
         )
     expected = Quantity(account.forecast, Form.SHARE, "privacy.forecast")
     return [*facts, Fact("Forecast", expected, "of a choice without noise, expected before anybody was asked")]
@@ -124,13 +129,19 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
 
 
 def warn_of_noise(account: PrivacyAccount) -> list[Paragraph]:
-    outlook = Forecast(account.strength, account.forecast, 0)
+    outlook, warnings = Forecast(account.strength, account.forecast, 0), list[Paragraph]()
+    if account.epsilon > WEAK:
+        told = (
+            f"ε = {number(account.epsilon)} promises little: something may be {_write_times(account)} times as likely "
+            "with the data of one as without. Where much depends on it, ε is 1 or less."
+        )
+        warnings.append(Paragraph(told, Tone.WARNING, Level.SUMMARY))
     if not outlook.is_poor:
-        return []
+        return warnings
     told = (
         f"There were few clients for so much noise: {outlook.describe()}. More clients, fewer items or a larger ε help."
     )
-    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+    return [*warnings, Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
 
 def explain_signal(account: PrivacyAccount) -> str:
@@ -154,14 +165,18 @@ def explain_signal(account: PrivacyAccount) -> str:
 def explain_shares(story: Story, account: PrivacyAccount) -> str:
     """How the noise was made, and whom one need not trust with it."""
     pooled = story.secure == FEDERATION and not story.per_client
-    who, whose = ("party", "parties") if pooled else ("client", "clients")
-    own = "for its clients, each of whose answers is limited by itself, " if pooled else ""
+    whose = "parties" if pooled else "clients"
     simulated = " (a simulation draws their sum)" if story.secure in ("ideal", "") else ""
+    made = (
+        "Every party limits the answer of each of its clients by itself, and adds a share of noise to their sum"
+        if pooled
+        else "Every client adds a share of its own to its answer"
+    )
     return (
-        f"Nobody is trusted with the noise. Every {who} adds a share of its own {own}to its answer, from its own "
-        f"machine's randomness, before it is masked{simulated}; nobody else sees a share, and none is stored. "
-        f"{count(account.honest)} honest shares are enough for the promise, and secure aggregation lets no sum with "
-        f"fewer through. All others come on top, so {whose} that add none or drop out take nothing away."
+        f"Nobody is trusted with the noise. {made}, from its own machine's randomness, before it is masked{simulated}; "
+        f"nobody else sees a share, and none is stored. {count(account.honest)} honest shares are enough for the "
+        "promise, and secure aggregation lets no sum with fewer through. All others come on top, so "
+        f"{whose} that add none or drop out take nothing away."
     )
 
 
@@ -215,6 +230,7 @@ def list_unhidden(story: Story) -> list[str]:
         "Other runs: each one has a budget of its own, and what they promise adds up (twice ε = 1 is ε = 2).",
     ]
     if story.secure == FEDERATION:
+        lines[-1] += " Parties keep count for their clients, and can set them a budget for all runs together."
         lines += [
             "Clients from their own party: its process sees what they hold. They are hidden from the server and from "
             "the other parties.",
