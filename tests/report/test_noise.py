@@ -9,7 +9,7 @@ from folkmoot.report.describe import describe
 from folkmoot.report.document import Figure, Paragraph, Table, Tone, walk_document
 from folkmoot.report.sections.noise import state_promise
 from folkmoot.report.stored_story import from_json, to_json
-from tests.report.stories import ACCOUNT, SHAPES
+from tests.report.stories import ACCOUNT, BASELINES, SHAPES, make_story
 
 NOISY = ("noise", "noise that drowns", "noise of parties")
 
@@ -37,6 +37,15 @@ def test_only_a_simulation_warns_that_it_protects_nobody() -> None:
     assert any("protects nobody here" in text for text in warnings("noise that drowns"))
     assert any("much is lost in noise" in text for text in warnings("noise that drowns"))
     assert not warnings("noise of parties")
+
+
+def test_a_forecast_is_held_against_what_was_reached() -> None:
+    low = make_story(replace(SHAPES["noise"].result, value=2.0), baselines=BASELINES)
+    for story, sentence in (
+        (SHAPES["noise"], "This run reached 98.5 % of central greedy (which sees all data); the forecast was 96 %."),
+        (low, "This run reached 47 % of central greedy (which sees all data), less than the forecast of 96 %"),
+    ):
+        assert sentence in markdown(story).replace("\u202f", " ")
 
 
 def test_the_promise_is_the_definition() -> None:

@@ -23,12 +23,13 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import cost_of, is_simulated_here
-from folkmoot.report.numbers import count, number, round_up
+from folkmoot.report.facts import central_share, cost_of, is_simulated_here
+from folkmoot.report.numbers import count, number, percent, round_up
 from folkmoot.report.story import Story
 
 PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
 WEAK = 4.0  # an ε above it is told to be one
+OFF = 0.05  # a forecast that is further off is told to be
 FAINT, CLEAR = 4.0, 20.0  # deviations by which the best items stand above the noise
 
 
@@ -42,6 +43,7 @@ def describe_noise(story: Story) -> Section | None:
         Paragraph(" ".join(state_promise(story, account)), Tone.LEAD, Level.SUMMARY),
         *warn_of_simulation(story),
         *warn_of_noise(account),
+        *compare_forecast(story, account),
         Paragraph(explain_signal(account)),
         Paragraph(explain_shares(story, account)),
     ]
@@ -142,6 +144,18 @@ def warn_of_noise(account: PrivacyAccount) -> list[Paragraph]:
         f"There were few clients for so much noise: {outlook.describe()}. More clients, fewer items or a larger ε help."
     )
     return [*warnings, Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def compare_forecast(story: Story, account: PrivacyAccount) -> list[Paragraph]:
+    """What was reached, where a simulation knows it; loudly where it is less than was forecast."""
+    central = central_share(story)
+    if central is None:
+        return []
+    told = f"This run reached {percent(central.share)} of {central.name} (which sees all data)"
+    if central.share >= account.forecast - OFF:
+        return [Paragraph(f"{told}; the forecast was {percent(account.forecast)}.")]
+    told += f", less than the forecast of {percent(account.forecast)}, which knows the noise and not the data."
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
 
 def explain_signal(account: PrivacyAccount) -> str:
