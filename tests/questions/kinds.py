@@ -4,7 +4,7 @@ Limits are a little too small on purpose, so that the largest numbers are cut of
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from folkmoot.questions import (
     Values,
     Votes,
 )
+from folkmoot.questions.hidden import Direction, Worth
 from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
 
 Maker = Callable[[Objective], Query[Any]]
@@ -270,6 +271,22 @@ def appraisal(objective: Objective) -> Query[Any]:
     return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, coins=COINS)
 
 
+def direction(*, centred: bool, adjacency: Literal["zero-out", "replace-one"] = "zero-out") -> Maker:
+    """A largest value that is too small on purpose changes nothing: everybody speaks as loudly."""
+
+    def make(objective: Objective) -> Query[Any]:
+        members, most = some_members(objective.n_items), limits(objective).single
+        hiding: dict[str, Any] = {"mu": 0.25, "sd": 1 << 16, "honest": 3, "adjacency": adjacency}
+        return Direction(members=members, items=ITEMS, most=most, centred=centred, **hiding)
+
+    return make
+
+
+def worth(objective: Objective) -> Query[Any]:
+    whole = limits(objective).whole
+    return Worth(members=some_members(objective.n_items), whole=whole, mu=0.25, sd=1 << 16, honest=3)
+
+
 def pair(objective: Objective) -> Query[Any]:
     """What both the bound and the appraisal need."""
     return Pair(first=gradient(20, stochastic=False)(objective), second=appraisal(objective))
@@ -329,6 +346,9 @@ KINDS: dict[str, Maker] = {
     "values": values,
     "appraisal": appraisal,
     "bound and appraisal": pair,
+    "direction": direction(centred=False),
+    "direction, centred, replace-one": direction(centred=True, adjacency="replace-one"),
+    "worth under noise": worth,
 }
 BY_TIMES = {
     "gains, uniform chance",
@@ -341,7 +361,11 @@ BY_TIMES = {
     "importance",
     "appraisal",
     "bound and appraisal",
+    "direction",
+    "direction, centred, replace-one",
+    "worth under noise",
 }  # whose numbers are not `times` what one would answer
+NOISY = {"direction", "direction, centred, replace-one", "worth under noise"}  # whose sums are never the same twice
 GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
 SHARDS: dict[str, Maker] = {
     "shards": shards(deal=False),
