@@ -224,6 +224,7 @@ def test_a_policy_may_have_a_budget(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("corrupt = 0.1", "line 1: corrupt: is less than the 0.2 of the agreement: the others count on your share"),
         ("epsilon = 0.0", "line 1: epsilon: needs a number above 0"),
         ("epsilon = nan", "line 1: epsilon: "),
         ("epsilon = 1.0\ndelta = 0.5", "line 2: delta: needs a number from 1e-14 to below 0.5"),

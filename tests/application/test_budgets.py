@@ -84,13 +84,13 @@ def test_whoever_begins_anew_has_spent_what_was_spent(tmp_path: Path) -> None:
         store.save({}, charge=Charge((0.5, 1.0), b"\x03"))
     assert renew(kit) == kit / "former-1"
     with closing(open_store(kit)) as store:
-        assert store.read_mileage().largest == (1.5, 3.0)
-        assert store.read_mileage().before == (1.5, 3.0)
+        assert store.read_mileage().largest == pytest.approx((1.5, 3.0))
+        assert store.read_mileage().before == pytest.approx((1.5, 3.0))
     with closing(open_store(kit)) as store:  # once
         store.save({}, charge=Charge((0.25, 0.5), b"\x01"))
     assert renew(kit) == kit / "former-2"
     with closing(open_store(kit)) as store:
-        assert store.read_mileage().largest == (1.75, 3.5)
+        assert store.read_mileage().largest == pytest.approx((1.75, 3.5))
 
 
 def test_an_older_store_begins_anew_with_what_was_spent_since(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_older_store_begins_anew_with_what_was_spent_since(tmp_path: Path) ->
     renew(kit)
     check(kit)
     with closing(open_store(kit)) as store:
-        assert store.read_mileage().largest == (2.0, 4.0)
+        assert store.read_mileage().largest == pytest.approx((2.0, 4.0))
     assert (kit / STORE / MARK).stat().st_mode & 0o077 == 0
     with closing(FolderStore(kit / "former-1" / STORE, restored=True)) as store:
-        assert store.read_mileage().largest == (1.0, 2.0)
+        assert store.read_mileage().largest == pytest.approx((1.0, 2.0))

@@ -706,12 +706,22 @@ def test_every_client_of_a_pool_is_scaled_by_itself() -> None:
 def test_mileage_is_kept_by_place() -> None:
     one = Mileage().add(Charge((1.0, 2.0), b"\x05")).add(Charge((0.5, 1.0), b"\x04\x01"))
     assert one.charges == 2
-    assert one.find("zero-out", np.array([0, 1, 2, 8, 50])).tolist() == [1.0, 0.0, 1.5, 0.5, 0.0]
-    assert one.find("replace-one", np.array([2])).tolist() == [3.0]
-    assert one.largest == (1.5, 3.0)
+    assert one.find("zero-out", np.array([0, 1, 2, 8, 50])).tolist() == pytest.approx([1.0, 0.0, 1.5, 0.5, 0.0])
+    assert one.find("replace-one", np.array([2])).tolist() == pytest.approx([3.0])
+    assert one.largest == pytest.approx((1.5, 3.0))
+    assert one.largest > (1.5, 3.0)
     again = Mileage.decode(one.charges, one.encode(), one.before)
     assert np.array_equal(again.squares, one.squares)
     assert Mileage().find("zero-out", np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_nothing_is_too_small_to_be_counted() -> None:
+    """A thousand rounds at a price that floating-point numbers would swallow."""
+    spent = Mileage().add(Charge((1e6, 2e6), b"\x01"))
+    for _ in range(1000):
+        spent = spent.add(Charge((1e-14, 2e-14), b"\x01"))
+    assert spent.largest[0] - 1e6 >= 1000 * 1e-14
+    assert spent.largest[0] < 1e6 * (1 + 1e-12)
 
 
 def test_people_are_told_what_is_spent() -> None:

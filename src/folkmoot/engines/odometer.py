@@ -52,7 +52,9 @@ class Mileage:
         marks = np.unpackbits(np.frombuffer(charge.members, dtype=np.uint8), bitorder="little")
         squares = np.zeros((len(ADJACENCIES), max(self.squares.shape[1], len(marks))))
         squares[:, : self.squares.shape[1]] = self.squares
-        squares[:, : len(marks)] += np.outer(charge.costs, marks)
+        paying = np.flatnonzero(marks)
+        sums = squares[:, paying] + np.reshape(charge.costs, (-1, 1))
+        squares[:, paying] = np.nextafter(sums, np.inf)  # however small a cost is, and however large the sum
         return Mileage(self.charges + 1, squares, self.before)
 
     def find(self, adjacency: str, places: Ids) -> Array:
@@ -142,7 +144,7 @@ class Odometer:
         square = spent.largest[ADJACENCIES.index(adjacency)]
         paid, about = find_epsilon(square**0.5, delta), f"δ = {delta:.2g}, {adjacency}"
         if self.budget is None:
-            return f"no limit; the noise of {rounds} let ε = {paid:.3g} through at most ({about})"
+            return f"no limit; {rounds} let ε = {paid:.3g} through ({about}), questions without noise not counted"
         left = max(1 - square / self.limit, 0.0)
         return (
             f"ε = {paid:.3g} of {self.budget.epsilon:g} spent at most ({about}) in {rounds}; {left:.0%} of μ² is left"

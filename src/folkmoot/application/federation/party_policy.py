@@ -121,6 +121,12 @@ def read_policy(kit: Path, agreement: Agreement) -> PartyPolicy:
     given, questions = paper.fill("", POLICY_FIELDS, also=(QUESTIONS,)), _read_questions(paper)
     try:
         terms = {name: given.pop(name, getattr(agreement.terms, name)) for name in TERMS}
+        if terms["corrupt"] < agreement.terms.corrupt:
+            raise InputError(
+                f"is less than the {agreement.terms.corrupt:g} of the agreement: the others count on your share of the "
+                "noise, which would be too small",
+                argument="corrupt",
+            )
         budget = _make_budget({name: given.pop(name) for name in BUDGET if name in given}, given.get("honest"))
         return PartyPolicy(
             Policy(**terms, security=agreement.terms.security),
