@@ -19,7 +19,12 @@ from folkmoot import FacilityLocation
 from folkmoot.conversation.codec import text_of
 from folkmoot.engines import Bundle
 from folkmoot.engines.answering import Inquiry, write_times
+from folkmoot.foundation.sets import Ids
+from folkmoot.privacy.accounting import find_reach
+from folkmoot.privacy.gaussian import LEAST_SD, MOST_SD
+from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.secagg import Refused
+from folkmoot.secagg.parameters import MOST
 from tests.questions.kinds import KINDS, SHARDS
 
 CLIENTS, ITEMS = 9, 6
@@ -170,10 +175,22 @@ def check_answers(inquiry: Inquiry) -> None:
     for part, block in zip(encoding.parts, encoding.split(np.arange(encoding.length)), strict=True):
         some = rows[:, block]
         assert some.nnz == 0 or part.lowest <= some.data.min() <= some.data.max() <= part.limit
+    if isinstance(query, HiddenQuery):
+        check_hidden(query, rows.toarray())
     vectors = [inquiry.write_vector(one) for one in sorted(speakers)]
     assert min(vector.min() for vector in vectors) >= 0
     total = query.total(inquiry.clients, inquiry.ids, inquiry.times)
     np.testing.assert_array_equal(total, np.asarray(rows.sum(axis=0)).reshape(-1))
+
+
+def check_hidden(query: HiddenQuery[Any], rows: Ids) -> None:
+    """No answer is longer than its norm, no two lie further apart than noise hides, and shares can be drawn."""
+    for row in rows.tolist():
+        assert sum(number**2 for number in row) <= query.norm**2
+        assert query.signed or min(row) >= 0
+    assert query.norm * find_reach(query.adjacency, signed=query.signed) <= query.sd * query.mu * (1 + 1e-12)
+    assert query.added_noise.find_share_sd(MOST) >= LEAST_SD  # on the largest roll
+    assert query.added_noise.find_share_sd(query.honest) <= MOST_SD
 
 
 def check_any_question(data: bytes) -> None:
