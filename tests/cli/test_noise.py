@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from folkmoot.conversation.result import Result
+from folkmoot.report.stored_story import from_json
 from tests.cli.calling import films, folkmoot, ratings
 
 NOISY = ("run", "ratings.csv", "--items", "movies.csv", "--choose", "2", "--most", "5", "--epsilon", "9")
@@ -105,3 +106,15 @@ def test_the_list_of_items_is_not_hidden_if_it_comes_from_the_data(tmp_path: Pat
     without = folkmoot(tmp_path, *NOISY[:2], *NOISY[4:], "--no-report")
     assert "Noise does not hide it" not in with_file.out.replace("\n", " ")
     assert "was read from ratings.csv. Noise" in " ".join(without.out.split())
+
+
+def test_the_demo_can_have_noise(tmp_path: Path) -> None:
+    said = folkmoot(tmp_path, "demo", "--people", "1000", "--clinics", "4", "--epsilon", "2")
+    assert said.code == 0, said.err
+    assert "adds a share of noise" in " ".join(said.out.split())
+    assert "Server saw" not in said.out  # a round that is run to be looked at would have no noise
+    story = from_json((tmp_path / "folkmoot-demo" / "run" / "story.json").read_text())
+    assert story.result.privacy is not None
+    assert story.result.privacy.epsilon == 2.0
+    assert story.view is None
+    assert folkmoot(tmp_path, "verify", "folkmoot-demo/run").code == 0

@@ -23,7 +23,7 @@ pytestmark = [
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 QUIET += ["--disable-background-networking", "--disable-component-update"]
-TALL = "full", "country", "hostile", "many", "clipped", "central", "long names", "world"
+TALL = "full", "country", "hostile", "many", "clipped", "central", "long names", "world", "noise"
 
 
 @pytest.fixture(scope="module")
