@@ -15,6 +15,7 @@ from folkmoot.application.solve import solve
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.data import FileLook, Loaded, look
+from folkmoot.engines.leading import check_protection
 from folkmoot.foundation.errors import InputError
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
@@ -144,6 +145,7 @@ def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Out
     population = Population.of(loaded.objective)
     terms = find_policy(problem, population.n_clients)
     try:
+        check_protection(terms, population.n_clients)
         outlook = Outlook.of(Privacy(**promise), population, None, matroid.rank, terms)
     except InputError as error:  # too few clients to hide among
         return None, error.problem

@@ -188,7 +188,8 @@ def _show_next(out: "Console", expected: "Expectation", path: Path, seen: "FileL
 
     best = max((one for one in expected.trials if one.rounds), key=lambda one: one.ratio or 0.0, default=None)
     words = ["folkmoot", "run", str(path)]
-    said = {name: value for name, value in given.items() if name != "choose"}
+    noise = NOISE if expected.outlook is None else ()  # which cannot be had
+    said = {name: value for name, value in given.items() if name != "choose" and name not in noise}
     mended = {"missing": "category" if seen.kind == "tables" else "drop", "negative": "zero", "duplicates": "first"}
     said |= {fault.what: said.get(fault.what, mended[fault.what]) for fault in seen.faults}
     for name, value in said.items():

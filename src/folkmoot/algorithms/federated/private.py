@@ -185,7 +185,8 @@ def find_most(talk: Talk) -> float:
     if talk.population.most is None:
         raise InputError(
             "under noise, nobody is asked how large values are, so everybody must know",
-            remedy="say what any set is worth at most to a client",
+            remedy="say what any set is worth at most to a client, such as",
+            settings=[("most", 5.0)],
             argument="most",
         )
     return talk.population.most

@@ -95,7 +95,7 @@ def find_share_spent(account: PrivacyAccount) -> float:
 
 def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     """What ε and δ mean for one person, in two sentences: the definition, and under which conditions it holds."""
-    many = f"the {count(story.n_clients)} {story.clients_called}" if story.n_clients else f"all {story.clients_called}"
+    many = f"the {count(story.n_clients)} {story.clients_called}" if story.n_clients else f"the {story.clients_called}"
     other = (
         "it would be if that one had taken part with nothing to say"
         if account.adjacency == "zero-out"
@@ -123,9 +123,10 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
         "because whoever ran it had all the data."
     )
     if story.result.value is not None or story.baselines:
+        others = ", and what other ways to choose are worth, were" if story.baselines else " was"
         told += (
-            " The exact value, and what other ways to choose are worth, were computed from the data outside the noise: "
-            "pass them on, or this page, only if you could pass on the data."
+            f" The exact value{others} computed from the data outside the noise: pass it on, in this report or without "
+            "it, only if you could pass on the data."
         )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
