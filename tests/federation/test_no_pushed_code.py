@@ -95,6 +95,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     founding, pair = deployment.founding, ("north", "south")
     possess(founding.server)
     possess(founding.find_kit("south"))
+    mark = deployment.folder / "marks" / "imported"
+    (founding.find_kit("north") / "psutil.py").write_text(
+        f"open({str(mark)!r}, 'w')"
+    )  # Python looks where it is started
     joins = {name: ["--data", str(deployment.files[name])] for name in pair}
     environment = {**os.environ, "FOLKMOOT_THREADS": "1", "PYTHONPATH": str(ROOT)}
     there = [Connection(founding.find_kit(name)) for name in pair]
