@@ -7,7 +7,7 @@ import pytest
 from folkmoot.report import markdown
 from folkmoot.report.describe import describe
 from folkmoot.report.document import Figure, Paragraph, Table, Tone, walk_document
-from folkmoot.report.sections.noise import state_promise
+from folkmoot.report.sections.noise import bound_guess, state_promise
 from folkmoot.report.stored_story import from_json, to_json
 from tests.report.stories import ACCOUNT, BASELINES, SHAPES, make_story
 
@@ -58,6 +58,12 @@ def test_the_promise_is_the_definition() -> None:
         in state_promise(SHAPES["noise"], replace(ACCOUNT, adjacency="replace-one"))[0]
     )
     assert "parties on its side" in state_promise(SHAPES["noise of parties"], ACCOUNT)[1]
+
+
+def test_a_guess_is_bounded_from_above() -> None:
+    assert bound_guess(replace(ACCOUNT, mu=0.3)) == 0.56  # Φ(0.15) = 0.5596…
+    assert bound_guess(replace(ACCOUNT, mu=1e-6)) == 0.501
+    assert bound_guess(replace(ACCOUNT, mu=40.0)) == 1.0
 
 
 def test_every_round_is_in_the_budget() -> None:

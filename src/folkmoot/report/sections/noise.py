@@ -1,9 +1,10 @@
 """What noise promises to every single client, what that cost, and what it does not hide."""
 
-from math import exp, isfinite
+from math import ceil, exp, isfinite
 
 from folkmoot.conversation.result import PrivacyAccount
 from folkmoot.foundation.settings import FEDERATION
+from folkmoot.privacy.accounting import find_delta
 from folkmoot.privacy.forecast import Forecast
 from folkmoot.report.charts import budget_chart
 from folkmoot.report.document import (
@@ -64,6 +65,7 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
             Quantity(account.delta, Form.HIGH, "privacy.delta", digits=2),
             f"and this much more in probability{chance}",
         ),
+        Fact("Best guess", Quantity(bound_guess(account), Form.SHARE, "story.guess"), _explain_guess(account)),
         Fact(
             "Spent",
             Quantity(find_share_spent(account), Form.SHARE, "story.share_spent"),
@@ -81,6 +83,16 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
         )
     expected = Quantity(account.forecast, Form.SHARE, "privacy.forecast")
     return [*facts, Fact("Forecast", expected, "of a choice without noise, expected before anybody was asked")]
+
+
+def bound_guess(account: PrivacyAccount) -> float:
+    """How often anybody can be right who guesses between a client and its neighbour, at most: Φ(μ/2), rounded up."""
+    return ceil(500 * (1 + find_delta(account.mu, 0.0))) / 1000
+
+
+def _explain_guess(account: PrivacyAccount) -> str:
+    other = "nothing to say" if account.adjacency == "zero-out" else "any other data"
+    return f"right at most, between the data of one and {other} (a coin: 50 %)"
 
 
 def _write_times(account: PrivacyAccount) -> str:
@@ -125,8 +137,8 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
     if story.result.value is not None or story.baselines:
         others = ", and what other ways to choose are worth, were" if story.baselines else " was"
         told += (
-            f" The exact value{others} computed from the data outside the noise: pass it on, in this report or without "
-            "it, only if you could pass on the data."
+            f" The exact value{others} computed from the data, outside the noise: pass this report on only if you could "
+            "pass on the data."
         )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
