@@ -137,8 +137,8 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
     if story.result.value is not None or story.baselines:
         others = ", and what other ways to choose are worth, were" if story.baselines else " was"
         told += (
-            f" The exact value{others} computed from the data, outside the noise: pass this report on only if you could "
-            "pass on the data."
+            f" The exact value{others} computed from the data, outside the noise: pass this report on only if you "
+            "could pass on the data."
         )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
