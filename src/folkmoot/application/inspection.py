@@ -107,6 +107,7 @@ def document_outlook(outlook: Outlook) -> dict[str, Any]:
         "refused": outlook.forecast.is_hopeless,
         "signal": outlook.forecast.signal,
         "expected": outlook.forecast.expected,
+        "caveat": outlook.caveat or None,
         "curve": [
             {"epsilon": epsilon, "signal": one.signal, "expected": one.expected, "refused": one.is_hopeless}
             for epsilon, one in outlook.list_curve()
@@ -146,7 +147,7 @@ def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Out
     terms = find_policy(problem, population.n_clients)
     try:
         check_protection(terms, population.n_clients)
-        outlook = Outlook.of(Privacy(**promise), population, None, matroid.rank, terms)
+        outlook = Outlook.of(Privacy(**promise), population, None, matroid.rank, terms, loaded.kind)
     except InputError as error:  # too few clients to hide among
         return None, error.problem
     return outlook, "" if loaded.objective.most is not None else "most"

@@ -177,7 +177,8 @@ def find_outlook(job: Task) -> Outlook | None:
     if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy):
         return None
     method, population = job.method, Population.of(job.loaded.objective)
-    return Outlook.of(method.privacy, population, method.cohort, job.matroid.rank, job.policy)
+    known = method.cohort, job.matroid.rank, job.policy, job.loaded.kind
+    return Outlook.of(method.privacy, population, *known)
 
 
 def _check_most(job: Job) -> None:

@@ -10,6 +10,7 @@ from folkmoot.privacy.accounting import MOST_EPSILON, Privacy
 from folkmoot.privacy.forecast import Forecast, find_enough_clients, find_enough_epsilon, forecast
 from folkmoot.secagg import Policy
 
+NEAR = ("places", "distances", "similarity")  # kinds of data in which items that are near replace each other
 USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are shown beside the one asked for
 
 
@@ -24,12 +25,33 @@ class Outlook:
     asked: int
     chosen: int
     inflation: float
+    kind: str = ""  # of data
 
     @classmethod
-    def of(cls, privacy: Privacy, population: Population, cohort: int | None, chosen: int, terms: Policy) -> "Outlook":
+    def of(
+        cls,
+        privacy: Privacy,
+        population: Population,
+        cohort: int | None,
+        chosen: int,
+        terms: Policy,
+        kind: str = "",
+    ) -> "Outlook":
         asked = population.n_clients if cohort is None else min(cohort, population.n_clients)
         inflation = find_inflation(population, privacy, asked, terms.protection(asked).honest)
-        return cls(privacy, population.n_clients, asked, chosen, inflation)
+        return cls(privacy, population.n_clients, asked, chosen, inflation, kind)
+
+    @property
+    def caveat(self) -> str:
+        """Why not to believe the forecast; nothing where it was measured on data of this kind. Narrowing keeps the
+        items that are best alone, and of places these lie side by side, however little noise there is.
+        """
+        if self.kind not in NEAR:
+            return ""
+        return (
+            f"The forecast does not hold for {self.kind}: it counts what noise costs, but narrowing keeps items that "
+            "replace each other. The demo's 100,000 people got 44 % of central greedy, less than a random choice"
+        )
 
     @property
     def delta(self) -> float:

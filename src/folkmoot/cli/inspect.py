@@ -166,6 +166,8 @@ def _show_noise(out: "Console", outlook: "Outlook") -> None:
     )
     found = outlook.forecast
     out.print(Text(f"For ε = {mine:g}: {found.describe()}.", style="yellow" if found.is_poor else ""), soft_wrap=True)
+    if outlook.caveat:
+        out.print(Text(f"{outlook.caveat}.", style="yellow"), soft_wrap=True)
 
 
 def _show_lacking(out: "Console", expected: "Expectation", seen: "FileLook") -> None:
