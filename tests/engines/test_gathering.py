@@ -374,12 +374,13 @@ def test_who_has_another_roster(tmp_path: Path) -> None:
     desks = make_desks(tmp_path)
     other = [enrol(tmp_path, state("south", clients=7)), *(one for one in enrol_all(tmp_path) if one.party != "south")]
     pinned = make_registrar().read_book([one.encode() for one in other], MOMENT)
-    desks["north"].answer(write_request(MessageKind.ROSTER, pinned.encode()))
+    for name in ("north", "west"):
+        desks[name].answer(write_request(MessageKind.ROSTER, pinned.encode()))
     line = ScriptedLine({name: Site(desk.answer) for name, desk in desks.items()})
     east = desks["east"].answer
     line.sites["east"].answer = lambda data: REFUSE if data[0] == MessageKind.ROSTER else east(data)
     said = (
-        f"Not all parties accepted the roster: north has another roster, with the fingerprint {pinned.fingerprint}; "
+        f"Not all parties accepted the roster: north, west have another roster, fingerprint {pinned.fingerprint}; "
         "east refused; the reason is in the log"
     )
     with pytest.raises(RoundFailed, match=said):

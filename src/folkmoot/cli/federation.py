@@ -321,7 +321,7 @@ def outbox(
     if refusals:
         rows = [(format_time(one.time), one.stage, one.why) for one in last]
         out.print(_tabulate_rows(("When", "Exchange", "Why it was refused"), rows))
-        out.print(f"{len(entries):,} refusals")
+        out.print("1 refusal" if len(entries) == 1 else f"{len(entries):,} refusals")
         return
     sent = [(format_time(one.time), one.stage, one.why, f"{one.bytes:,}", one.digest[:16]) for one in last]
     out.print(_tabulate_rows(("When", "Exchange", "Why", "Bytes", "SHA-256"), sent))

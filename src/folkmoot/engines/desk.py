@@ -205,7 +205,7 @@ class Desk:
             return self._take_bundle(body)
         except InputError as why:
             if self._tell(f"Refused a {kind.name.lower()}: {why}"):
-                self._note_refusal(kind.name.lower(), str(why))
+                self._note_refusal(kind.name.lower(), str(why.rename(None)))
             return Code.REFUSED, b"", False
         except Exception as error:  # its text may hold data, so it stays here
             self._tell(f"A {kind.name.lower()} could not be answered: {error!r}")

@@ -149,12 +149,14 @@ class Survey:
         missing = [name for name in outbox if name not in answered and name not in refused]
         said = [self.line.trouble or f"{', '.join(missing)} did not answer"] if missing else []
         pinned = self._find_pinned([name for name, code in refused.items() if code == Code.REFUSED])
-        said += [f"{name} has another roster, with the fingerprint {own}" for name, own in pinned.items()]
+        for own in dict.fromkeys(pinned.values()):
+            those = [name for name in pinned if pinned[name] == own]
+            said.append(f"{', '.join(those)} {'has' if len(those) == 1 else 'have'} another roster, fingerprint {own}")
         for code, problem in ((Code.REFUSED, "refused"), (Code.FAILED, "failed"), (Code.UNKNOWN, "did not understand")):
             those = [name for name, own in refused.items() if own == code and name not in pinned]
             if those:
                 said.append(f"{', '.join(those)} {problem}")
-        hint = "; the reason is in the log of that party" if refused else ""
+        hint = "; the reason is in the log of that party (`folkmoot federation outbox --refusals`)" if refused else ""
         what = {ENROLLING: "Not all parties enrolled", PINNING: "Not all parties accepted the roster"}[stage]
         raise RoundFailed(f"{what}: {'; '.join(said)}{hint}")
 

@@ -73,9 +73,10 @@ def _list_parties(kit: Path, names: tuple[str, ...], book: RosterBook | None) ->
 def _describe_party(kit: Path) -> dict[str, str]:
     done = read_activity(kit)
     today = [one for one in done.ledger if one.time > time() - DAY]
+    times = "once" if len(done.refusals) == 1 else f"{len(done.refusals):,} times"
     last = "never" if not done.ledger else datetime.fromtimestamp(done.ledger[-1].time).strftime("%Y-%m-%d %H:%M:%S")
     return {
         "Answered": f"{len(done.ledger):,} rounds, {len(today):,} of them in the last 24 hours; last: {last}",
-        "Refused": f"{len(done.refusals):,} times" + (f"; last: {done.refusals[-1].why}" if done.refusals else ""),
+        "Refused": times + (f"; last: {done.refusals[-1].why}" if done.refusals else ""),
         "Sent": f"{len(done.outbox):,} messages, {sum(one.bytes for one in done.outbox):,} bytes",
     }
