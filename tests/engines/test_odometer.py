@@ -805,10 +805,9 @@ def test_a_round_that_is_lost_in_a_run_is_paid_by_all(tmp_path: Path) -> None:
 
         def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
             inbox = super().__call__(outbox, deadline)
-            if next(iter(outbox.values())).stage == "vector":
-                self.seen += 1
-                return {one: reply for one, reply in inbox.items() if one > 1} if self.seen == 2 else inbox
-            return inbox
+            here = next(iter(outbox.values())).stage == "vector"
+            Failing.seen += here
+            return {one: reply for one, reply in inbox.items() if one > 1} if here and Failing.seen == 2 else inbox
 
     result = run_privately(site, Failing(site.parties), transcript=tmp_path / "run")
     assert result.privacy is not None
@@ -816,3 +815,24 @@ def test_a_round_that_is_lost_in_a_run_is_paid_by_all(tmp_path: Path) -> None:
     assert close(site.paid, sum(one.mu**2 for one in result.privacy.spendings))
     assert max(site.paid) <= find_mu(8.0, 1e-3) ** 2 * (1 + 1e-9)
     assert fm.verify(tmp_path / "run").selected == result.selected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_that_never_arrive_are_paid_on_both_sides(kind: str) -> None:
+    """The server cannot know that they left, and counts them; otherwise it would ask for more than is left."""
+    site = make_site(kind, limit(kind, budget=GENEROUS))
+
+    class Forgetting(InProcess):
+        seen = 0
+
+        def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
+            inbox = super().__call__(outbox, deadline)
+            here = next(iter(outbox.values())).stage == "vector"
+            Forgetting.seen += here
+            return {} if here and Forgetting.seen == 2 else inbox
+
+    result = run_privately(site, Forgetting(site.parties))
+    assert result.privacy is not None
+    assert [one.lost for one in result.privacy.spendings].count(True) == 1
+    assert close(site.paid, sum(one.mu**2 for one in result.privacy.spendings))
+    assert not site.reasons

@@ -130,8 +130,10 @@ class SecureEngine(Engine):
         try:
             result = self._lead(ask, poll.speakers, control, watch, meter, stages)
         except AggregationFailed as failed:
-            sealed = self.seals and failed.answered and REVEALING not in stages
-            return Sum.lose(ask, meter.present, spent=failed.answered, sealed=sealed, cost=poll.add_cost(meter))
+            # Noise is paid for when an answer leaves, also if it never arrives.
+            spent = failed.answered or (ask.query.added_noise is not None and ANSWERING in stages)
+            sealed = self.seals and spent and REVEALING not in stages
+            return Sum.lose(ask, meter.present, spent=spent, sealed=sealed, cost=poll.add_cost(meter))
         except SketchFailed:
             self._note_failed_sketch()
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
