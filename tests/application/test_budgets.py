@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import folkmoot as fm
+from folkmoot.application.federation import networked
 from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.federation.membership import STORE, open_store, renew
 from folkmoot.application.federation.party_policy import FILE as POLICY
 from folkmoot.application.federation.party_policy import describe_budget
+from folkmoot.application.run import FinishedRun, RunStopped, continue_run, verify_run
 from folkmoot.engines import Federation, FolderStore, PooledFederation
 from folkmoot.engines.gathering import PartyLine
 from folkmoot.engines.odometer import Charge
@@ -19,6 +21,7 @@ from folkmoot.engines.store import FILE, MARK, open_logs
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.accounting import find_mu
 from tests.application.kits import make_party_kit
+from tests.application.networks import Network, make_network
 from tests.application.test_membership import call, check, open_now
 from tests.engines.certificates import PARTIES
 from tests.engines.test_gathering import ScriptedLine, Site
@@ -110,3 +113,56 @@ def test_an_older_store_begins_anew_with_what_was_spent_since(tmp_path: Path) ->
     assert (kit / STORE / MARK).stat().st_mode & 0o077 == 0
     with closing(FolderStore(kit / "former-1" / STORE, restored=True)) as store:
         assert store.read_mileage().largest == pytest.approx((1.0, 2.0))
+
+
+# Whole runs of a server's kit.
+
+NOISY = """seed = 3
+[choose]
+count = 3
+[privacy]
+federation = "server"
+epsilon = 12.0
+delta = 1e-3
+"""
+
+
+@pytest.fixture(params=[False, True], ids=["pooled", "per client"])
+def network(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
+    made = make_network(tmp_path, per_client=request.param)
+    monkeypatch.setattr(networked, "connect", made.connect)
+    (tmp_path / "films.toml").write_text(NOISY)
+    return made
+
+
+def begin(network: Network) -> FinishedRun:
+    return fm.Problem.load(network.folder / "films.toml", folder=network.folder / "run").run(report=True)
+
+
+def test_a_run_under_noise_is_one_like_any_other(network: Network) -> None:
+    run = begin(network)
+    assert run.result.privacy is not None
+    assert run.result.privacy.spent == pytest.approx(find_mu(12.0, 1e-3), rel=1e-9)
+    assert continue_run(run.folder.path).result == run.result
+    network.sent.clear()
+    assert verify_run(run.folder.path) == run.result
+    assert not network.sent
+
+
+@pytest.mark.parametrize("after", [12, 34, 61, 90])
+def test_a_run_under_noise_is_continued(network: Network, after: int) -> None:
+    """Wherever it was broken off; the budget of the run is not exceeded, and sums that were known stay as they are."""
+
+    def stop(_name: str, _sent: bytes) -> bool:
+        if len(network.sent) > after:
+            raise KeyboardInterrupt
+        return False
+
+    network.fault = stop
+    with pytest.raises(RunStopped):
+        begin(network)
+    network.fault = lambda _name, _sent: False
+    run = continue_run((network.folder / "run").absolute())
+    assert run.result.privacy is not None
+    assert run.result.privacy.spent <= find_mu(12.0, 1e-3) * (1 + 1e-9)
+    assert verify_run(run.folder.path) == run.result
