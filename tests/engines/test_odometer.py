@@ -38,7 +38,7 @@ from tests.engines.noisy import (
     limit,
     make_site,
 )
-from tests.engines.pools import CLIENTS, ITEMS, SIZES, VICTIM, ask_all, ask_some
+from tests.engines.pools import CLIENTS, ITEMS, SIZES, TERMS, VICTIM, ask_all, ask_some, make_parties
 
 # What is counted.
 
@@ -384,6 +384,11 @@ def test_people_are_told_what_is_spent() -> None:
     told = Odometer(BUDGET, CLIENTS, 2).describe(spent)
     assert told == "ε = 0.58 of 1 spent at most (δ = 0.001, zero-out) in 1 rounds with noise; 60% of μ² is left"
     assert Odometer(None, CLIENTS, 2).describe(Mileage()).startswith("no limit; ")
+
+
+def test_a_budget_needs_a_store() -> None:
+    with pytest.raises(InputError, match=r"^store: is needed: a budget must not be forgotten"):
+        make_parties(crowd(CLIENTS), PartyPolicy(TERMS, budget=BUDGET))
 
 
 def test_a_policy_is_checked() -> None:

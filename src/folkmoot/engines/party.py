@@ -147,6 +147,8 @@ class Speaker(ABC):
         self.noise = noise
         self.identities, self.roster = identities, roster
         self.policy = PartyPolicy() if policy is None else policy
+        if self.policy.budget is not None and store is None:
+            raise InputError("is needed: a budget must not be forgotten when the process ends", argument="store")
         self.odometer = Odometer(self.policy.budget, population, self.policy.honest or hiding)
         self._repeats = store is not None
         self.store = MemoryStore() if store is None else store

@@ -15,7 +15,9 @@ from folkmoot.secagg import Policy
 class PartyPolicy:
     """The conditions on which a party's clients take part.
 
-    terms: what each of them requires of a round (the smallest cohort, shares of corrupt clients and of dropouts).
+    terms: what each of them requires of a round (the smallest cohort, shares of corrupt clients and of dropouts). Under
+    noise all parties must assume the same share of corrupt clients: who assumes less adds too little noise for the
+    others.
     questions: the kinds of questions that they answer; None: all known kinds. per_day: the most rounds that they answer
     in 24 hours; None: no limit.
     again: whether a question that they answered in one run may be answered again, in the same words, in another. The
