@@ -209,7 +209,7 @@ def main(runs: int = RUNS) -> list[Floor]:
         *((1.0, one, one == BUGS[2]) for one in BUGS),
     ):
         start = perf_counter()
-        found = audit(epsilon, ceil(runs / 5) if bug or coarse else runs, bug, coarse=coarse)
+        found = audit(epsilon, ceil(runs / (50 if coarse else 5 if bug else 1)), bug, coarse=coarse)
         name = f"{bug or 'as it is'}{', coarse units' if coarse else ''}"
         rows.append(
             [
