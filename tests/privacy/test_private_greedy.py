@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import folkmoot as fm
-from folkmoot.algorithms.federated.belief import LEAST_DECLINE, MISFIT, MOST_DECLINE, Belief, find_decline
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import ids_of
 from folkmoot.conversation.rounds import Ask, Sum
@@ -200,40 +199,6 @@ def test_what_is_refused_is_refused_in_one_sentence(change: dict[str, Any], word
     engine = fm.Simulation(objective, change.pop("secure", "ideal"))
     with pytest.raises(fm.InputError, match=words):
         run(objective, engine=engine, **change)
-
-
-# What a server believes.
-
-
-def believe(gains: list[float], sd: float) -> Belief:
-    return Belief(np.arange(len(gains)), np.array(gains), np.full(len(gains), sd**2))
-
-
-@given(st.floats(0.01, 10.0), st.floats(0.01, 10.0))
-def test_sums_of_one_state_are_averaged_by_precision(first: float, second: float) -> None:
-    """Where gains are not above 0 there is no misfit, and the average is exact."""
-    after = believe([-4.0, -1.0], first).hear(np.array([-2.0, -1.0]), second**2, picked=False)
-    weights = np.array([1 / first**2, 1 / second**2])
-    assert after.gains[0] == pytest.approx(float(weights @ [-4.0, -2.0] / weights.sum()))
-    assert after.variances == pytest.approx(1 / weights.sum())
-    assert (after.variances < min(first, second) ** 2).all()
-
-
-def test_misfit_keeps_large_gains_uncertain() -> None:
-    sure = believe([10.0, 0.0], 1e-3).hear(np.array([12.0, 0.0]), 1.0, picked=False)
-    assert sure.gains[0] == pytest.approx(10 + 2 * (MISFIT * 10) ** 2 / (1 + (MISFIT * 10) ** 2), rel=1e-3)
-
-
-def test_a_common_decline_is_found_from_the_sums() -> None:
-    rng = np.random.default_rng(0)
-    gains = rng.uniform(50.0, 100.0, 200)
-    for truth in (0.3, 0.7, 1.0):
-        found = find_decline(gains, np.ones(200), truth * gains + rng.normal(size=200), 1.0)
-        assert found == pytest.approx(truth, abs=0.02)
-    noise = rng.normal(size=200)
-    assert find_decline(noise, np.ones(200), rng.normal(size=200), 1.0) == pytest.approx(1.0, abs=0.5)  # no signal
-    assert find_decline(gains, np.ones(200), 100 * gains, 1.0) == MOST_DECLINE
-    assert find_decline(gains, np.ones(200), -gains, 1.0) == LEAST_DECLINE
 
 
 # Forecasts.
