@@ -59,6 +59,7 @@ def test_parties_with_a_budget_answer_one_run(per_client: bool, tmp_path: Path) 
         told = describe_budget(kit, agreement, PEOPLE)["Budget"]
         assert told.startswith("ε = 9 of 9 spent at most (δ = 0.001, zero-out) in ")
         assert told.endswith("rounds with noise; 0% of μ² is left")
+        assert check(kit).budget == told
     del engine
     collect()  # processes end; what was spent stays
     engine, _, _ = open_engine(tmp_path, per_client, b"two")
@@ -67,6 +68,13 @@ def test_parties_with_a_budget_answer_one_run(per_client: bool, tmp_path: Path) 
     with open_logs(kits["north"] / STORE) as logs:
         assert "budget of ε = 9" in logs.read_refusals()[-1].why
         assert logs.read_mileage().largest[0] == pytest.approx(spent)
+
+
+def test_whoever_joins_is_told_the_budget(tmp_path: Path) -> None:
+    kit = make_party_kit(tmp_path, "north")
+    assert check(kit).budget == ""
+    (kit / POLICY).write_text(BUDGET)
+    assert check(kit).budget == "ε = 9 for each client"
 
 
 def test_parties_with_a_budget_answer_nothing_without_noise(tmp_path: Path) -> None:

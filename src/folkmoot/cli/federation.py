@@ -354,6 +354,8 @@ def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
     shown = {"Party": facts.party, "Clients": f"{facts.clients:,}", "Items": f"{facts.items:,}"}
     shown["Own key" if facts.keys == 1 else f"Own {facts.keys:,} keys"] = facts.key_fingerprint
     shown["Roster"] = facts.roster_fingerprint or "not yet known: it is made in the first run"
+    if facts.budget:
+        shown["Budget"] = facts.budget
     return shown
 
 

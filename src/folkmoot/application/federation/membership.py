@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.application.federation.agreement import PUBLIC, Agreement, open_registrar
 from folkmoot.application.federation.papers import Fields, Paper, write_settings
-from folkmoot.application.federation.party_policy import read_policy
+from folkmoot.application.federation.party_policy import describe_budget, read_policy
 from folkmoot.data import Items, Loaded, load
 from folkmoot.engines.desk import RENEW, Answerer, Desk, DeskSetup, check_own, read_pin
 from folkmoot.engines.enrolment import Enrolment, Registrar, RosterBook, Statement, format_fingerprint, read_fingerprint
@@ -59,6 +59,7 @@ class MembershipFacts:
     key_fingerprint: str  # of the public keys
     roster_fingerprint: str  # of the pinned roster; empty: none is pinned yet
     notes: tuple[str, ...]  # what was read
+    budget: str = ""  # what noisy rounds may cost its clients, and have cost; empty: neither is anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,7 @@ class Membership:
     def describe(self) -> MembershipFacts:
         book = read_pin(self.kit / ROSTER, self.registrar)
         public = list_public(self.keys)
+        budget = describe_budget(self.kit, self.agreement, None if book is None else sum(book.sizes))
         return MembershipFacts(
             self.enrolment.party,
             self.loaded.objective.n_clients,
@@ -113,6 +115,7 @@ class Membership:
             format_fingerprint(sha256(b"".join(public)).digest()),
             "" if book is None else book.fingerprint,
             self.loaded.notes,
+            budget.get("Budget", ""),
         )
 
     def prepare_desk(self) -> DeskSetup:
