@@ -440,8 +440,7 @@ class Party(Speaker):
             self._refuse(QUESTION, client, Refused("this party does not hold all clients of this client's group"))
         for client in inquiry.ids[answered & ~incomplete].tolist():
             self._refuse(QUESTION, client, Refused("this client has already answered this question"))
-        places = inquiry.find_places(inquiry.ids.tolist())
-        beyond = self.odometer.mark_beyond(inquiry.query, self.store.read_mileage(), places)
+        beyond = np.isin(inquiry.ids, list(self._find_beyond(inquiry, inquiry.ids.tolist())))
         for client in inquiry.ids[beyond & ~answered & ~incomplete].tolist():
             self._refuse(QUESTION, client, self.odometer.refuse_beyond())
         out = incomplete | answered | beyond
