@@ -1,7 +1,8 @@
-"""What a server believes about items from noisy sums: estimates, each with its variance.
+"""What a server believes about items from noisy sums: an estimate of each item's gain, with its variance.
 
-Sums of one state of affairs are averaged by their precision. Once items were picked, the others gain less: all by
-about one factor, which is found from the sums themselves, and each a little differently, which is the misfit.
+Sums of one state of affairs are averaged by their precision. Once items were picked, the others gain less: those on the
+list that was asked about by one factor, those outside it by another (they are seldom substitutes of what was picked),
+and each a little differently, which is the misfit. Both factors are found from the sums themselves.
 """
 
 from dataclasses import dataclass, replace
@@ -9,42 +10,72 @@ from math import sqrt
 
 import numpy as np
 
-from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 
-MISFIT = 0.2  # how far one item's gain differs from what the others' decline says, as a share of it
-LEAST_DECLINE, MOST_DECLINE = 0.1, 4.0
-DOUBT = 4.0  # how many variances of noise hold the decline at 1
+MISFIT = 0.2  # how far one item's gain differs from what its factor says, as a share of it
+LEAST_FACTOR, MOST_FACTOR = 0.1, 4.0
+DOUBT = 4.0  # how many variances of noise hold a factor where it was expected
+FOREMOST = 5  # items by which those from outside are compared with the others
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Estimates for some items."""
+    """About all items. inside: those on the list that was last asked about; what is believed of the others is older."""
 
-    items: Ids
     gains: Array
     variances: Array
+    inside: Mask
+    rivalry: float | None = None  # how the best newcomers of the last list compared with its best; None: it had none
+
+    @classmethod
+    def begin(cls, found: Array, variance: float) -> "Belief":
+        """After the first sum, over all items."""
+        return cls(found, np.full(len(found), variance), np.ones(len(found), dtype=bool))
 
     @property
     def sd(self) -> float:
-        """Of a usual estimate."""
-        return sqrt(float(np.median(self.variances)))
+        """Of a usual estimate on the list."""
+        return sqrt(float(np.median(self.variances[self.inside])))
 
-    def keep(self, places: Ids) -> "Belief":
-        """Some of the items, in their order."""
-        return Belief(self.items[places], self.gains[places], self.variances[places])
+    @property
+    def cautious(self) -> Array:
+        """Estimates; of items outside the list, one deviation less: the best of many guesses are guessed too high."""
+        return np.where(self.inside, self.gains, self.gains - np.sqrt(self.variances))
 
-    def hear(self, found: Array, variance: float, *, picked: bool) -> "Belief":
-        """After another sum over the same items; `picked`: items were picked since the last."""
-        decline = find_decline(self.gains, self.variances, found, variance) if picked else 1.0
-        before = decline * self.gains
-        prior = decline**2 * self.variances + (MISFIT * np.maximum(before, 0.0)) ** 2
-        share = prior / (prior + variance)
-        return replace(self, gains=before + share * (found - before), variances=prior * (1 - share))
+    def drop(self, members: Mask) -> "Belief":
+        """After these were picked: they are on no list any more."""
+        return replace(self, inside=self.inside & ~members)
+
+    def hear(self, items: Ids, found: Array, variance: float, *, picked: bool) -> "Belief":
+        """After another sum, over these items; `picked`: some were picked since the last."""
+        count = len(self.gains)
+        heard, sums = indicator(count, items), np.zeros(count)
+        sums[items] = found
+        known, new = heard & self.inside, heard & ~self.inside
+        factors = np.ones(count)
+        if picked:
+            near = self._find_factor(sums, known, variance, 1.0)
+            factors = np.where(self.inside, near, self._find_factor(sums, new, variance, near))
+        before = factors * self.gains
+        prior = factors**2 * self.variances + np.where(heard, (MISFIT * np.maximum(before, 0.0)) ** 2, 0.0)
+        share = np.where(heard, prior / (prior + variance), 0.0)
+        rivalry = compare_best(sums[new], sums[known]) if picked and new.any() and known.any() else None
+        return Belief(before + share * (sums - before), prior * (1 - share), heard, rivalry)
+
+    def _find_factor(self, sums: Array, some: Mask, variance: float, expected: float) -> float:
+        """The factor by which these gains changed: regression through the noise, held where it was expected as far as
+        noise prevails.
+        """
+        if not some.any():
+            return expected
+        gains, variances = self.gains[some], self.variances[some]
+        doubt = DOUBT * (variance + float(variances.mean()))
+        signal = max(float((gains * gains - variances).sum()), 0.0)
+        factor = (float((sums[some] * gains).sum()) + doubt * expected) / (signal + doubt)
+        return min(max(factor, LEAST_FACTOR), MOST_FACTOR)
 
 
-def find_decline(gains: Array, variances: Array, found: Array, variance: float) -> float:
-    """The factor by which all gains fell: regression through the noise, drawn to 1 where noise prevails."""
-    doubt = DOUBT * (variance + float(variances.mean()))
-    signal = max(float((gains * gains - variances).sum()), 0.0)
-    factor = (float((found * gains).sum()) + doubt) / (signal + doubt)
-    return min(max(factor, LEAST_DECLINE), MOST_DECLINE)
+def compare_best(newcomers: Array, others: Array) -> float:
+    """The best of the newcomers over the best of the others: 1 or more if it was wrong to leave them out."""
+    new, old = (float(np.sort(some)[-FOREMOST:].mean()) for some in (newcomers, others))
+    return min(max(new / old, 0.0), 1.5) if old > 0 else 1.0

@@ -2,12 +2,12 @@
 
 Every client answers every round with a vector of norm 1, and everyone adds a share of the noise. The funnel asks about
 all items, then about the better half, and so on; nothing is picked. Then the signal is known, and decides in how many
-rounds items are picked: the more noise, the fewer, each with a larger share of the budget. docs/privacy.md has the
-proof and the numbers.
+rounds items are picked: the more noise, the fewer, each with a larger share of the budget; and how long the lists are
+from which they are picked. docs/privacy.md has the proof and the numbers.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import ceil, log, log2, sqrt
 from typing import Any
 
@@ -25,7 +25,7 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Ids, Mask, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.hidden import Direction, DirectionReply, Worth, WorthReply
@@ -34,6 +34,14 @@ from folkmoot.questions.magnitude import Ranges
 APPRAISAL = 0.05  # share of the budget for what the answer is worth
 EARLY = 0.8  # share of the rest for the funnel
 WIDE, NARROW = 4, 2  # times as many items as are still to be picked: the list of the first pick, and of the last
+PER_WIDTH, PER_SURE_WIDTH = (
+    3.0,
+    12.0,
+)  # deviations of signal that allow a list so much longer; if nothing better is outside
+LOUDEST = 4.0  # how much louder than they are those may speak who have little to gain
+EXPLORING = 10.0  # deviations of signal from which items outside the list are looked at
+FIRST_LOOK, LEAST_EXPLORED, MOST_EXPLORED = 0.2, 0.04, 0.5  # shares of a list that come from outside
+HOPELESS, PROMISING, RECENT = 0.45, 0.8, 3  # how good the best from outside were, in the last rounds
 CLEAR = 4.0  # deviations below the last item of a base, beyond which others are dropped at once
 MOST_PICKS = 20  # rounds
 PER_PICK = 2.0  # deviations of signal that a picking round is worth
@@ -92,72 +100,92 @@ class PrivateGreedy(Conversation):
         return Outcome(None, appraised, ranges, None, False, purse.explain(), purse.account())
 
     def _search(self, talk: Talk, purse: Purse, most: float) -> Run[tuple[Mask, Ids]]:
+        """The funnel: nothing is picked, and the list becomes shorter, as far as the signal makes that necessary."""
         matroid, belief = talk.matroid, None
         nothing, items = np.zeros(matroid.n_items, dtype=bool), np.arange(matroid.n_items)
-        planned, short = count_funnel(matroid), min(WIDE * matroid.rank, matroid.n_items)
-        each, heard = (1 - APPRAISAL) * EARLY / planned, 0
+        planned, heard = count_funnel(matroid), 0
+        each = (1 - APPRAISAL) * EARLY / planned
         while True:
             reply = yield from self._ask(talk, purse, each, nothing, items, most, f"narrowing, round {heard + 1}")
             heard += 1
-            if belief is None:
-                belief = Belief(items, reply.found, np.full(len(items), reply.sd**2))
-            else:
-                belief = belief.hear(reply.found, reply.sd**2, picked=False)
+            variance = reply.sd**2
+            belief = (
+                Belief.begin(reply.found, variance)
+                if belief is None
+                else belief.hear(items, reply.found, variance, picked=False)
+            )
+            base = _add_best(matroid, self._order(talk, belief.gains, belief.inside), nothing)
+            purse.signal = float(belief.gains[base].mean()) / belief.sd
+            short = int(min(max(WIDE, purse.signal / PER_WIDTH) * matroid.rank, matroid.n_items))
             if len(items) <= short:
                 break
-            belief = belief.keep(self._narrow_funnel(talk, belief, short, last=heard >= planned - 1))
-            items = belief.items
-        return (yield from self._pick(talk, purse, belief, most, 1 - APPRAISAL - heard * each))
+            bar = float(belief.gains[base].min()) - CLEAR * belief.sd
+            clear = int((belief.gains[belief.inside] >= bar).sum())
+            size = short if heard >= planned - 1 else max(short, min(ceil(len(items) / 2), clear))
+            items = self._keep_best(talk, belief.gains, belief.inside, nothing, size)
+        course = Course(min(max(round(purse.signal / PER_PICK), 1), len(base), MOST_PICKS), len(base))
+        course.widest, course.signal = short / matroid.rank, purse.signal
+        return (yield from self._pick(talk, purse, belief, course, most, 1 - APPRAISAL - heard * each))
 
-    def _narrow_funnel(self, talk: Talk, belief: Belief, short: int, *, last: bool) -> Ids:
-        """The better half, or fewer where it is clear which are better."""
-        base = self._extend(talk, belief, np.zeros(talk.matroid.n_items, dtype=bool))
-        bar = float(belief.gains[base].min()) - CLEAR * belief.sd
-        clear = int((belief.gains >= bar).sum())
-        size = short if last else max(short, min(ceil(len(belief.items) / 2), clear))
-        return self._keep_best(talk, belief, np.zeros(talk.matroid.n_items, dtype=bool), size)
-
-    def _pick(self, talk: Talk, purse: Purse, belief: Belief, most: float, rest: float) -> Run[tuple[Mask, Ids]]:
-        matroid = talk.matroid
-        members = np.zeros(matroid.n_items, dtype=bool)
-        base = self._extend(talk, belief, members)
-        purse.signal = float(belief.gains[base].mean()) / belief.sd
-        rounds = min(max(round(purse.signal / PER_PICK), 1), len(base), MOST_PICKS)
-        order = list[int]()
-        for step in range(rounds):
-            left = len(base) - len(order)
-            width = WIDE * (NARROW / WIDE) ** (step / (rounds - 1) if rounds > 1 else 0.0)
-            belief = belief.keep(self._keep_best(talk, belief, members, max(int(left * width), left + 1)))
-            label = f"picking, round {step + 1} of {rounds}"
-            reply = yield from self._ask(talk, purse, rest / rounds, members, belief.items, most, label)
-            belief = belief.hear(reply.found, reply.sd**2, picked=step > 0)
-            best = self._extend(talk, belief, members)
-            new = best[: len(best) if step == rounds - 1 else ceil(left / (rounds - step))]
-            members[belief.items[new]] = True
-            order += belief.items[new].tolist()
-            belief = belief.keep(np.setdiff1d(np.arange(len(belief.items)), new))
+    def _pick(
+        self, talk: Talk, purse: Purse, belief: Belief, course: "Course", most: float, rest: float
+    ) -> Run[tuple[Mask, Ids]]:
+        members, order = np.zeros(talk.matroid.n_items, dtype=bool), list[int]()
+        for step in range(course.rounds):
+            left = course.picks - len(order)
+            items = self._list_items(talk, belief, members, course, step, left)
+            label = f"picking, round {step + 1} of {course.rounds}"
+            reply = yield from self._ask(talk, purse, rest / course.rounds, members, items, most, label, course.cap)
+            belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
+            course.note(belief.rivalry)
+            best = _add_best(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
+            new = best[: len(best) if step == course.rounds - 1 else ceil(left / (course.rounds - step))]
+            members[new] = True
+            order += new.tolist()
+            belief = belief.drop(members)
         return members, np.array(order, dtype=np.int64)
 
+    def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: "Course", step: int, left: int) -> Ids:
+        """What is asked about next: the best of the list, and, after picks, the best from outside it."""
+        size = course.find_size(step, left)
+        if not step or not course.explores:
+            return self._keep_best(talk, belief.gains, belief.inside, members, size)
+        merit = belief.cautious
+        items = self._keep_best(talk, merit, ~members, members, size)
+        outside = ~belief.inside & ~members
+        missing = ceil(course.explored * size) - int(outside[items].sum())
+        outside[items] = False
+        more = self._keep_best(talk, merit, outside, members, max(missing, 0))
+        return np.sort(np.concatenate((items, more)))
+
     def _ask(
-        self, talk: Talk, purse: Purse, share: float, members: Mask, items: Ids, most: float, label: str
+        self,
+        talk: Talk,
+        purse: Purse,
+        share: float,
+        members: Mask,
+        items: Ids,
+        most: float,
+        label: str,
+        cap: float = LOUDEST,
     ) -> Run[DirectionReply]:
         fixed = members.copy()
 
         def question(**hiding: Any) -> Direction:
-            return Direction(members=fixed, items=items, most=most, **hiding)
+            return Direction(members=fixed, items=items, most=most, cap=cap, **hiding)
 
         return (yield from purse.ask(question, share, Purpose.SEARCH, label))
 
-    def _extend(self, talk: Talk, belief: Belief, members: Mask) -> Ids:
-        """The best base that contains the members: places of the items to be added, best first."""
-        order = order_items(belief.gains, talk.coins(Stream.PICKS))
-        return _add_best(talk.matroid, belief.items, order, members)
+    def _order(self, talk: Talk, merit: Array, among: Mask) -> Ids:
+        """Some of the items, best first."""
+        order = order_items(merit, talk.coins(Stream.PICKS))
+        return order[among[order]]
 
-    def _keep_best(self, talk: Talk, belief: Belief, members: Mask, size: int) -> Ids:
-        """The best base that contains the members, then the best of what is left, and so on: places, in their order."""
-        order, kept = order_items(belief.gains, talk.coins(Stream.PICKS)), list[int]()
+    def _keep_best(self, talk: Talk, merit: Array, among: Mask, members: Mask, size: int) -> Ids:
+        """The best that can be added to the members, then the best of what is left, and so on: of every group some."""
+        order, kept = self._order(talk, merit, among & ~members), list[int]()
         while len(kept) < size and len(order):
-            base = _add_best(talk.matroid, belief.items, order, members)
+            base = _add_best(talk.matroid, order, members)
             if not len(base):
                 break
             kept += base[: size - len(kept)].tolist()
@@ -192,12 +220,63 @@ def find_most(talk: Talk) -> float:
     return talk.population.most
 
 
-def _add_best(matroid: Matroid, items: Ids, order: Ids, members: Mask) -> Ids:
-    """Places in this order that can be added to the members, one after the other, as long as the matroid allows."""
-    first = np.concatenate((np.flatnonzero(members), items[order]))
+def _add_best(matroid: Matroid, order: Ids, members: Mask) -> Ids:
+    """Items in this order that can be added to the members, one after the other, as long as the matroid allows."""
+    first = np.concatenate((np.flatnonzero(members), order[~members[order]]))
     rest = np.flatnonzero(~indicator(matroid.n_items, first))  # a matroid wants all items; these come last
     taken = indicator(matroid.n_items, matroid.first_base(np.concatenate((first, rest)))) & ~members
-    return order[taken[items[order]]]
+    return order[taken[order]]
+
+
+@dataclass
+class Course:
+    """How items are picked: in how many rounds, from lists of what length, and with how many from outside the list.
+
+    A list of the most popular items holds near substitutes of each other, if there are such: once one is picked, better
+    ones are outside. So some of every list come from outside, as many as the last ones turned out to be good; and if
+    they were not, lists become shorter, on which everyone has more to say about each item.
+    """
+
+    rounds: int
+    picks: int
+    widest: float = WIDE  # items on the list, per item to be picked
+    signal: float = 0.0
+    rivalries: list[float] = field(default_factory=list)
+
+    @property
+    def explores(self) -> bool:
+        """Whether there is enough signal to look at items from outside the list."""
+        return self.signal >= EXPLORING
+
+    @property
+    def cap(self) -> float:
+        """How much louder than they are those may speak who have little to gain: with long lists, where the signal is
+        strong, not at all, as they would drown the others.
+        """
+        return min(LOUDEST, max(1.0, LOUDEST * WIDE / self.widest))
+
+    @property
+    def promise(self) -> float:
+        """From 0, nothing good is outside the list, to 1."""
+        recent = self.rivalries[-RECENT:]
+        return min(max((sum(recent) / len(recent) - HOPELESS) / (PROMISING - HOPELESS), 0.0), 1.0)
+
+    @property
+    def explored(self) -> float:
+        """The share of a list that comes from outside."""
+        return FIRST_LOOK if not self.rivalries else max(MOST_EXPLORED * self.promise, LEAST_EXPLORED)
+
+    def note(self, rivalry: float | None) -> None:
+        self.rivalries += [] if rivalry is None else [rivalry]
+
+    def find_size(self, step: int, left: int) -> int:
+        """How many items are asked about next."""
+        wide = self.widest
+        if self.rivalries:
+            least = min(max(WIDE, self.signal / PER_SURE_WIDTH), wide)
+            wide = least + (wide - least) * self.promise
+        width = wide * (NARROW / WIDE) ** (step / (self.rounds - 1) if self.rounds > 1 else 0.0)
+        return max(int(left * width), left + 1)
 
 
 def make_estimate(talk: Talk, reply: WorthReply, confidence: float) -> Estimate:
