@@ -97,7 +97,8 @@ class World:
     def answer(self, query: Any) -> tuple[Ids, Ids]:
         """What all others say together, and what the victim says. The same question is asked in many runs."""
         about = getattr(query, "items", np.empty(0, dtype=np.int64))
-        key = query.members.tobytes() + about.tobytes() + np.float64(query.mu).tobytes() + type(query).__name__.encode()
+        numbers = [query.mu, getattr(query, "cap", 0.0), getattr(query, "centred", False)]
+        key = query.members.tobytes() + about.tobytes() + np.array(numbers).tobytes() + type(query).__name__.encode()
         if key not in self._known:
             if len(self._known) > 100_000:
                 self._known.clear()
