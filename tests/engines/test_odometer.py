@@ -228,6 +228,16 @@ def test_an_older_copy_of_a_store_is_refused(tmp_path: Path) -> None:
         FolderStore(here)
 
 
+def test_an_older_copy_is_refused_though_nobody_paid_more(tmp_path: Path) -> None:
+    with closing(FolderStore(tmp_path)) as store:
+        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        old = (tmp_path / FILE).read_bytes()
+        store.save({}, charge=Charge((1.0, 2.0), b"\x02"))
+    (tmp_path / FILE).write_bytes(old)
+    with pytest.raises(InputError, match="a copy was restored"):
+        FolderStore(tmp_path)
+
+
 def test_a_copy_of_the_whole_folder_cannot_be_told_from_the_folder(tmp_path: Path) -> None:
     """docs/deployment.md says so: no file that goes back together with the store can know."""
     here, kept = tmp_path / "store", tmp_path / "backup"
@@ -290,6 +300,24 @@ def test_a_stricter_policy_holds_in_the_middle_of_a_round() -> None:
         assert len(site.parties[VICTIM].refusals) == 1
         assert not site.parties[VICTIM].ledger
         assert close(find_paid(site.stores[VICTIM], np.arange(SIZES[VICTIM])).tolist(), 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_another_server_spends_in_the_middle_of_a_round_counts(kind: str) -> None:
+    """The budget was enough when the question came, and is not when the vector would leave."""
+    site = make_site(kind)
+
+    class Interfering(InProcess):
+        def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
+            if next(iter(outbox.values())).stage == "vector":
+                site.stores[0].save({}, charge=Charge((2 * PRICE, 4 * PRICE), b"\x09"))  # two clients of one party
+            return super().__call__(outbox, deadline)
+
+    said = site.engine(Interfering(site.parties))(site.ask(ask_noise()))
+    assert said.clients == CLIENTS - (SIZES[0] if kind == "pooled" else 2)
+    assert all("beyond a client's budget" in why for why in site.reasons)
+    assert close(np.array(site.paid)[[0, 3]].tolist(), 2 * PRICE)
+    assert np.array(site.paid)[1] == pytest.approx(0.0 if kind == "pooled" else PRICE)
 
 
 class Broken(NoiseSource):
