@@ -34,11 +34,9 @@ from folkmoot.questions.magnitude import Ranges
 APPRAISAL = 0.05  # share of the budget for what the answer is worth
 EARLY = 0.8  # share of the rest for the funnel
 WIDE, NARROW = 4, 2  # times as many items as are still to be picked: the list of the first pick, and of the last
-PER_WIDTH, PER_SURE_WIDTH = (
-    3.0,
-    12.0,
-)  # deviations of signal that allow a list so much longer; if nothing better is outside
-LOUDEST = 4.0  # how much louder than they are those may speak who have little to gain
+PER_WIDTH, PER_SURE_WIDTH = 3.0, 12.0  # deviations of signal for a list longer by one; if it has what is good
+LOUDEST, QUIETEST = 4.0, 0.05  # what gains are multiplied by, if that does not make them longer than 1
+FAITHFUL = 96.0  # deviations of signal from which gains are no longer made louder
 EXPLORING = 10.0  # deviations of signal from which items outside the list are looked at
 FIRST_LOOK, LEAST_EXPLORED, MOST_EXPLORED = 0.2, 0.04, 0.5  # shares of a list that come from outside
 HOPELESS, PROMISING, RECENT = 0.45, 0.8, 3  # how good the best from outside were, in the last rounds
@@ -250,10 +248,10 @@ class Course:
 
     @property
     def cap(self) -> float:
-        """How much louder than they are those may speak who have little to gain: with long lists, where the signal is
-        strong, not at all, as they would drown the others.
+        """What gains are multiplied by, as long as their norm stays within 1. Where noise is strong, those who have
+        little to gain may speak louder than they are; where the signal is strong, hardly anybody needs to be cut short.
         """
-        return min(LOUDEST, max(1.0, LOUDEST * WIDE / self.widest))
+        return min(LOUDEST, max(QUIETEST, FAITHFUL / max(self.signal, 1.0)))
 
     @property
     def promise(self) -> float:
