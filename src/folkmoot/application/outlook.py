@@ -7,7 +7,14 @@ from folkmoot.algorithms.federated.purse import find_inflation
 from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.accounting import MOST_EPSILON, Privacy
-from folkmoot.privacy.forecast import Forecast, find_enough_clients, find_enough_epsilon, forecast
+from folkmoot.privacy.forecast import (
+    MEASURED_NEAR,
+    Forecast,
+    expect_ratio,
+    find_enough_clients,
+    find_enough_epsilon,
+    forecast,
+)
 from folkmoot.secagg import Policy
 
 NEAR = ("places", "distances", "similarity")  # kinds of data in which items that are near replace each other
@@ -43,15 +50,13 @@ class Outlook:
 
     @property
     def caveat(self) -> str:
-        """Why not to believe the forecast; nothing where it was measured on data of this kind. Narrowing keeps the
-        items that are best alone, and of places these lie side by side, however little noise there is.
+        """Why to expect less than the forecast; nothing where it was measured on data of this kind. Of places, the best
+        ones by themselves lie side by side, and it takes signal to find out which of them replace each other.
         """
         if self.kind not in NEAR:
             return ""
-        return (
-            f"The forecast does not hold for {self.kind}: it counts what noise costs, but narrowing keeps items that "
-            "replace each other. The demo's 100,000 people got 44 % of central greedy, less than a random choice"
-        )
+        expected = expect_ratio(self.forecast.signal, MEASURED_NEAR)
+        return f"Of {self.kind} expect less, about {expected:.0%}: items that are near replace each other"
 
     @property
     def delta(self) -> float:

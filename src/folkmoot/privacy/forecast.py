@@ -10,6 +10,8 @@ HOPELESS, POOR, FAIR, GOOD = 1.0, 3.0, 10.0, 50.0  # signal per item to be chose
 MOST_CLIENTS = 10**12  # that are looked for
 # What private runs reached of greedy without noise, by signal per item (benchmarks/privacy.py).
 MEASURED = ((1.0, 0.85), (3.0, 0.925), (10.0, 0.968), (50.0, 0.988), (200.0, 0.996), (1000.0, 0.999))
+# The same on a map (the demo's towns), where items that are near replace each other.
+MEASURED_NEAR = ((1.0, 0.6), (6.0, 0.72), (18.0, 0.79), (48.0, 0.89), (142.0, 0.92), (404.0, 0.957), (1200.0, 0.99))
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,11 @@ def find_enough_epsilon(clients: int, chosen: int, delta: float, inflation: floa
     return find_epsilon(HOPELESS * chosen * inflation / clients, delta)
 
 
-def expect_ratio(signal: float) -> float:
+def expect_ratio(signal: float, measured: tuple[tuple[float, float], ...] = MEASURED) -> float:
     """Between what was measured, on a logarithmic scale."""
-    if signal <= MEASURED[0][0]:
-        return MEASURED[0][1] * sqrt(max(signal, 0.0) / MEASURED[0][0])
-    for (low, worse), (high, better) in pairwise(MEASURED):
+    if signal <= measured[0][0]:
+        return measured[0][1] * sqrt(max(signal, 0.0) / measured[0][0])
+    for (low, worse), (high, better) in pairwise(measured):
         if signal <= high:
             return worse + (better - worse) * log(signal / low) / log(high / low)
-    return MEASURED[-1][1]
+    return measured[-1][1]
