@@ -51,13 +51,16 @@ class PrivateGreedy(Conversation):
 
     epsilon, delta, adjacency: see `Privacy`. cohort: clients asked in a round. If there are enough for all rounds, each
     client answers once and none of its budget is divided; None: everyone answers every round, which is better where
-    it can be had. confidence: of the estimate.
+    it can be had. centred: while the items are narrowed down, clients subtract from their gains the mean over the items
+    (for data in which everybody gains from everything; worth it only where the signal is strong). confidence: of the
+    estimate.
     """
 
     epsilon: float = 1.0
     delta: float | None = None
     adjacency: str = "zero-out"
     cohort: int | None = None
+    centred: bool = False
     confidence: float = 0.95
 
     @property
@@ -167,10 +170,10 @@ class PrivateGreedy(Conversation):
         label: str,
         cap: float = LOUDEST,
     ) -> Run[DirectionReply]:
-        fixed = members.copy()
+        fixed, centred = members.copy(), self.centred and not members.any()
 
         def question(**hiding: Any) -> Direction:
-            return Direction(members=fixed, items=items, most=most, cap=cap, **hiding)
+            return Direction(members=fixed, items=items, most=most, cap=cap, centred=centred, **hiding)
 
         return (yield from purse.ask(question, share, Purpose.SEARCH, label))
 
