@@ -158,6 +158,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if all((label[mine] == label[mine[0]]).all() for mine in rows):
             where = "" if sites is None else " at every site"
             raise InputError(f"has only one class{where}, so there is nothing to predict", argument="y")
+        if self.epsilon is None and self.delta is not None:
+            raise InputError("is for noise", remedy="give epsilon too", argument="delta")
         if self.epsilon is not None:
             method: Any = make_private(self.method, Privacy(self.epsilon, self.delta, self.adjacency))
         elif self.method is None:

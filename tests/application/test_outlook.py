@@ -25,8 +25,9 @@ def test_what_is_said_to_be_enough_is_enough(epsilon: float) -> None:
     enough = find_enough_clients(outlook.privacy, 20, outlook.inflation)
     assert enough is not None
     assert f"{round_up(enough, 2):,.0f} clients" in str(caught.value)
-    assert enough * outlook.privacy.find_mu(enough) >= 20 * outlook.inflation
-    assert (enough - 1) * outlook.privacy.find_mu(enough - 1) < 20 * outlook.inflation
+    look_ahead(epsilon, enough).check()  # also with the share of honest ones that so many have
+    with pytest.raises(InputError):
+        look_ahead(epsilon, int(0.85 * enough)).check()
     stated = float(str(caught.value).partition("an epsilon of ")[2].partition(",")[0])
     look_ahead(stated).check()
     with pytest.raises(InputError):

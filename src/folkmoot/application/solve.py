@@ -150,7 +150,8 @@ def verify(
 ) -> Result:
     """Work out a finished run again: every question from the sums before it, and the result from all of them.
 
-    With the objective (or a simulator) every sum is computed again too, and the result is the one written down.
+    With the objective (or a simulator) every sum without noise is computed again too, and the result is the one written
+    down; sums with noise are replayed, as nobody can compute them again.
     Without, or with an engine of real clients, nobody is asked anything: it says what the stored sums say, and the
     value over every client is not among that. Raises `TranscriptError` with what does not fit. Nothing is written to
     the file.

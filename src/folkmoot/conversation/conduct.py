@@ -82,6 +82,8 @@ def continue_transcript(
     with Transcript.reopen(path) as store:
         method, constraint, seed = _read_run(store, matroid)
         _check_same_population(store, engine)
+        if method.adds_noise and engine.terms != _read_terms(store):
+            raise TranscriptError("was made on other terms of secure aggregation; noise depends on them", place=path)
         store.forget_lost()
         return _conduct(method, constraint, engine, seed, store, _read_terms(store), steering or Steering())
 

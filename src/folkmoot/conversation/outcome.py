@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from folkmoot.conversation.result import Estimate, PrivacyAccount
 from folkmoot.conversation.rounds import Run
@@ -38,6 +38,8 @@ class Outcome:
 
 class Conversation(Registered, ABC):
     """A method, as the code that conducts a run sees it."""
+
+    adds_noise: ClassVar[bool] = False  # whether all its questions have noise, which terms decide
 
     @abstractmethod
     def check(self, matroid: Matroid) -> None:

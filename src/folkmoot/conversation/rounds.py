@@ -196,6 +196,9 @@ def check_sum(ask: Ask, said: Sum) -> Sum:
         fits = 0 <= said.count <= ask.cohort.weight and said.clients <= ask.cohort.size
         fits = fits and int(said.total.min()) >= ask.find_lowest(said.count, said.clients)
         fits = fits and int(said.total.max()) <= ask.find_highest(said.count, said.clients)
+    noise = ask.query.added_noise
+    if noise is not None and not said.lost and not (said.noise > 0 and said.honest >= getattr(ask.query, "honest", 1)):
+        raise RoundFailed("the engine did not add the noise that the question says", place=ask.label)
     if not fits:
         raise RoundFailed(
             "the engine returned something that is not a sum of answers to this question", place=ask.label

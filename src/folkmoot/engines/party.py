@@ -31,6 +31,7 @@ from folkmoot.foundation.randomness import SYSTEM, as_private
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
+from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
 from folkmoot.secagg.client import Answer, Crowd, Random
@@ -214,6 +215,7 @@ class Speaker(ABC):
         digest = sha256(message).digest()
         known = self.store.find_reply(digest) if self._repeats else None
         if known is not None:
+            self.store.make_sure()
             again = self._describe_sent(sent, known, again=True)
             if again is not None:
                 self.store.note_sent(again)
@@ -263,7 +265,8 @@ class Speaker(ABC):
         self.odometer.check_question(query)
         if not policy.singletons and query.shows_singletons:
             raise Refused("this party does not say what single items are worth by themselves")
-        if limit is not None and query.largest_set > limit:  # by size alone: which sets are too large is private
+        private = isinstance(query, HiddenQuery)  # whether those are answered must not depend on any data
+        if limit is not None and query.largest_set > limit and not private:  # which sets are too large is private
             raise Refused(f"this party's clients look at no sets of more than {limit} items")
         if policy.per_day is not None:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))

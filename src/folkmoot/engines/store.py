@@ -147,6 +147,10 @@ class StateStore(Protocol):
         """What was replied in this round to the message with this SHA-256."""
         ...
 
+    def make_sure(self) -> None:
+        """Write again what must be written before a reply leaves, if that failed the first time."""
+        ...
+
     def note_refusals(self, refusals: Sequence[Refusal]) -> None:
         """Write down what was not answered; the oldest may be forgotten."""
         ...
@@ -234,6 +238,9 @@ class MemoryStore:
 
     def find_reply(self, message: bytes) -> bytes | None:
         return self._replies.get(message)
+
+    def make_sure(self) -> None:
+        """Nothing survives the process."""
 
     def read_members(self, question: str, run: str | None = None) -> bytes:
         marks = self._answered.get(question, {})
@@ -399,6 +406,11 @@ class FolderStore(PartyFile):
     def read_round(self) -> OpenRound:
         row = self._file.execute("select question, announced, answered from round").fetchone()
         return OpenRound() if row is None else OpenRound(row[0], row[1], bool(row[2]))
+
+    def make_sure(self) -> None:
+        now = self.read_mileage()
+        if now.charges > (read_mark(self._mark) or Mileage()).charges:
+            self._write_mark(now)
 
     def find_reply(self, message: bytes) -> bytes | None:
         row = self._file.execute("select reply from replies where message = ?", (message,)).fetchone()

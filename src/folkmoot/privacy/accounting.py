@@ -15,7 +15,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.settings import ADJACENCIES
 
-LEAST_DELTA, MOST_EPSILON = 1e-14, 100.0
+LEAST_DELTA, MOST_DELTA, MOST_EPSILON = 1e-14, 0.1, 100.0
 SMALLEST_MU, LARGEST_MU = 1e-7, 100.0
 HALVINGS = 200
 
@@ -29,6 +29,8 @@ def find_delta(mu: float, epsilon: float) -> float:
 @lru_cache(maxsize=1024)
 def find_mu(epsilon: float, delta: float) -> float:
     """The largest μ that is (ε, δ)-private."""
+    if find_delta(SMALLEST_MU, epsilon) > delta:
+        raise InputError(f"is so small, with δ = {delta:g}, that no noise would be enough", argument="epsilon")
     return _find_last(lambda mu: find_delta(mu, epsilon) <= delta, SMALLEST_MU, LARGEST_MU)
 
 
@@ -69,7 +71,7 @@ class Privacy:
             raise InputError(f'needs "zero-out" or "replace-one", got {self.adjacency!r}', argument="adjacency")
 
     def find_delta(self, clients: int) -> float:
-        return max(clients**-1.5, LEAST_DELTA) if self.delta is None else self.delta
+        return min(max(clients**-1.5, LEAST_DELTA), MOST_DELTA) if self.delta is None else self.delta
 
     def find_mu(self, clients: int) -> float:
         """The budget: Σμ_r² of all rounds is at most its square."""
@@ -87,12 +89,12 @@ def find_reach(adjacency: str, *, signed: bool) -> float:
 
 
 def check_epsilon(epsilon: float) -> None:
-    if not 0 < as_number(epsilon, "epsilon") <= MOST_EPSILON:
+    if isinstance(epsilon, str) or not 0 < as_number(epsilon, "epsilon", least=-inf) <= MOST_EPSILON:
         raise InputError(f"needs a number above 0 and up to {MOST_EPSILON:g}, got {epsilon}", argument="epsilon")
 
 
 def check_delta(delta: float) -> None:
-    if not (isfinite(as_number(delta, "delta")) and LEAST_DELTA <= delta < 0.5):
+    if isinstance(delta, str) or not (isfinite(as_number(delta, "delta", least=-inf)) and LEAST_DELTA <= delta < 0.5):
         raise InputError(f"needs a number from {LEAST_DELTA:g} to below 0.5, got {delta}", argument="delta")
 
 

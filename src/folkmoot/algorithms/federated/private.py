@@ -56,6 +56,8 @@ class PrivateGreedy(Conversation):
     estimate.
     """
 
+    adds_noise = True
+
     epsilon: float = 1.0
     delta: float | None = None
     adjacency: str = "zero-out"

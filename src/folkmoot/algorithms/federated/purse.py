@@ -16,7 +16,7 @@ from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.sets import Ids
 from folkmoot.privacy.accounting import Privacy, find_reach
-from folkmoot.privacy.forecast import Forecast, forecast
+from folkmoot.privacy.forecast import Forecast, find_enough_clients, forecast
 from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Reply
@@ -66,9 +66,11 @@ class Purse:
         inflation = find_inflation(population, privacy, speakers, expected)
         outlook = forecast(asked, talk.matroid.rank, mu, inflation)
         if outlook.is_hopeless:
+            enough = find_enough_clients(privacy, talk.matroid.rank, inflation)
+            ways = [] if enough is None else [f"{enough:,} clients would be enough"]
             raise InputError(
-                f"{outlook.describe()}",
-                remedy="ask more clients, choose fewer items, or allow a larger epsilon",
+                outlook.describe(),
+                remedy="; or ".join([*ways, "choose fewer items, or allow a larger epsilon"]),
                 argument="epsilon",
             )
         return cls(talk, privacy, mu, promise_honest(talk.terms, speakers), expected, outlook, cohort)

@@ -125,6 +125,8 @@ class DaskCluster(Engine):
     def add_up(self, ask: Ask, control: Control) -> Sum:
         query, cohort = ask.query, ask.cohort
         ask.ring_bits  # noqa: B018 - refuses what does not fit
+        if query.added_noise is not None:
+            raise InputError("a cluster adds up in the clear, where noise would hide nobody", argument="query")
         if query.group_clients() is not None:
             raise InputError(
                 "deals clients to groups at random, but on a cluster clients stay in their files",
