@@ -83,6 +83,21 @@ def test_noise_is_compared_with_methods_that_have_none(tmp_path: Path) -> None:
     assert list(entries) == ["private", "auto", "greedy", "popularity", "random"]
     assert entries["private"]["about"] == "ε = 9"
     assert entries["auto"]["about"] == ""
+    assert (entries["private"]["epsilon"], entries["auto"]["epsilon"]) == (9.0, None)
+    page = (tmp_path / "ratings-compare" / "comparison.html").read_text()
+    assert "only if you could pass on the data" in page
+    assert "δ = 0.0061" in page
+
+
+def test_a_promise_that_is_none_is_told_to_be(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    said = folkmoot(tmp_path, *NOISY[:2], *NOISY[4:], "--delta", "0.49", "--corrupt", "0.05")
+    assert said.code == 0, said.err
+    told = " ".join(said.out.replace("\u202f", " ").split())
+    for part in ("δ = 0.49 is no promise: as good as one in 2 may be exposed", "5 % of the clients that it asks"):
+        assert part in told
+    assert "hides every single one" not in told
+    assert folkmoot(tmp_path, "verify", "ratings-run").code == 0
 
 
 def test_a_problem_file_has_lines_for_noise(tmp_path: Path) -> None:

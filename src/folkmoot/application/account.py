@@ -11,6 +11,7 @@ import polars
 from folkmoot.algorithms import Greedy, Popularity, RandomSet
 from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
+from folkmoot.application.problem import Problem
 from folkmoot.application.solve import solve
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
@@ -68,6 +69,7 @@ def tell_story(
         credits=(problem.data.credit,) if problem.data.credit else (),
         per_client=members is not None and members.per_client,
         parties=list_parties(members, result),
+        corrupt=find_corrupt(problem, result, members),
     )
 
 
@@ -75,6 +77,13 @@ def count_clients(job: Task, members: Participants | None) -> int:
     if isinstance(job, Job):
         return job.loaded.objective.n_clients
     return 0 if members is None else members.n_clients
+
+
+def find_corrupt(problem: Problem, result: Result, members: Participants | None) -> float | None:
+    """The share that may work for the server while noise still keeps its promise; None: there is no noise."""
+    if result.privacy is None:
+        return None
+    return problem.privacy.corrupt if members is None else members.terms.corrupt
 
 
 def list_parties(members: Participants | None, result: Result) -> tuple[PartyFacts, ...]:

@@ -109,9 +109,12 @@ def _entry(job: Job, name: str, results: list[Result]) -> Entry:
     first, names = results[0], job.loaded.items.names
     costs = [cost for cost in map(cost_of, results) if cost is not None]  # none of a central method
     answers = sum(cost.answers for cost in costs)
+    promise = first.privacy
     return Entry(
         name=name,
-        about="" if first.privacy is None else f"ε = {first.privacy.epsilon:g}",
+        about="" if promise is None else f"ε = {promise.epsilon:g}",
+        epsilon=None if promise is None else promise.epsilon,
+        delta=None if promise is None else promise.delta,
         federated=first.estimate is not None,
         values=tuple(one.value for one in results),
         seconds=mean(one.seconds for one in results),

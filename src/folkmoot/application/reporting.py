@@ -61,6 +61,7 @@ def tell_without_data(
         credits=(problem.data.credit,) if problem.data.credit else (),
         per_client=members is not None and members.per_client,
         parties=account.list_parties(members, result),
+        corrupt=account.find_corrupt(problem, result, members),
     )
 
 

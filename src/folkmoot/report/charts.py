@@ -191,7 +191,8 @@ def budget_chart(account: PrivacyAccount) -> Spec | None:
             },
         ],
     }
-    return frame(spec, f"Bars: what each of the {len(rows)} rounds cost everyone, as a share of the budget")
+    whom = "those who were asked in it" if account.fresh else "everyone"
+    return frame(spec, f"Bars: what each of the {len(rows)} rounds cost {whom}, as a share of the budget")
 
 
 def make_distinct(labels: list[str]) -> list[str]:

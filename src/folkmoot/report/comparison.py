@@ -24,6 +24,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import RankedEntry, rank_entries
 from folkmoot.report.numbers import count, number, round_up
 from folkmoot.report.palette import ACCENT, INK, WARM
+from folkmoot.report.sections.noise import summarise_promise, warn_of_promise
 from folkmoot.report.sections.reproduction import describe_rerun
 from folkmoot.report.story import Comparison
 from folkmoot.report.text import capitalise, isolate, shorten
@@ -39,7 +40,8 @@ HEADERS = (
 def describe_comparison(comparison: Comparison) -> Document:
     ranked = rank_entries(comparison)
     table = Table("The methods", HEADERS, tuple(_row(one) for one in ranked), level=Level.SUMMARY)
-    methods: tuple[Part, ...] = (table, Paragraph(_explain(comparison), Tone.FINE), *_draw(comparison))
+    explained = Paragraph(_explain(comparison), Tone.FINE)
+    methods: tuple[Part, ...] = (table, *_warn_of_noise(comparison), explained, *_draw(comparison))
     return Document(
         comparison.title,
         comparison.question,
@@ -68,7 +70,30 @@ def _list_facts(comparison: Comparison) -> list[Fact]:
         Fact(capitalise(comparison.clients_called), clients, f"{count(comparison.n_items)} {comparison.items_called}")
     )
     facts.append(Fact("Seeds", Quantity(len(comparison.seeds), Form.COUNT), "the same for every method"))
+    for epsilon, delta in _list_promises(comparison):
+        told = summarise_promise(epsilon, delta, comparison.n_clients, simulated=True)
+        facts.append(Fact("ε", Quantity(epsilon, field="epsilon"), told))
     return facts
+
+
+def _list_promises(comparison: Comparison) -> list[tuple[float, float]]:
+    """ε and δ of the methods that add noise."""
+    noisy = {(one.epsilon, one.delta) for one in comparison.entries}
+    return sorted((epsilon, delta) for epsilon, delta in noisy if epsilon is not None and delta is not None)
+
+
+def _warn_of_noise(comparison: Comparison) -> list[Paragraph]:
+    """What a simulation of noise does not do, and what so much noise does not promise."""
+    promises = _list_promises(comparison)
+    if not promises:
+        return []
+    told = (
+        "This was a simulation: it shows what noise would cost, and protects nobody here, because whoever ran it had "
+        "all the data. Values, and what methods without noise chose, come from the data, outside the noise: pass this "
+        "comparison on only if you could pass on the data."
+    )
+    weak = [warning for promise in promises for warning in warn_of_promise(*promise, comparison.n_clients)]
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY), *weak]
 
 
 def _explain(comparison: Comparison) -> str:

@@ -82,6 +82,7 @@ class Story:
     size_called: str = ""  # what the size of an item is: "population"
     parties: tuple[PartyFacts, ...] = ()  # of a federation
     per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
+    corrupt: float | None = None  # noise: the share of clients, or of parties, that may work for the server
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class Entry:
     smallest: int | None = None  # the smallest sum
     selected: tuple[str, ...] = ()  # names, of the first seed
     about: str = ""  # what sets it apart from the others
+    epsilon: float | None = None  # noise: what it promises
+    delta: float | None = None
 
 
 @dataclass(frozen=True)

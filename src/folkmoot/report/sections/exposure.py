@@ -127,7 +127,8 @@ def explain_smallest_sum(story: Story) -> list[Paragraph]:
         return []
     told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
     if story.result.privacy is not None:
-        return [Paragraph(f"{told} Noise hides each of them in it, also one who is alone with what it holds.")]
+        hidden = "Noise hides each of them as far as the promise above goes, also one who is alone with what it holds."
+        return [Paragraph(f"{told} {hidden}")]
     if cost.smallest >= FEW:
         return [Paragraph(told)]
     more = ": ask for larger cohorts" if not story.n_clients or story.n_clients >= FEW else ""

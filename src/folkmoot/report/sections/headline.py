@@ -29,7 +29,7 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
         facts.append(Fact(f"Sent per {cost.sender}", sent, "per round, on average"))
     if result.privacy is not None:
         epsilon = Quantity(result.privacy.epsilon, field="privacy.epsilon")
-        facts.append(Fact("ε", epsilon, summarise_spending(result.privacy)))
+        facts.append(Fact("ε", epsilon, summarise_spending(story, result.privacy)))
     elif cost is not None:
         fewest = Quantity(cost.smallest, Form.COUNT, "cost.smallest")
         facts.append(Fact("Smallest sum", fewest, f"{story.clients_called} in the sum over the fewest"))

@@ -4,8 +4,8 @@ from math import ceil, exp, isfinite
 
 from folkmoot.conversation.result import PrivacyAccount
 from folkmoot.foundation.settings import FEDERATION
-from folkmoot.privacy.accounting import find_delta
-from folkmoot.privacy.forecast import Forecast
+from folkmoot.privacy.accounting import find_delta, find_epsilon
+from folkmoot.privacy.forecast import POOR
 from folkmoot.report.charts import budget_chart
 from folkmoot.report.document import (
     Bullets,
@@ -27,6 +27,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import central_share, cost_of, is_simulated_here
 from folkmoot.report.numbers import count, number, percent, round_up
 from folkmoot.report.story import Story
+from folkmoot.secagg.parameters import count_share
 
 PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
 WEAK = 4.0  # an ε above it is told to be one
@@ -43,14 +44,14 @@ def describe_noise(story: Story) -> Section | None:
         *_list_facts(account),
         Paragraph(" ".join(state_promise(story, account)), Tone.LEAD, Level.SUMMARY),
         *warn_of_simulation(story),
-        *warn_of_noise(account),
+        *warn_of_noise(story, account),
         *compare_forecast(story, account),
         Paragraph(explain_signal(account)),
         Paragraph(explain_shares(story, account)),
     ]
     rounds = Fold("The budget, round by round", (_list_budget(account),))
     spent: list[Part] = [*_draw_budget(account), Paragraph(explain_budget(account), Tone.FINE), rounds]
-    spent.append(Section("What noise does not hide", (Bullets(tuple(list_unhidden(story))),)))
+    spent.append(Section("What noise does not hide", (Bullets(tuple(list_unhidden(story, account))),)))
     return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)),))
 
 
@@ -58,7 +59,9 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
     chance = f", 1 in {count(int(1 / account.delta))}" if account.delta >= PLAIN_DELTA else ""
     facts = [
         Fact(
-            "ε", Quantity(account.epsilon, field="privacy.epsilon"), f"at most {_write_times(account)} times as likely"
+            "ε",
+            Quantity(account.epsilon, field="privacy.epsilon"),
+            f"at most {_write_times(account.epsilon)} times as likely",
         ),
         Fact(
             "δ",
@@ -95,8 +98,8 @@ def _explain_guess(account: PrivacyAccount) -> str:
     return f"right at most, between the data of one and {other} (a coin: 50 %)"
 
 
-def _write_times(account: PrivacyAccount) -> str:
-    times = exp(account.epsilon)
+def _write_times(epsilon: float) -> str:
+    times = exp(epsilon)
     return round_up(times, 3) if isfinite(times) else "e^ε"
 
 
@@ -115,16 +118,29 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     )
     promise = (
         f"For each single one of {many}, anything that the server, or whoever it tells, can see or conclude from all "
-        f"rounds together is at most {_write_times(account)} times (e^ε) as likely with the data of that one as "
-        f"{other}, and the other way round, apart from a difference in probability of at most "
+        f"rounds together is at most {_write_times(account.epsilon)} times (e^ε) as likely with the data of that one "
+        f"as {other}, and the other way round, apart from a difference in probability of at most "
         f"{round_up(account.delta, 2)} (δ)."
     )
-    who = "parties" if story.secure == FEDERATION and not story.per_client else "clients"
     conditions = (
         "That holds whatever the others hold and whatever else is known about that one, even if the server breaks "
-        f"every rule and has as many of the {who} on its side as the terms of secure aggregation allow."
+        f"every rule and has on its side {_count_corrupt(story)}."
     )
     return promise, conditions
+
+
+def _count_corrupt(story: Story) -> str:
+    """How many may work for the server, in numbers where they are known."""
+    pooled = story.secure == FEDERATION and not story.per_client
+    who = "parties" if pooled else "clients"
+    if story.corrupt is None:
+        return f"as many of the {who} as the terms of secure aggregation allow"
+    if story.corrupt == 0:
+        return f"none of the {who}"
+    if pooled and story.parties:  # a share of few is rounded down
+        bad = count(count_share(story.corrupt, len(story.parties)))
+        return f"{bad} of the {count(len(story.parties))} {who}, but no more"
+    return f"{percent(story.corrupt)} of the {who} that it asks, but no more"
 
 
 def warn_of_simulation(story: Story) -> list[Paragraph]:
@@ -143,20 +159,39 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
 
 
-def warn_of_noise(account: PrivacyAccount) -> list[Paragraph]:
-    outlook, warnings = Forecast(account.strength, account.forecast, 0), list[Paragraph]()
-    if account.epsilon > WEAK:
-        told = (
-            f"ε = {number(account.epsilon)} promises little: something may be {_write_times(account)} times as likely "
+def warn_of_noise(story: Story, account: PrivacyAccount) -> list[Paragraph]:
+    warnings = warn_of_promise(account.epsilon, account.delta, count_asked(story))
+    if account.strength >= POOR:
+        return warnings
+    told = "There were few clients, so much is lost in noise. More clients, fewer items or a larger ε help."
+    return [*warnings, Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+
+
+def warn_of_promise(epsilon: float, delta: float, clients: int) -> list[Paragraph]:
+    """Where ε or δ is so large that they promise little to each of so many clients."""
+    warnings = []
+    if epsilon > WEAK:
+        warnings.append(
+            f"ε = {number(epsilon)} promises little: something may be {_write_times(epsilon)} times as likely "
             "with the data of one as without. Where much depends on it, ε is 1 or less."
         )
-        warnings.append(Paragraph(told, Tone.WARNING, Level.SUMMARY))
-    if not outlook.is_poor:
-        return warnings
-    told = (
-        f"There were few clients for so much noise: {outlook.describe()}. More clients, fewer items or a larger ε help."
-    )
-    return [*warnings, Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+    if is_delta_weak(delta, clients):
+        warnings.append(
+            f"δ = {round_up(delta, 2)} is no promise: as good as one in {count(int(1 / delta + 1e-9))} may be exposed. "
+            f"For {count(clients)} clients, take one far below 1/{count(clients)}; unless given, it is "
+            f"{round_up(clients**-1.5, 2)}."
+        )
+    return [Paragraph(told, Tone.WARNING, Level.SUMMARY) for told in warnings]
+
+
+def is_delta_weak(delta: float, clients: int) -> bool:
+    """Whether somebody may be exposed although δ is kept: it allows for one client in 1/δ."""
+    return clients > 0 and delta * clients >= 1 - 1e-9
+
+
+def count_asked(story: Story) -> int:
+    """The clients of a run; where a result is shown by itself, as many as were asked at once."""
+    return story.n_clients or max((one.asked for one in story.result.rounds or ()), default=0)
 
 
 def compare_forecast(story: Story, account: PrivacyAccount) -> list[Paragraph]:
@@ -172,11 +207,10 @@ def compare_forecast(story: Story, account: PrivacyAccount) -> list[Paragraph]:
 
 
 def explain_signal(account: PrivacyAccount) -> str:
-    """What noise left to be seen, as forecast and as found."""
-    outlook = Forecast(account.strength, account.forecast, 0)
+    """What noise left to be seen, as expected and as found."""
     told = (
-        f"Before anybody was asked, the forecast was {outlook.describe()} (all answers together are "
-        f"{number(account.strength, 3)} deviations of the noise per item to be chosen)."
+        f"All answers together are {number(account.strength, 3)} deviations of the noise per item to be chosen, from "
+        "which the forecast was made."
     )
     if account.signal is None:
         return told
@@ -210,8 +244,8 @@ def explain_shares(story: Story, account: PrivacyAccount) -> str:
 def explain_budget(account: PrivacyAccount) -> str:
     if account.fresh:
         return (
-            f"Every client answered once, so each round could cost it the whole budget (μ = {number(account.mu, 3)}), "
-            "and rounds do not add up."
+            f"Every client answered at most once, so the one round that it was asked in could cost it the whole budget "
+            f"(μ = {number(account.mu, 3)}), and rounds do not add up."
         )
     lost = (
         " A round without a sum costs as much: answers had left." if any(one.lost for one in account.spendings) else ""
@@ -241,20 +275,26 @@ def _draw_budget(account: PrivacyAccount) -> list[Figure]:
     spec = budget_chart(account)
     if spec is None:
         return []
-    return [Figure("budget", "What each round cost everyone.", "Shares of the budget that ε and δ give.", spec)]
+    title, caption = "What each round cost everyone.", "Shares of the budget that ε and δ give."
+    if account.fresh:
+        title = "What each round cost those who were asked in it."
+        caption = "Of the budget that ε and δ give each of them. Nobody was asked twice, so bars do not add up."
+    return [Figure("budget", title, caption, spec)]
 
 
-def list_unhidden(story: Story) -> list[str]:
+def list_unhidden(story: Story, account: PrivacyAccount) -> list[str]:
     """What the promise does not cover."""
     cost = cost_of(story.result)
     rounds = f" of these {count(cost.rounds)} rounds" if cost is not None else ""
     lines = [
         f"That one took part: the server knows who was asked and who answered in each{rounds}, and how many there are.",
-        "Groups: two who hold the same are hidden half as well (2ε), a family or a team of m about m times less. "
-        "Someone whose data is with several clients is such a group.",
+        _explain_groups(account),
+        "How much each one counts, where weights differ: noise is made for weights that everybody knows, and does not "
+        "hide them.",
         "What is true of many: the answer says what many have in common, which may fit one of them too. It would have "
         "said nearly the same without that one.",
-        "Other runs: each one has a budget of its own, and what they promise adds up (twice ε = 1 is ε = 2).",
+        "Other runs: each one has a budget of its own, and what they promise adds up (twice ε = 1 is ε = 2, and twice "
+        "the δ).",
     ]
     if story.secure == FEDERATION:
         lines[-1] += " Parties keep count for their clients, and can set them a budget for all runs together."
@@ -276,6 +316,27 @@ def list_unhidden(story: Story) -> list[str]:
     return lines
 
 
-def summarise_spending(account: PrivacyAccount) -> str:
+def _explain_groups(account: PrivacyAccount) -> str:
+    """How well two are hidden together: what they change in a sum is twice as much, so μ is."""
+    both = round_up(find_epsilon(2 * account.mu, account.delta), 3)
+    return (
+        f"Groups: two who hold the same are hidden only as well as one would be with twice the μ, which is ε = {both} "
+        "at the same δ (2ε is true only at a larger δ); a family or a team of m, with m times the μ. Someone whose "
+        "data is with several clients is such a group."
+    )
+
+
+def summarise_spending(story: Story, account: PrivacyAccount) -> str:
     """In a few words, for the headline."""
-    return f"and δ = {round_up(account.delta, 2)}: noise hides every single one"
+    simulated = is_simulated_here(story)
+    return summarise_promise(account.epsilon, account.delta, count_asked(story), simulated=simulated)
+
+
+def summarise_promise(epsilon: float, delta: float, clients: int, *, simulated: bool) -> str:
+    """What to say beside ε: never that somebody is hidden who is not."""
+    weak = epsilon > WEAK or is_delta_weak(delta, clients)
+    if simulated:
+        told = f"noise as it would be{', which promises little' if weak else ''}; a simulation protects nobody"
+    else:
+        told = "this promises little" if weak else "noise hides every single one"
+    return f"and δ = {round_up(delta, 2)}: {told}"

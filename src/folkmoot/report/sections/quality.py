@@ -93,7 +93,8 @@ def _list_facts(story: Story) -> list[Fact]:
         reached = known.ratio is not None and known.ratio >= 1
         field = "upper_bound" if e is None else "estimate.bound_high"
         bound = Quantity(known.bound, Form.NUMBER if reached else Form.HIGH, field)
-        facts.append(Fact("Upper bound", bound, "no allowed set is worth more"))
+        sure = "" if e is None or e.everyone else f" ({describe_confidence(story.result)})"
+        facts.append(Fact("Upper bound", bound, f"no allowed set is worth more{sure}"))
     if (theory := story.result.guarantee) is not None:
         promised = Quantity(
             None if theory.vacuous else theory.promised, Form.LOW, "guarantee.promised", missing="nothing"
@@ -276,7 +277,8 @@ def _draw_figures(story: Story) -> tuple[Figure, ...]:
     figures = []
     if (spec := baselines_chart(story)) is not None:
         ends = "The whiskers are the interval of the estimate. " if find_interval(known) else ""
-        caption = f"{ends}The dashed line is the bound." if known.bound is not None else ends
+        sure = "" if result.estimate is None or result.estimate.everyone else f" ({describe_confidence(result)})"
+        caption = f"{ends}The dashed line is the bound{sure}." if known.bound is not None else ends
         title = "Compared with other ways to choose." if len(bars_of(story)) > 1 else "The value and the bound."
         figures.append(Figure("baselines", title, caption.strip(), spec))
     if (spec := rounds_chart(story)) is not None:

@@ -8,7 +8,7 @@ from folkmoot.report.story import Comparison, Story
 
 def describe_reproduction(story: Story) -> Section:
     result = story.result
-    plan = [] if result.why is None else [Fact("What it decided", result.why)]
+    plan = [] if result.why is None else [Fact("What it decided", result.why.replace(" in 1 rounds", " in 1 round"))]
     level = Level.DETAIL if result.method in story.title else Level.SUMMARY  # not twice in a summary
     seed = Fact("Seed", str(result.seed), "" if result.privacy is None else "noise never follows from it")
     parts: list[Part] = [Fact("Method", result.method, level=level), *plan, seed]
