@@ -78,8 +78,9 @@ class PolicySettings:
         PartyPolicy.apart,
     )
     epsilon: float | None = setting(
-        "Budget of each of your clients, for good: nothing that ever leaves is more than e^epsilon times as likely "
-        "with its data as without. Every answer is counted, in all runs. When the budget is spent, you answer nothing "
+        "Budget of each of your clients, for good: nothing that leaves from now on is more than e^epsilon times as "
+        "likely with its data as without, except with probability delta. Every answer is counted, in all runs. What "
+        "left before without noise is not. When the budget is spent, you answer nothing "
         "more. With a budget, only questions with noise are answered (run with --epsilon). No limit unless given.",
         None,
         example="1.0",
