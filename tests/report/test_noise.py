@@ -73,10 +73,10 @@ def test_the_promise_says_how_many_may_be_corrupt() -> None:
     def tell(name: str, corrupt: float | None) -> str:
         return state_promise(replace(SHAPES[name], corrupt=corrupt), ACCOUNT)[1].replace("\u202f", " ")
 
-    assert tell("noise", 0.1).endswith("on its side 10 % of the clients that it asks, but no more.")
-    assert tell("noise", 0.0).endswith("on its side none of the clients.")
-    assert tell("noise", None).endswith("as many of the clients as the terms of secure aggregation allow.")
-    assert tell("noise of parties", 0.3).endswith("on its side 1 of the 5 parties, but no more.")
+    assert "on its side 10 % of the clients that it asks, but no more" in tell("noise", 0.1)
+    assert "on its side none of the clients" in tell("noise", 0.0)
+    assert "as many of the clients as the terms of secure aggregation allow" in tell("noise", None)
+    assert "on its side 1 of the 5 parties, but no more" in tell("noise of parties", 0.3)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def explain_shares(story: Story, account: PrivacyAccount) -> str:
 def explain_budget(account: PrivacyAccount) -> str:
     if account.fresh:
         return (
-            f"Every client answered at most once, so the one round that it was asked in could cost it the whole budget "
+            f"Every client answered at most once, so the one round that it answered could cost it the whole budget "
             f"(μ = {number(account.mu, 3)}), and rounds do not add up."
         )
     lost = (
@@ -278,7 +278,7 @@ def _draw_budget(account: PrivacyAccount) -> list[Figure]:
     title, caption = "What each round cost everyone.", "Shares of the budget that ε and δ give."
     if account.fresh:
         title = "What each round cost those who were asked in it."
-        caption = "Of the budget that ε and δ give each of them. Nobody was asked twice, so bars do not add up."
+        caption = "Of the budget that ε and δ give each of them. Nobody answered twice, so bars do not add up."
     return [Figure("budget", title, caption, spec)]
 
 
