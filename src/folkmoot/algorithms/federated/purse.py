@@ -124,7 +124,7 @@ class Purse:
         """What was decided, and why."""
         picks = sum(one.label.startswith("picking") for one in self.spendings)
         signal = "" if self.signal is None else f"; the best items stood {self.signal:.1f} deviations above the noise"
-        return f"Private greedy: items were picked in {picks} rounds{signal}."
+        return f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}{signal}."
 
     def account(self) -> PrivacyAccount:
         """What was promised and spent, for the result."""

@@ -123,8 +123,9 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
         f"{round_up(account.delta, 2)} (δ)."
     )
     conditions = (
-        "That holds whatever the others hold and whatever else is known about that one, even if the server breaks "
-        f"every rule and has on its side {_count_corrupt(story)}."
+        "That holds whatever the others hold and whatever else is known about that one, even if the server has on its "
+        f"side {_count_corrupt(story)}; and, where clients have set themselves a budget of no more than this ε, even "
+        "if the server breaks every rule."
     )
     return promise, conditions
 
