@@ -80,7 +80,7 @@ def test_tables_are_told_how_many_bits_a_target_has(tmp_path: Path) -> None:
     assert fm.Problem.from_data(tmp_path / "rows.csv", most=1, **known).prepare().loaded.objective.most == 1.0
 
 
-@pytest.mark.parametrize(("kind", "believed"), [("ratings", True), ("places", False), ("similarity", False)])
+@pytest.mark.parametrize(("kind", "believed"), [("ratings", True), ("places", True), ("similarity", False)])
 def test_a_forecast_says_where_it_does_not_hold(kind: str, believed: bool) -> None:
     outlook = Outlook.of(fm.Privacy(1.0), Population(100, 610), None, 20, Policy(), kind)
     assert (outlook.caveat == "") is believed

@@ -35,7 +35,7 @@ def heavy_tails(rng: np.random.Generator) -> fm.Objective:
 
 
 def pareto_weights(rng: np.random.Generator) -> fm.Objective:
-    return fm.FacilityLocation(rng.random((400, ITEMS)), weights=1 + rng.pareto(1.5, 400), most=1.0)
+    return fm.FacilityLocation(rng.random((400, ITEMS)), weights=1 + np.minimum(rng.pareto(1.5, 400), 12.0), most=1.0)
 
 
 def whales(rng: np.random.Generator) -> fm.Objective:

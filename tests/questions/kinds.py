@@ -42,7 +42,7 @@ from folkmoot.questions import (
     Values,
     Votes,
 )
-from folkmoot.questions.hidden import Direction, Worth
+from folkmoot.questions.hidden import Direction, Favourite, Worth
 from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
 
 Maker = Callable[[Objective], Query[Any]]
@@ -287,6 +287,10 @@ def worth(objective: Objective) -> Query[Any]:
     return Worth(members=some_members(objective.n_items), whole=whole, mu=0.25, sd=1 << 16, honest=3)
 
 
+def favourite(objective: Objective) -> Query[Any]:  # noqa: ARG001
+    return Favourite(items=ITEMS, mu=0.25, sd=1 << 16, honest=3)
+
+
 def pair(objective: Objective) -> Query[Any]:
     """What both the bound and the appraisal need."""
     return Pair(first=gradient(20, stochastic=False)(objective), second=appraisal(objective))
@@ -349,6 +353,7 @@ KINDS: dict[str, Maker] = {
     "direction": direction(centred=False),
     "direction, centred, replace-one": direction(centred=True, adjacency="replace-one"),
     "worth under noise": worth,
+    "favourite under noise": favourite,
 }
 BY_TIMES = {
     "gains, uniform chance",
@@ -364,8 +369,10 @@ BY_TIMES = {
     "direction",
     "direction, centred, replace-one",
     "worth under noise",
+    "favourite under noise",
 }  # whose numbers are not `times` what one would answer
-NOISY = {"direction", "direction, centred, replace-one", "worth under noise"}  # whose sums are never the same twice
+# Whose sums are never the same twice.
+NOISY = {"direction", "direction, centred, replace-one", "worth under noise", "favourite under noise"}
 GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
 SHARDS: dict[str, Maker] = {
     "shards": shards(deal=False),

@@ -9,7 +9,7 @@ from typing import Any
 
 from folkmoot.application.account import versions
 from folkmoot.application.folder import make_folder, write
-from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, carry_out, make_method, prepare
+from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, add_map, carry_out, make_method, prepare
 from folkmoot.application.problem import Problem
 from folkmoot.application.reporting import render_comparison
 from folkmoot.conversation.progress import Steps
@@ -101,7 +101,7 @@ def _solve_once(job: Job, name: str, seed: int) -> Result:
     problem = replace(job.problem, method=replace(job.problem.method, name=name), seed=seed)
     if name != PRIVATE:
         problem = replace(problem, privacy=replace(problem.privacy, **WITHOUT_NOISE))
-    method = make_method(problem, only_what_fits=True)
+    method = add_map(make_method(problem, only_what_fits=True), job.loaded, problem.data.reach)
     return carry_out(replace(job, problem=problem, method=method), progress=False)
 
 

@@ -23,6 +23,7 @@ from folkmoot.algorithms import (
     StochasticGreedy,
 )
 from folkmoot.algorithms.central import Method
+from folkmoot.algorithms.federated.census import MOST_PLACES
 from folkmoot.algorithms.federated.purse import check_fresh
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
@@ -148,7 +149,8 @@ def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
         check_has_data(problem)
         loaded = load(problem.data)
     matroid = constrain(problem, loaded.items, problem.choose.count)
-    job = Job(problem, loaded, matroid, make_method(problem, only_what_fits=only_what_fits))
+    method = add_map(make_method(problem, only_what_fits=only_what_fits), loaded, problem.data.reach)
+    job = Job(problem, loaded, matroid, method)
     with problem.locate_errors(own_settings(problem)):
         if problem.privacy.cluster is not None:
             _check_cluster(problem, job.method)
@@ -221,6 +223,15 @@ def own_settings(problem: Problem) -> set[str]:
     """The names of the settings that the method has, beside those of privacy."""
     name = find_method(problem)
     return {one.name for one in fields(METHODS[name]) if name != PRIVATE or one.name not in PROMISE}
+
+
+def add_map(method: Method | Conversation, subject: Subject, reach: float | None) -> Method | Conversation:
+    """The method with the map of the places, where that is public and a private method can use it."""
+    positions = subject.items.positions
+    known = subject.kind == "places" and positions is not None and reach is not None
+    if not known or not isinstance(method, PrivateGreedy) or len(subject.items) > MOST_PLACES:
+        return method
+    return replace(method, positions=positions, reach=float(reach or 0.0))
 
 
 def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: bool = False) -> Method | Conversation:

@@ -17,7 +17,7 @@ from folkmoot.privacy.forecast import (
 )
 from folkmoot.secagg import Policy
 
-NEAR = ("places", "distances", "similarity")  # kinds of data in which items that are near replace each other
+NEAR = ("distances", "similarity")  # kinds of data in which items that are near replace each other, without a map
 USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are shown beside the one asked for
 
 

@@ -22,9 +22,9 @@ from folkmoot.data.worth import choose_reach
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
+from folkmoot.foundation.sphere import RADIUS, measure_arcs, project
 from folkmoot.objectives import FacilityLocation
 
-RADIUS = 6371.0088  # km, the mean radius of the Earth
 MOST_PAIRS = 200_000_000
 ROWS = 1 << 14  # people per search
 
@@ -46,8 +46,8 @@ def places(request: Request) -> Loaded:
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
     items = read_places(request.about, settings, findings)
     assert items.positions is not None
-    here, there = _project(people.numbers), KDTree(_project(items.positions))
-    nearest = _kilometres(np.asarray(there.query(here)[0]))
+    here, there = project(people.numbers), KDTree(project(items.positions))
+    nearest = measure_arcs(np.asarray(there.query(here)[0]))
     reach = choose_reach(request, nearest, "in kilometres")
     entries = _find_pairs(here, there, reach)
     if not len(entries.items):
@@ -121,19 +121,6 @@ def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
     return read_items(about, settings, findings, frame.filter(~lacking))
 
 
-def _project(degrees: Array) -> Array:
-    """Points of the unit sphere, from latitude and longitude."""
-    latitude, longitude = np.radians(degrees).T
-    return np.column_stack(
-        (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
-    )
-
-
-def _kilometres(chord: Array) -> Array:
-    """Distances along the sphere, from chords of the unit sphere."""
-    return np.asarray(2 * RADIUS * np.arcsin(np.minimum(chord / 2, 1.0)))
-
-
 def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
     """1 − distance/reach for all pairs within reach."""
     chord = 2 * np.sin(min(reach / RADIUS, np.pi) / 2)
@@ -150,7 +137,7 @@ def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
         found = KDTree(here[first : first + ROWS]).sparse_distance_matrix(there, chord, output_type="ndarray")
         start, end = end, end + len(found)
         rows[start:end], items[start:end] = found["i"] + first, found["j"]
-        values[start:end] = 1.0 - _kilometres(found["v"]) / reach
+        values[start:end] = 1.0 - measure_arcs(found["v"]) / reach
     rows, items, values = rows[:end], items[:end], values[:end]
     starts = row_starts(rows, len(here))
     entries = Entries(starts, place_column(rows, starts, items), place_column(rows, starts, values), there.n)

@@ -175,6 +175,64 @@ def scale_rows(ends: Ids, data: Array, most: float, cap: float, scales: Array) -
     return out
 
 
+class FavouriteReply(Reply):
+    """How many clients like each item best."""
+
+    question: "Favourite"
+
+    @property
+    def counts(self) -> Array:
+        return np.asarray(self.total / self.question.norm)
+
+    @property
+    def sd(self) -> float:
+        return self.noise / self.question.norm
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Favourite(HiddenQuery[FavouriteReply]):
+    """Which of the items is worth most alone, and nothing about the others: a vector with one number, of norm 1. Among
+    equals it is the first; to whom nothing is worth anything says nothing.
+    """
+
+    reply_kind = FavouriteReply
+
+    items: Ids
+
+    def __post_init__(self) -> None:
+        freeze(self.items)
+
+    @property
+    def shows_singletons(self) -> bool:
+        return True
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        return self.make_encoding(len(self.items))
+
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+        nothing = np.zeros(clients.n_items, dtype=bool)
+        gains = keep_slots(clients.gains_at(nothing), slots_of(clients.n_items, self.items), len(self.items))
+        scales = self.find_scales(clients)
+        columns = find_largest(gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data)
+        some = np.flatnonzero((columns >= 0) & (scales >= 1))
+        starts = np.concatenate(([0], np.cumsum(np.isin(np.arange(len(columns)), some, assume_unique=True))))
+        return sparse.csr_array((scales[some].astype(np.int64), columns[some], starts), shape=gains.shape)
+
+
+@kernel
+def find_largest(ends: Ids, columns: Ids, data: Array) -> Ids:
+    """The column of the largest number of each row, the first among equals; -1 if none is above 0."""
+    out = np.empty(len(ends) - 1, np.int64)
+    for row in range(len(ends) - 1):
+        best, found = 0.0, -1
+        for at in range(ends[row], ends[row + 1]):
+            if data[at] > best or (data[at] == best and 0 <= columns[at] < found):
+                best, found = data[at], columns[at]
+        out[row] = found
+    return out
+
+
 class WorthReply(Reply):
     """What a set is worth, and what all items together are worth beyond it."""
 

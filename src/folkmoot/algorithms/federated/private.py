@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from folkmoot.algorithms.federated.belief import Belief
+from folkmoot.algorithms.federated.census import MOST_PLACES, choose_by_census
 from folkmoot.algorithms.federated.purse import Purse
 from folkmoot.algorithms.federated.search import order_items
 from folkmoot.conversation.outcome import AppraisedSet, Conversation, Outcome
@@ -28,7 +29,7 @@ from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.privacy.accounting import Privacy
-from folkmoot.questions.hidden import Direction, DirectionReply, Worth, WorthReply
+from folkmoot.questions.hidden import Direction, DirectionReply, Favourite, FavouriteReply, Worth, WorthReply
 from folkmoot.questions.magnitude import Ranges
 
 APPRAISAL = 0.05  # share of the budget for what the answer is worth
@@ -53,7 +54,8 @@ class PrivateGreedy(Conversation):
     client answers once and none of its budget is divided; None: everyone answers every round, which is better where
     it can be had. centred: while the items are narrowed down, clients subtract from their gains the mean over the items
     (for data in which everybody gains from everything; worth it only where the signal is strong). confidence: of the
-    estimate.
+    estimate. positions, reach: a public map, the latitude and longitude of every item, and the kilometres beyond which
+    it is of no use. Then one round counts who lives nearest to which item, and everything else follows from the map.
     """
 
     adds_noise = True
@@ -64,6 +66,8 @@ class PrivateGreedy(Conversation):
     cohort: int | None = None
     centred: bool = False
     confidence: float = 0.95
+    positions: Array | None = field(default=None, compare=False)
+    reach: float | None = None
 
     @property
     def privacy(self) -> Privacy:
@@ -73,7 +77,8 @@ class PrivateGreedy(Conversation):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
+        named = [f for f in fields(self) if f.name not in ("positions", "reach")]
+        given = [(f.name, getattr(self, f.name)) for f in named if getattr(self, f.name) != f.default]
         said = [("epsilon", self.epsilon), *(one for one in given if one[0] != "epsilon")]
         return f"PrivateGreedy({', '.join(f'{name}={value!r}' for name, value in said)})"
 
@@ -88,19 +93,37 @@ class PrivateGreedy(Conversation):
         if not 0 < as_number(self.confidence, "confidence") <= 0.9999:
             raise InputError(f"needs a number above 0 and up to 0.9999, got {self.confidence}", argument="confidence")
         matroid.parameters()
+        if self.positions is not None:
+            check_map(self.positions, self.reach, matroid.n_items)
 
     def plan_rounds(self, matroid: Matroid) -> int:
         """The most there can be."""
+        if self.positions is not None:
+            return 2
         return count_funnel(matroid) + min(matroid.rank, MOST_PICKS) + 1
 
     def run(self, talk: Talk) -> Run[Outcome]:
         most = find_most(talk)
         purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid))
-        members, order = yield from self._search(talk, purse, most)
+        search = self._search(talk, purse, most) if self.positions is None else self._count(talk, purse)
+        members, order = yield from search
         estimate = yield from self._appraise(talk, purse, members, most)
         ranges = Ranges(most, most, talk.matroid.n_items * most, public=True)
         appraised = AppraisedSet(members, estimate, order, None)
         return Outcome(None, appraised, ranges, None, False, purse.explain(), purse.account())
+
+    def _count(self, talk: Talk, purse: Purse) -> Run[tuple[Mask, Ids]]:
+        """A census over a public map: one round with nearly all of the budget."""
+        assert self.positions is not None
+        assert self.reach is not None
+
+        def question(**hiding: Any) -> Favourite:
+            return Favourite(items=np.arange(talk.matroid.n_items), **hiding)
+
+        reply: FavouriteReply = yield from purse.ask(question, 1 - APPRAISAL, Purpose.SEARCH, "census")
+        best = np.sort(reply.counts)[-talk.matroid.rank :]
+        purse.signal = float(best.mean()) / reply.sd
+        return choose_by_census(reply.counts, self.positions, self.reach, talk.matroid)
 
     def _search(self, talk: Talk, purse: Purse, most: float) -> Run[tuple[Mask, Ids]]:
         """The funnel: nothing is picked, and the list becomes shorter, as far as the signal makes that necessary."""
@@ -120,7 +143,7 @@ class PrivateGreedy(Conversation):
             base = _add_best(matroid, self._order(talk, belief.gains, belief.inside), nothing)
             purse.signal = float(belief.gains[base].mean()) / belief.sd
             short = int(min(max(WIDE, purse.signal / PER_WIDTH) * matroid.rank, matroid.n_items))
-            if len(items) <= short:
+            if len(items) <= short or heard >= planned:  # the signal is known better now; the budget is as it was
                 break
             bar = float(belief.gains[base].min()) - CLEAR * belief.sd
             clear = int((belief.gains[belief.inside] >= bar).sum())
@@ -209,6 +232,17 @@ def count_funnel(matroid: Matroid) -> int:
     """The most rounds of a funnel: halving all items until few are left."""
     short = min(WIDE * matroid.rank, matroid.n_items)
     return 1 + ceil(log2(matroid.n_items / short)) if matroid.n_items > short else 1
+
+
+def check_map(positions: Array, reach: float | None, n_items: int) -> None:
+    """Refuse a map on which not every item has a place."""
+    if positions.shape != (n_items, 2) or not np.isfinite(positions).all():
+        raise InputError(f"needs latitude and longitude of all {n_items:,} items", argument="positions")
+    if n_items > MOST_PLACES:
+        raise InputError(f"has {n_items:,} places; a map may have {MOST_PLACES:,}", argument="positions")
+    if reach is None:
+        raise InputError("is needed: beyond it a place is of no use", argument="reach")
+    as_number(reach, "reach", above=True)
 
 
 def find_most(talk: Talk) -> float:

@@ -122,6 +122,8 @@ class Purse:
 
     def explain(self) -> str:
         """What was decided, and why."""
+        if any(one.label == "census" for one in self.spendings):
+            return "Private greedy on a census: one round counted who is nearest to which place; the map says the rest."
         picks = sum(one.label.startswith("picking") for one in self.spendings)
         signal = "" if self.signal is None else f"; the best items stood {self.signal:.1f} deviations above the noise"
         return f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}{signal}."

@@ -12,7 +12,7 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.folder import Folder, Participants, write
-from folkmoot.application.job import METHODS, Task, constrain, make_method, own_settings
+from folkmoot.application.job import METHODS, Task, add_map, constrain, make_method, own_settings
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.engine import Control, Engine, ignore
 from folkmoot.conversation.outcome import Conversation
@@ -83,6 +83,7 @@ def prepare_networked(problem: Problem) -> NetworkedTask:
         agreement = Agreement.load(kit)
         subject = load_subject(agreement.data, kit)
     method = make_method(problem, one_by_one=agreement.per_client)
+    method = add_map(method, subject, agreement.data.reach)
     assert isinstance(method, Conversation)
     matroid = constrain(problem, subject.items, problem.choose.count)
     with problem.locate_errors(own_settings(problem)):
