@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.foundation.kernels import threads
+from folkmoot.secagg.client import Answer, Crowd
 from folkmoot.secagg.faults import AggregationFailed
 from folkmoot.secagg.together import STAGES, aggregate
-from tests.secagg.cohorts import Federation
+from tests.secagg.cohorts import Federation, Vector
 
 
 @pytest.mark.parametrize(("stage", "gone", "room"), list(product(STAGES, [0, 1, 2], [0, 200])))
@@ -51,3 +52,27 @@ def test_long_vectors_are_masked_and_summed_in_threads() -> None:
     federation = Federation(6, length=1 << 17)
     with threads(2):
         federation.check(aggregate(federation.announcement, federation.members, federation.answer))
+
+
+@pytest.mark.parametrize("gone", [0, 4])
+def test_every_client_knows_how_many_honest_ones_it_hides_among(gone: int) -> None:
+    """On the roll that it saw itself, whoever left before; the server finds the same number."""
+    federation = Federation(60)
+    crowds: dict[int, Crowd] = {}
+
+    def answers(client: int) -> Answer:
+        def remember(crowd: Crowd) -> Vector:
+            crowds[client] = crowd
+            return federation.vector(client)
+
+        return remember
+
+    away = set(federation.ids[:gone])
+    result = aggregate(
+        federation.announcement, federation.members, answers, lambda stage, one: stage == STAGES[0] and one in away
+    )
+    federation.check(result)
+    assert set(crowds) == set(federation.ids) - away
+    assert {crowd.clients for crowd in crowds.values()} == {60 - gone}
+    assert {crowd.honest for crowd in crowds.values()} == {result.parameters.honest}
+    assert result.parameters.honest > 27  # more than half of all who are honest
