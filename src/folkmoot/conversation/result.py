@@ -10,6 +10,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Making
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, freeze
+from folkmoot.privacy.accounting import combine_mus
 from folkmoot.theory.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class PrivacyAccount:
     def spent(self) -> float:
         """μ of what any one client can have answered."""
         mus = [one.mu for one in self.spendings]
-        return max(mus, default=0.0) if self.fresh else sum(mu * mu for mu in mus) ** 0.5
+        return max(mus, default=0.0) if self.fresh else combine_mus(mus)
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> "PrivacyAccount":

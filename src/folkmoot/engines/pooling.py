@@ -212,21 +212,16 @@ class PooledInquiry:
     def write_vector(self, client: int) -> Ids:  # noqa: ARG002 - the party
         return self.vector
 
-    def _add_up(self, query: Query[Any], clients: Objective) -> Ids:
-        if not isinstance(query, HiddenQuery):
-            return query.total_of_willing(clients, *self.members)[0]
-        try:
-            return query.total(clients, *self.members)
-        except Exception:  # an error that leaves would tell of the data
-            return query.total_surely(clients, *self.members)
-
     @cached_property
     def vector(self) -> Ids:
         """The sum of this party's answers before masking: how far each number lies above its lowest possible value."""
         query = self.query
         total = np.zeros(query.length, dtype=np.int64)
         if self.clients is not None:
-            total = self._add_up(query, self.clients)
+            if isinstance(query, HiddenQuery):
+                total = query.total_surely(self.clients, *self.members)
+            else:
+                total, _ = query.total_of_willing(self.clients, *self.members)
         vector: Ids = total - self.ask.find_lowest(self.share.weight, self.share.size, speakers=1)
         return vector
 

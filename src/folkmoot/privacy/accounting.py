@@ -101,6 +101,3 @@ def check_delta(delta: float) -> None:
 def combine_mus(mus: list[float]) -> float:
     """μ of several rounds together."""
     return sqrt(sum(mu * mu for mu in mus)) if mus else 0.0
-
-
-NOTHING_PROMISED = inf  # the ε of a run without noise

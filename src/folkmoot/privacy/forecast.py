@@ -6,7 +6,7 @@ from math import log, sqrt
 
 from folkmoot.privacy.accounting import Privacy, find_epsilon
 
-HOPELESS, POOR, FAIR, GOOD = 1.0, 3.0, 10.0, 50.0  # signal per item to be chosen
+HOPELESS, POOR, FAIR = 1.0, 3.0, 10.0  # signal per item to be chosen
 MOST_CLIENTS = 10**12  # that are looked for
 FEWER_HONEST = 1.08  # how much noise grows, at most, as more are asked: a smaller share of many is surely honest
 # What private runs reached of greedy without noise, by signal per item (benchmarks/privacy.py).
@@ -20,7 +20,7 @@ MEASURED = (
     (200.0, 0.996),
     (1000.0, 0.999),
 )
-# The same on a map (the demo's towns), where items that are near replace each other.
+# The same by picks among places (the demo's towns), where items that are near replace each other.
 MEASURED_NEAR = ((1.0, 0.6), (6.0, 0.72), (18.0, 0.79), (48.0, 0.89), (142.0, 0.92), (404.0, 0.957), (1200.0, 0.99))
 
 

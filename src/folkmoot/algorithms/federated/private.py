@@ -16,6 +16,7 @@ import scipy
 
 from folkmoot.algorithms.federated.belief import Belief
 from folkmoot.algorithms.federated.census import MOST_PLACES, choose_by_census
+from folkmoot.algorithms.federated.course import LOUDEST, MOST_PICKS, PER_WIDTH, WIDE, Course
 from folkmoot.algorithms.federated.purse import Purse
 from folkmoot.algorithms.federated.search import order_items
 from folkmoot.conversation.outcome import AppraisedSet, Conversation, Outcome
@@ -34,16 +35,7 @@ from folkmoot.questions.magnitude import Ranges
 
 APPRAISAL = 0.05  # share of the budget for what the answer is worth
 EARLY = 0.8  # share of the rest for the funnel
-WIDE, NARROW = 4, 2  # times as many items as are still to be picked: the list of the first pick, and of the last
-PER_WIDTH, PER_SURE_WIDTH = 3.0, 12.0  # deviations of signal for a list longer by one; if it has what is good
-LOUDEST, QUIETEST = 4.0, 0.05  # what gains are multiplied by, if that does not make them longer than 1
-FAITHFUL = 96.0  # deviations of signal from which gains are no longer made louder
-EXPLORING = 10.0  # deviations of signal from which items outside the list are looked at
-FIRST_LOOK, LEAST_EXPLORED, MOST_EXPLORED = 0.2, 0.04, 0.5  # shares of a list that come from outside
-HOPELESS, PROMISING, RECENT = 0.45, 0.8, 3  # how good the best from outside were, in the last rounds
 CLEAR = 4.0  # deviations below the last item of a base, beyond which others are dropped at once
-MOST_PICKS = 20  # rounds
-PER_PICK = 2.0  # deviations of signal that a picking round is worth
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -149,12 +141,11 @@ class PrivateGreedy(Conversation):
             clear = int((belief.gains[belief.inside] >= bar).sum())
             size = short if heard >= planned - 1 else max(short, min(ceil(len(items) / 2), clear))
             items = self._keep_best(talk, belief.gains, belief.inside, nothing, size)
-        course = Course(min(max(round(purse.signal / PER_PICK), 1), len(base), MOST_PICKS), len(base))
-        course.widest, course.signal = short / matroid.rank, purse.signal
+        course = Course(len(base), short / matroid.rank, purse.signal)
         return (yield from self._pick(talk, purse, belief, course, most, 1 - APPRAISAL - heard * each))
 
     def _pick(
-        self, talk: Talk, purse: Purse, belief: Belief, course: "Course", most: float, rest: float
+        self, talk: Talk, purse: Purse, belief: Belief, course: Course, most: float, rest: float
     ) -> Run[tuple[Mask, Ids]]:
         members, order = np.zeros(talk.matroid.n_items, dtype=bool), list[int]()
         for step in range(course.rounds):
@@ -171,7 +162,7 @@ class PrivateGreedy(Conversation):
             belief = belief.drop(members)
         return members, np.array(order, dtype=np.int64)
 
-    def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: "Course", step: int, left: int) -> Ids:
+    def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: Course, step: int, left: int) -> Ids:
         """What is asked about next: the best of the list, and, after picks, the best from outside it."""
         size = course.find_size(step, left)
         if not step or not course.explores:
@@ -263,57 +254,6 @@ def _add_best(matroid: Matroid, order: Ids, members: Mask) -> Ids:
     rest = np.flatnonzero(~indicator(matroid.n_items, first))  # a matroid wants all items; these come last
     taken = indicator(matroid.n_items, matroid.first_base(np.concatenate((first, rest)))) & ~members
     return order[taken[order]]
-
-
-@dataclass
-class Course:
-    """How items are picked: in how many rounds, from lists of what length, and with how many from outside the list.
-
-    A list of the most popular items holds near substitutes of each other, if there are such: once one is picked, better
-    ones are outside. So some of every list come from outside, as many as the last ones turned out to be good; and if
-    they were not, lists become shorter, on which everyone has more to say about each item.
-    """
-
-    rounds: int
-    picks: int
-    widest: float = WIDE  # items on the list, per item to be picked
-    signal: float = 0.0
-    rivalries: list[float] = field(default_factory=list)
-
-    @property
-    def explores(self) -> bool:
-        """Whether there is enough signal to look at items from outside the list."""
-        return self.signal >= EXPLORING
-
-    @property
-    def cap(self) -> float:
-        """What gains are multiplied by, as long as their norm stays within 1. Where noise is strong, those who have
-        little to gain may speak louder than they are; where the signal is strong, hardly anybody needs to be cut short.
-        """
-        return min(LOUDEST, max(QUIETEST, FAITHFUL / max(self.signal, 1.0)))
-
-    @property
-    def promise(self) -> float:
-        """From 0, nothing good is outside the list, to 1."""
-        recent = self.rivalries[-RECENT:]
-        return min(max((sum(recent) / len(recent) - HOPELESS) / (PROMISING - HOPELESS), 0.0), 1.0)
-
-    @property
-    def explored(self) -> float:
-        """The share of a list that comes from outside."""
-        return FIRST_LOOK if not self.rivalries else max(MOST_EXPLORED * self.promise, LEAST_EXPLORED)
-
-    def note(self, rivalry: float | None) -> None:
-        self.rivalries += [] if rivalry is None else [rivalry]
-
-    def find_size(self, step: int, left: int) -> int:
-        """How many items are asked about next."""
-        wide = self.widest
-        if self.rivalries:
-            least = min(max(WIDE, self.signal / PER_SURE_WIDTH), wide)
-            wide = least + (wide - least) * self.promise
-        width = wide * (NARROW / WIDE) ** (step / (self.rounds - 1) if self.rounds > 1 else 0.0)
-        return max(int(left * width), left + 1)
 
 
 def make_estimate(talk: Talk, reply: WorthReply, confidence: float) -> Estimate:
