@@ -6,7 +6,7 @@ from typing import Any
 
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.story import Baseline, Item, PartyFacts, Story, View
+from folkmoot.report.story import Baseline, Benefit, Item, PartyFacts, Story, View
 
 FORMAT = "folkmoot-story-1"
 
@@ -27,6 +27,8 @@ def from_json(text: str) -> Story:
             )
         document["baselines"] = tuple(Baseline(**one) for one in document["baselines"])
         document["parties"] = tuple(PartyFacts(**one) for one in document.get("parties", ()))
+        if document.get("benefit") is not None:
+            document["benefit"] = Benefit(**document["benefit"])
         if document["view"] is not None:
             view: dict[str, Any] = dict(document["view"])
             view |= {name: tuple(part) for name, part in view.items() if isinstance(part, list)}

@@ -15,6 +15,7 @@ class Item:
     latitude: float | None = None
     longitude: float | None = None
     size: float | None = None  # a public number such as the population of a place: how large its dot is
+    alone: float | None = None  # its worth alone, as a share of the largest, where the sums say it
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,14 @@ class PartyFacts:
 
 
 @dataclass(frozen=True)
+class Benefit:
+    """How many have something from the answer: to be counted only where the data is."""
+
+    clients: int
+    share: float  # of all, by what they count
+
+
+@dataclass(frozen=True)
 class Story:
     """One run."""
 
@@ -83,6 +92,9 @@ class Story:
     parties: tuple[PartyFacts, ...] = ()  # of a federation
     per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
     corrupt: float | None = None  # noise: the share of clients, or of parties, that may work for the server
+    kind: str = ""  # of the data: "places", "ratings", …; unknown unless given
+    reach: float | None = None  # beyond which an item is of no use: of places in kilometres
+    benefit: Benefit | None = None
 
 
 @dataclass(frozen=True)
