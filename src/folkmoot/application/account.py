@@ -4,11 +4,13 @@ import platform
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import polars
 
 from folkmoot.algorithms import Greedy, Popularity, RandomSet
+from folkmoot.application.alone import compute_alone, read_alone
 from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
 from folkmoot.application.problem import Problem
@@ -18,22 +20,33 @@ from folkmoot.conversation.result import Result
 from folkmoot.data import Items
 from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.sets import Array
 from folkmoot.report.facts import list_speakers
-from folkmoot.report.story import Baseline, Item, PartyFacts, Story, View
+from folkmoot.report.story import Baseline, Benefit, Item, PartyFacts, Story, View
 from folkmoot.version import __version__
 
 RANDOM_DRAWS = 8
 SHOWN = 6  # numbers of one client
 MOST_DETAILS, LONGEST = 2, 60
+DIGITS = 4  # of what an item is worth alone: it is only a shade
+WITH_REACH = ("places", "distances")
+WITH_NOTHING = (*WITH_REACH, "ratings", "memberships")
 SIZES = ("population", "pop", "inhabitants", "size")
 PACKAGES = ("numpy", "scipy", "numba", "polars", "cryptography")
 
 
 def tell_story(
-    job: Task, result: Result, command: str, members: Participants | None = None, *, compare: bool = True
+    job: Task,
+    result: Result,
+    command: str,
+    members: Participants | None = None,
+    *,
+    compare: bool = True,
+    transcript: Path | None = None,
 ) -> Story:
     """Everything about a finished run; `members`: of the federation that it asked. `compare`: also what is computed
     for it from the data, where that is here: other ways to choose, and a round that is run to be looked at.
+    `transcript`: of the run, which says what the server knows of each item.
     """
     subject, problem = job.subject, job.problem
     n, clients, items = result.n_items, subject.clients_called, subject.items_called
@@ -43,7 +56,9 @@ def tell_story(
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"
     protection = describe_protection(job, result, members) if federated else ""
-    shown = _describe_items(subject.items, [limit.per for limit in problem.limits])
+    shown = _describe_items(
+        subject.items, [limit.per for limit in problem.limits], _find_alone(job, transcript if federated else None)
+    )
     taken = set(chosen)
     others = [at for at in range(n) if at not in taken] if subject.items.positions is not None else []
     here = job if isinstance(job, Job) and compare else None
@@ -70,6 +85,9 @@ def tell_story(
         per_client=members is not None and members.per_client,
         parties=list_parties(members, result),
         corrupt=find_corrupt(problem, result, members),
+        kind=subject.kind,
+        reach=problem.data.reach if subject.kind in WITH_REACH else None,
+        benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
     )
 
 
@@ -106,7 +124,31 @@ def versions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _describe_items(items: Items, wanted: list[str]) -> Callable[[int], Item]:
+def _find_alone(job: Task, transcript: Path | None) -> Array | None:
+    """What places are worth alone, for the map: from the sums that the server has, or from all data where a central
+    method had it.
+    """
+    if job.subject.items.positions is None:
+        return None
+    if transcript is not None:
+        return read_alone(transcript, len(job.subject.items))
+    if isinstance(job, Job) and not isinstance(job.method, Conversation):
+        return compute_alone(job.loaded.objective)
+    return None
+
+
+def _count_benefit(job: Job, result: Result) -> Benefit | None:
+    """Who has something from the answer; only a simulator can count them, and not every kind of data has such a thing
+    as nothing.
+    """
+    objective = job.loaded.objective
+    if job.subject.kind not in WITH_NOTHING or not result.selected:
+        return None
+    has = objective.values(list(result.selected)) > 0
+    return Benefit(int(has.sum()), float(objective.weights[has].sum()))
+
+
+def _describe_items(items: Items, wanted: list[str], alone: Array | None) -> Callable[[int], Item]:
     """What is publicly known about an item: its group where groups are limited, and a few other attributes."""
     table = items.attributes
     words = [name for name in table.columns if table[name].dtype == polars.String]
@@ -128,7 +170,8 @@ def _describe_items(items: Items, wanted: list[str]) -> Callable[[int], Item]:
         if items.positions is None or not np.isfinite(items.positions[item]).all():
             return here
         latitude, longitude = items.positions[item].tolist()
-        return replace(here, latitude=latitude, longitude=longitude)
+        worth = None if alone is None else round(float(alone[item]), DIGITS)
+        return replace(here, latitude=latitude, longitude=longitude, alone=worth)
 
     return describe
 

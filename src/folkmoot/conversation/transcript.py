@@ -22,7 +22,7 @@ from folkmoot.conversation.codec import text_of
 from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
-from folkmoot.foundation.sets import Mask
+from folkmoot.foundation.sets import Ids, Mask
 
 FORMAT = "folkmoot-transcript-3"
 FORMER = (b"folkmoot-transcript-1", b"folkmoot-transcript-2")
@@ -141,6 +141,12 @@ class Transcript:
         marks, (price, about) = _marks(present, ask.cohort.size), _read_cost(cost)
         sealed = spent == SEALED
         return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed, old=True, **about)
+
+    def read_totals(self, purpose: str) -> list[Ids]:
+        """The sums of all rounds that were for this."""
+        asked = "select total from rounds where purpose = ? and lost = 0 order by number"
+        rows = self.database.execute(asked, (purpose,))
+        return [np.frombuffer(zlib.decompress(total), dtype=np.int64) for (total,) in rows]
 
     def intend(self, ask: Ask, stage: int) -> None:
         """Write down how far a round is about to go, before anybody is asked."""
