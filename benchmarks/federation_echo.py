@@ -27,8 +27,9 @@ from folkmoot.engines.flare import gate, leader
 from folkmoot.engines.flare.desk_executor import DeskExecutor
 from folkmoot.engines.flare.frames import UNREACHABLE, Frame, listen, receive_frame, send_frame
 from folkmoot.engines.flare.relay import Relay
-from folkmoot.engines.party import RoundInquiry, Speaker, Step
-from folkmoot.engines.store import FolderStore
+from folkmoot.engines.folder_store import FolderStore
+from folkmoot.engines.round_inquiry import RoundInquiry
+from folkmoot.engines.speaker import Speaker, Step
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.privacy.noise import SYSTEM_NOISE
 from folkmoot.secagg.state import State

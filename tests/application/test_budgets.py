@@ -15,9 +15,10 @@ from folkmoot.application.federation.party_policy import FILE as POLICY
 from folkmoot.application.federation.party_policy import describe_budget
 from folkmoot.application.run import FinishedRun, RunStopped, continue_run, verify_run
 from folkmoot.engines import Federation, FolderStore, PooledFederation
+from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.gathering import PartyLine
 from folkmoot.engines.odometer import Charge
-from folkmoot.engines.store import FILE, MARK, open_logs
+from folkmoot.engines.odometer_mark import MARK
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.accounting import find_mu
 from tests.application.kits import make_party_kit

@@ -57,7 +57,7 @@ class Site:
             self.parties = {one: make_party(self.crowd, ids, self.policy, kept) for one, (ids, kept) in enumerate(made)}
         if self.noise is not None:
             for party in self.parties.values():
-                party.noise = self.noise
+                party.bookkeeper.noise = self.noise
 
     def engine(self, exchange: Any = None, **how: Any) -> Engine:
         if self.kind == "pooled":

@@ -14,8 +14,9 @@ import folkmoot as fm
 from folkmoot import InputError
 from folkmoot.conversation.population import Population
 from folkmoot.engines import Bundle, Federation, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
+from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.odometer import Charge, Mileage, Odometer
-from folkmoot.engines.store import FILE, MARK, open_logs
+from folkmoot.engines.odometer_mark import MARK
 from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.privacy.noise import KeyedNoise, NoiseSource
 from folkmoot.questions import Query
@@ -261,7 +262,7 @@ def test_a_crash_before_the_second_file_is_no_older_copy(tmp_path: Path, monkeyp
         def fail(*_: Any) -> None:
             raise OSError("full")
 
-        monkeypatch.setattr("folkmoot.engines.store.write_whole", fail)
+        monkeypatch.setattr("folkmoot.engines.odometer_mark.write_whole", fail)
         site = Site("pooled", limit("pooled", budget=None), [store, *(MemoryStore() for _ in SIZES)])
         with pytest.raises(OSError, match="full"):  # it does not leave
             site.engine(run=b"more")(site.ask(ask_noise(), 9))
@@ -351,7 +352,7 @@ def test_an_answer_that_fails_leaves_nothing_behind(kind: str) -> None:
     assert {one.why for one in failed.refusals} == {"answering failed with ZeroDivisionError"}
     assert {failed.store.load(client).stage for client in failed.identities} == {Stage.CHECKED}  # as before it
     for party in site.parties.values():
-        party.noise = KeyedNoise(b"k")
+        party.bookkeeper.noise = KeyedNoise(b"k")
     assert not site.engine()(site.ask(ask_noise(0.99 * PAYABLE), 1)).lost
 
 

@@ -15,8 +15,9 @@ from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, PartyPolicy
+from folkmoot.engines.folder_store import FILE
 from folkmoot.engines.pooling import describe_ask
-from folkmoot.engines.store import FILE, LedgerEntry, StateStore
+from folkmoot.engines.store import LedgerEntry, StateStore
 from tests.engines.crowds import TERMS as CLIENT_TERMS
 from tests.engines.crowds import ask_everyone, crowd, gradient, make_federation, make_party
 from tests.engines.pools import CLIENTS, ITEMS, POLICY, TERMS, ask_all, make_engine, make_parties, reasons

@@ -19,7 +19,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
 from folkmoot.engines.answering import NOBODY, TIMES, write_question, write_times
-from folkmoot.engines.store import FILE
+from folkmoot.engines.folder_store import FILE
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.randomness import PrivateRandomness, as_private
 from folkmoot.foundation.sets import Ids, Mask, Rows

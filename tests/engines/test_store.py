@@ -7,8 +7,8 @@ import pytest
 
 from folkmoot import InputError
 from folkmoot.engines import FolderStore, MemoryStore
+from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.store import (
-    FILE,
     REMEMBERED,
     GivenReply,
     LedgerEntry,
@@ -16,7 +16,6 @@ from folkmoot.engines.store import (
     Refusal,
     SentMessage,
     StateStore,
-    open_logs,
 )
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.state import State

@@ -9,9 +9,9 @@ from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.census import Census
 from folkmoot.engines.exchange import QUESTION, Bundle
 from folkmoot.engines.odometer import FEWEST_PARTIES
-from folkmoot.engines.party import NOTHING, Speaker, Step
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooling import PooledInquiry, check_parties
+from folkmoot.engines.speaker import NOTHING, Speaker, Step
 from folkmoot.engines.store import StateStore
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.randomness import SYSTEM
@@ -81,7 +81,7 @@ class PooledParty(Speaker):
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy
-        self._check_habits(inquiry.query, self.clients)
+        self.bookkeeper.check_question(inquiry.query, self.clients)
         try:
             check_parties(policy.terms, len(self.census.sizes))
             inquiry.announcement  # noqa: B018 - refuses sums that no ring can hold
@@ -101,7 +101,7 @@ class PooledParty(Speaker):
         share = inquiry.find_largest_share(policy.terms)
         if share > policy.largest_share:
             raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
-        if inquiry.has_answered(self._read_answered(inquiry)):
+        if inquiry.has_answered(self.bookkeeper.read_answered(inquiry)):
             raise Refused("some of these clients have already answered this question")
-        if self._find_beyond(inquiry, [self.number]):  # one of its clients is enough: it cannot be left out unseen
-            raise self.odometer.refuse_beyond()
+        if self.bookkeeper.find_beyond(inquiry, [self.number]):  # one client is enough: it cannot be left out unseen
+            raise self.bookkeeper.refuse_beyond()

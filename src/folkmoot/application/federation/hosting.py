@@ -13,8 +13,9 @@ from typing import Any
 from folkmoot.application.federation.agreement import FILE, Agreement
 from folkmoot.engines.flare.processes import LOG, is_server, run_parent
 from folkmoot.engines.flare.renewal import read_expiry
-from folkmoot.engines.store import FILE as STORE_FILE
-from folkmoot.engines.store import LedgerEntry, Refusal, SentMessage, open_logs
+from folkmoot.engines.folder_store import FILE as STORE_FILE
+from folkmoot.engines.folder_store import open_logs
+from folkmoot.engines.store import LedgerEntry, Refusal, SentMessage
 from folkmoot.foundation.errors import InputError
 
 STORE = "store"

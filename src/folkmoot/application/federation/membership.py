@@ -22,11 +22,11 @@ from folkmoot.application.federation.party_policy import describe_budget, read_p
 from folkmoot.data import Items, Loaded, load
 from folkmoot.engines.desk import RENEW, Answerer, Desk, DeskSetup, check_own, read_pin
 from folkmoot.engines.enrolment import Enrolment, Registrar, RosterBook, Statement, format_fingerprint, read_fingerprint
+from folkmoot.engines.folder_store import FolderStore, check_copy
 from folkmoot.engines.keys import list_public, load_or_make_keys, write_whole
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooled_party import PooledParty
-from folkmoot.engines.store import FolderStore, check_copy
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data, setting
 from folkmoot.objectives import Objective

@@ -8,10 +8,10 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.engines.folder_store import FILE as STORE_FILE
+from folkmoot.engines.folder_store import open_logs
 from folkmoot.engines.odometer import Mileage, Odometer
 from folkmoot.engines.policy import PartyPolicy
-from folkmoot.engines.store import FILE as STORE_FILE
-from folkmoot.engines.store import open_logs
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.settings import ADJACENCIES, setting
