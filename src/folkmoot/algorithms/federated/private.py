@@ -18,7 +18,7 @@ from folkmoot.algorithms.federated.belief import Belief
 from folkmoot.algorithms.federated.census import MOST_PLACES, choose_by_census
 from folkmoot.algorithms.federated.course import LOUDEST, MOST_PICKS, PER_WIDTH, WIDE, Course
 from folkmoot.algorithms.federated.purse import Purse
-from folkmoot.algorithms.federated.search import order_items
+from folkmoot.algorithms.federated.search import find_additions, layer_additions, order_items
 from folkmoot.conversation.outcome import AppraisedSet, Conversation, Outcome
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Estimate
@@ -27,7 +27,7 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.hidden import Direction, DirectionReply, Favourite, FavouriteReply, Worth, WorthReply
@@ -132,7 +132,7 @@ class PrivateGreedy(Conversation):
                 if belief is None
                 else belief.hear(items, reply.found, variance, picked=False)
             )
-            base = _add_best(matroid, self._order(talk, belief.gains, belief.inside), nothing)
+            base = find_additions(matroid, self._order(talk, belief.gains, belief.inside), nothing)
             purse.signal = float(belief.gains[base].mean()) / belief.sd
             short = int(min(max(WIDE, purse.signal / PER_WIDTH) * matroid.rank, matroid.n_items))
             if len(items) <= short or heard >= planned:  # the signal is known better now; the budget is as it was
@@ -155,7 +155,7 @@ class PrivateGreedy(Conversation):
             reply = yield from self._ask(talk, purse, rest / course.rounds, members, items, most, label, course.cap)
             belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
             course.note(belief.rivalry)
-            best = _add_best(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
+            best = find_additions(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
             new = best[: len(best) if step == course.rounds - 1 else ceil(left / (course.rounds - step))]
             members[new] = True
             order += new.tolist()
@@ -200,14 +200,7 @@ class PrivateGreedy(Conversation):
 
     def _keep_best(self, talk: Talk, merit: Array, among: Mask, members: Mask, size: int) -> Ids:
         """The best that can be added to the members, then the best of what is left, and so on: of every group some."""
-        order, kept = self._order(talk, merit, among & ~members), list[int]()
-        while len(kept) < size and len(order):
-            base = _add_best(talk.matroid, order, members)
-            if not len(base):
-                break
-            kept += base[: size - len(kept)].tolist()
-            order = order[~np.isin(order, base)]
-        return np.sort(np.array(kept, dtype=np.int64))
+        return layer_additions(talk.matroid, self._order(talk, merit, among & ~members), members, size)
 
     def _appraise(self, talk: Talk, purse: Purse, members: Mask, most: float) -> Run[Estimate]:
         """What the answer is worth, and what all items together are: no set is worth more."""
@@ -246,14 +239,6 @@ def find_most(talk: Talk) -> float:
             argument="most",
         )
     return talk.population.most
-
-
-def _add_best(matroid: Matroid, order: Ids, members: Mask) -> Ids:
-    """Items in this order that can be added to the members, one after the other, as long as the matroid allows."""
-    first = np.concatenate((np.flatnonzero(members), order[~members[order]]))
-    rest = np.flatnonzero(~indicator(matroid.n_items, first))  # a matroid wants all items; these come last
-    taken = indicator(matroid.n_items, matroid.first_base(np.concatenate((first, rest)))) & ~members
-    return order[taken[order]]
 
 
 def make_estimate(talk: Talk, reply: WorthReply, confidence: float) -> Estimate:

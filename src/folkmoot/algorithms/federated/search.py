@@ -10,7 +10,7 @@ from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.coins import PublicCoins
-from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.gains import ask_singletons
 from folkmoot.questions.magnitude import Ranges
@@ -84,13 +84,27 @@ def shortlist_items(problem: SearchProblem, size: int) -> Ids:
 
 
 def layer_bases(matroid: Matroid, order: Ids, size: int) -> Ids:
-    """The first base in this order, then the first of what is left, and so on: it has the best items of every group."""
-    taken = np.zeros(matroid.n_items, dtype=bool)
-    while taken.sum() < size:
-        base = matroid.first_base(np.concatenate((order[~taken[order]], order[taken[order]])))
-        fresh = order[np.isin(order, base[~taken[base]])]
-        if not fresh.size:
-            break
-        room = size - int(taken.sum())
-        taken[fresh[: room if taken.any() else len(fresh)]] = True
-    return np.flatnonzero(taken)
+    """The first base in this order, then the first of what is left, and so on: it has the best items of every group,
+    and always a whole base.
+    """
+    nothing = np.zeros(matroid.n_items, dtype=bool)
+    return layer_additions(matroid, order, nothing, max(size, matroid.rank))
+
+
+def layer_additions(matroid: Matroid, order: Ids, members: Mask, size: int) -> Ids:
+    """The first items that can be added to the members, then the first of what is left, and so on; at most `size`."""
+    found = list[Ids]()
+    while size > 0 and len(layer := find_additions(matroid, order, members)[:size]):
+        found.append(layer)
+        size -= len(layer)
+        order = order[~indicator(matroid.n_items, layer)[order]]
+    return np.sort(np.concatenate(found)) if found else order[:0]
+
+
+def find_additions(matroid: Matroid, order: Ids, members: Mask) -> Ids:
+    """Items in this order that can be added to the members, one after the other, as long as the matroid allows."""
+    fixed = np.flatnonzero(members)
+    first = np.concatenate((fixed, order[~members[order]])) if len(fixed) else order
+    rest = np.flatnonzero(~indicator(matroid.n_items, first))  # a matroid wants all items; these come last
+    base = matroid.first_base(np.concatenate((first, rest)))
+    return order[indicator(matroid.n_items, base[~members[base]])[order]]
