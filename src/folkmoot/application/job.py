@@ -1,6 +1,6 @@
 """A problem and all that is needed to carry it out: everything is read and checked before anyone is asked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from folkmoot.algorithms import (
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.census import MOST_PLACES
 from folkmoot.algorithms.federated.purse import check_fresh
+from folkmoot.application.answer_files import list_attributes
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
@@ -66,6 +67,11 @@ COHORT, SECURE_COHORT, SECURE_JURY = 1_000, 100, 200  # asked per round; whole p
 HOW_MANY = ("rounds", "cohort", "jury", "juries")
 EXPECTED = 1_000  # answers per round of discrete greedy
 ASKED = ("cohort", "expected_answers")  # settings that say how many clients are asked
+Announce = Callable[[Outlook], None]  # is told what to expect of a run, before anybody is asked
+
+
+def announce_nothing(_outlook: Outlook) -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +90,17 @@ class Task:
         return (*self.subject.notes, *dict.fromkeys(remarks), *self._note_noise())
 
     def _note_noise(self) -> list[str]:
-        data = self.problem.data
-        listed = data.items is not None or data.file is None or self.subject.kind == "tables"
-        if self.problem.privacy.epsilon is None or listed:
+        data, epsilon = self.problem.data, self.problem.privacy.epsilon
+        if epsilon is None:
             return []
+        swapped = self.problem.method.name != find_method(self.problem)
+        said = [f"Because of epsilon, the method is {PRIVATE}: auto has no noise."] if swapped else []
+        if data.items is not None or data.file is None or self.subject.kind == "tables":
+            return said
         return [
+            *said,
             f"The list of {self.subject.items_called} was read from {self.problem.source}. Noise does not hide it: for "
-            "real clients it must be public, as a file of items is."
+            "real clients it must be public, as a file of items is.",
         ]
 
 
@@ -339,16 +349,23 @@ def _check_cohort(job: Job, method: Conversation) -> None:
         raise error.rename(setting, place=place) from None
 
 
-def carry_out(job: Task, transcript: Path | None = None, progress: bool | Watcher | None = None) -> Result:
-    """The answer; a run that was stopped is continued."""
+def carry_out(
+    job: Task,
+    transcript: Path | None = None,
+    progress: bool | Watcher | None = None,
+    announce: Announce = announce_nothing,
+) -> Result:
+    """The answer; a run that was stopped is continued. `announce` is told what to expect under noise, where that is
+    known only once parties have said how many clients they have.
+    """
     objective, problem = job.loaded.objective if isinstance(job, Job) else None, job.problem
     with problem.locate_errors(own_settings(problem)):
         if not isinstance(job.method, Conversation):
-            return solve(objective, job.matroid, job.method, seed=problem.seed)
+            return name_chosen(solve(objective, job.matroid, job.method, seed=problem.seed), job)
         if objective is None and transcript is not None and is_finished(transcript):
             return name_chosen(verify(transcript), job)  # what is over needs no party
         folder, seed = None if transcript is None else transcript.parent, problem.seed
-        with open_engine(job, folder) as engine:
+        with open_engine(job, folder, announce) as engine:
             if transcript is not None and transcript.exists():
                 result = resume(transcript, engine=engine, progress=progress)
             else:
@@ -359,12 +376,14 @@ def carry_out(job: Task, transcript: Path | None = None, progress: bool | Watche
                     transcript=transcript,
                     progress=progress,
                 )
-    return result if objective is not None else name_chosen(result, job)
+    return name_chosen(result, job)
 
 
 def name_chosen(result: Result, job: Task) -> Result:
-    """The result with the public names of its items, which an engine that has no data does not know."""
-    return replace(result, names=tuple(job.subject.items.names[item] for item in result.selected))
+    """The result with all that is publicly known of its items, which no engine knows."""
+    items = job.subject.items
+    names = tuple(items.names[item] for item in result.chosen)
+    return replace(result, names=names, attributes=list_attributes(items, result.chosen))
 
 
 def is_finished(transcript: Path) -> bool:
@@ -376,13 +395,13 @@ def is_finished(transcript: Path) -> bool:
 
 
 @contextmanager
-def open_engine(job: Task, folder: Path | None) -> Iterator[Engine]:
+def open_engine(job: Task, folder: Path | None, announce: Announce = announce_nothing) -> Iterator[Engine]:
     """What adds up, for the time of a run."""
     if not isinstance(job, Job):
         from folkmoot.application.federation.networked import NetworkedTask, open_federation
 
         assert isinstance(job, NetworkedTask)
-        with open_federation(job, folder) as network:
+        with open_federation(job, folder, announce) as network:
             yield network
         return
     address = job.problem.privacy.cluster

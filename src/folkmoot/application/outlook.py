@@ -45,7 +45,8 @@ class Outlook:
         kind: str = "",
     ) -> "Outlook":
         asked = population.n_clients if cohort is None else min(cohort, population.n_clients)
-        inflation = find_inflation(population, privacy, asked, terms.protection(asked).honest)
+        speakers = asked if population.sizes is None else len(population.sizes)  # parties speak for their clients
+        inflation = find_inflation(population, privacy, speakers, terms.protection(speakers).honest)
         return cls(privacy, population.n_clients, asked, chosen, inflation, kind)
 
     @property

@@ -176,6 +176,7 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
         walk = choice.walk or objective.walk(choice.members)
         bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
     selected = tuple(np.flatnonzero(choice.members).tolist())
+    chosen = selected if choice.order is None else choice.order
     return Result(
         method=repr(chosen_method),
         n_items=objective.n_items,
@@ -187,5 +188,5 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
         order=choice.order,
         gains=choice.gains,
         fractional=choice.fractional,
-        names=tuple(objective.item_names[item] for item in selected) if objective.item_names else None,
+        names=tuple(objective.item_names[item] for item in chosen) if objective.item_names else None,
     )

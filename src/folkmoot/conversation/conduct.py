@@ -204,7 +204,7 @@ def _make_result(
         largest = float(everything.find_largest_shares(np.ones(everything.n_items)).max())
         m_F = float(everything.mean_gains(()).max())
         value = float(everything.mean_values(members))
-        names = tuple(everything.item_names[item] for item in selected) if everything.item_names else None
+        names = tuple(everything.item_names[item] for item in order.tolist()) if everything.item_names else None
     complete = all(one.voluntary or one.answered == one.asked for one in log.rounds)
     promise, guarantee = outcome.promise, None
     if promise is not None:
@@ -276,7 +276,20 @@ def verify_transcript(path: str | Path, engine: Engine | None = None, matroid: M
 
 def drop_outside(result: Result) -> Result:
     """What the sums say, without what only a simulator can know."""
-    return replace(result, value=None, names=None, guarantee=None)
+    return replace(result, value=None, names=None, attributes=None, guarantee=None)
+
+
+def read_population(path: str | Path) -> Population:
+    """The clients of a transcript."""
+    with Transcript.reopen(path, reading=True) as store:
+        known: Population = unpack(store.read_entry("population") or b"", find_kinds(Population))["population"]
+        return known
+
+
+def read_terms(path: str | Path) -> Policy | None:
+    """The terms of secure aggregation on which a run was made; None: its sums were not hidden."""
+    with Transcript.reopen(path, reading=True) as store:
+        return _read_terms(store)
 
 
 def is_run_of(path: str | Path, method: Conversation, matroid: Matroid, seed: int) -> bool:

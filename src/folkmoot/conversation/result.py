@@ -1,7 +1,9 @@
 """What a run returns."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +16,13 @@ from folkmoot.privacy.accounting import combine_mus
 from folkmoot.theory.guarantee import Guarantee
 
 if TYPE_CHECKING:
+    import polars
+
     from folkmoot.report.chart import Chart
 
-FORMAT = "folkmoot-result-5"
+FORMAT = "folkmoot-result-6"
+BY_NUMBER = "folkmoot-result-5"  # a former format, whose names are in the order of `selected`
+COLUMNS = ("item", "name", "gain", "total")  # of a table, besides attributes
 FEW = 10  # clients: a sum over fewer is flagged
 UNBOUNDED = ("high", "bound", "bound_high")  # fields of an estimate that are infinite if values were clipped
 
@@ -130,7 +136,8 @@ class Result:
     order: tuple[int, ...] | None = None  # items in the order they were chosen
     gains: tuple[float, ...] | None = None  # what each of them added
     fractional: Array | None = None  # the point that was rounded
-    names: tuple[str, ...] | None = None  # of `selected`
+    names: tuple[str, ...] | None = None  # in the same order: that of `chosen`
+    attributes: Mapping[str, tuple[Any, ...]] | None = None  # what is publicly known of them, in the same order
     estimate: Estimate | None = None  # this and the rest: federated runs only
     guarantee: Guarantee | None = None
     rounds: tuple[Round, ...] | None = None
@@ -143,6 +150,30 @@ class Result:
             freeze(self.fractional)
 
     @property
+    def chosen(self) -> tuple[int, ...]:
+        """The items in the order in which they were chosen; by their numbers, where a method has no order."""
+        return self.selected if self.order is None else self.order
+
+    def table(self) -> "polars.DataFrame":
+        """One row per chosen item, in the order of `chosen`: its number, name and attributes, what it added, and what
+        it is worth together with those above it. Nothing where that is not known. `.to_pandas()` makes a pandas frame.
+        """
+        import polars
+
+        own = polars.DataFrame(
+            {"item": self.chosen, "name": self.names or [None] * len(self.chosen)},
+            schema={"item": polars.Int64, "name": polars.String},
+        )
+        known = {name if name not in COLUMNS else f"{name}_given": of for name, of in (self.attributes or {}).items()}
+        gains = self.gains or [None] * len(self.chosen)
+        totals = gains if self.gains is None else accumulate(self.gains)
+        ends = polars.DataFrame(
+            {"gain": gains, "total": [*totals]}, schema={"gain": polars.Float64, "total": polars.Float64}
+        )
+        frames = [own, *([polars.DataFrame(known, strict=False)] if known else []), ends]
+        return polars.concat(frames, how="horizontal")
+
+    @property
     def ratio(self) -> float:
         """value / upper_bound: the set is worth at least this share of the best possible set."""
         if self.estimate is not None or self.value is None:
@@ -152,7 +183,9 @@ class Result:
         return 1.0 if self.value >= self.upper_bound else 0.0
 
     def __eq__(self, other: object) -> bool:
-        """Whether all but the cost is the same: seconds, bytes and the making of sums are not compared."""
+        """Whether all but the cost is the same: seconds, bytes and the making of sums are not compared, nor what else
+        is known of the items.
+        """
         return isinstance(other, Result) and self._without_cost() == other._without_cost()
 
     def __hash__(self) -> int:
@@ -172,7 +205,7 @@ class Result:
     def _without_cost(self) -> str:
         nothing: dict[str, Any] = {"down": 0, "up": 0, "seconds": 0.0, "measured": False, "made": None}
         rounds = self.rounds and tuple(replace(one, **nothing) for one in self.rounds)
-        return replace(self, seconds=0.0, rounds=rounds).to_json()
+        return replace(self, seconds=0.0, rounds=rounds, attributes=None).to_json()
 
     def to_json(self) -> str:
         """Everything, as text that `from_json` reads back to the last bit. An infinite bound is null."""
@@ -194,12 +227,16 @@ class Result:
     def from_json(cls, text: str) -> "Result":
         try:
             document = json.loads(text)
-            if document.pop("format") != FORMAT:
+            if (form := document.pop("format")) not in (FORMAT, BY_NUMBER):
                 raise KeyError
             document.pop("ratio")
             for name in ("selected", "order", "gains", "names"):
                 if document[name] is not None:
                     document[name] = tuple(document[name])
+            if form == BY_NUMBER:
+                document["names"] = _sort_names(document["names"], document["selected"], document["order"])
+            elif document["attributes"] is not None:
+                document["attributes"] = {name: tuple(of) for name, of in document["attributes"].items()}
             if document["fractional"] is not None:
                 x = np.zeros(document["n_items"])
                 x[document["fractional"]["items"]] = document["fractional"]["x"]
@@ -224,6 +261,16 @@ class Result:
         from folkmoot.report.reports import result_text
 
         return result_text(self)
+
+
+def _sort_names(
+    names: tuple[str, ...] | None, selected: tuple[int, ...], order: tuple[int, ...] | None
+) -> tuple[str, ...] | None:
+    """Names of the selected items, in the order in which these were chosen."""
+    if names is None or order is None:
+        return names
+    name = dict(zip(selected, names, strict=True))
+    return tuple(name[item] for item in order)
 
 
 def _or_none(bound: float) -> float | None:

@@ -10,9 +10,20 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
+from folkmoot.algorithms import PrivateGreedy
 from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.folder import Folder, Participants, write
-from folkmoot.application.job import METHODS, Task, add_map, constrain, make_method, own_settings
+from folkmoot.application.job import (
+    METHODS,
+    Announce,
+    Task,
+    add_map,
+    announce_nothing,
+    constrain,
+    make_method,
+    own_settings,
+)
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.engine import Control, Engine, ignore
 from folkmoot.conversation.outcome import Conversation
@@ -132,17 +143,23 @@ def _differs(settings: Any, one: Any) -> bool:
 
 
 @contextmanager
-def open_federation(task: NetworkedTask, folder: Path | None) -> Iterator[Engine]:
-    """An engine for the time of a run. `folder`: where it is kept who takes part, and how far a round has come."""
+def open_federation(
+    task: NetworkedTask, folder: Path | None, announce: Announce = announce_nothing
+) -> Iterator[Engine]:
+    """An engine for the time of a run. `folder`: where it is kept who takes part, and how far a round has come.
+    `announce` is told what to expect under noise, once parties have said how many clients they have.
+    """
     home = None if folder is None else Folder(folder)
     notices = Notices()
     with connect(task.kit, task.agreement.parties, task.quorum, notices.say) as line:
         book = _find_roster(task, home, line, notices)
         members = _keep_participants(task, home, book)
         with _open_journal(home) as journal:
-            yield ShownEngine(
-                _make_engine(task, book, _make_exchange(task, line, book, notices), members, journal), notices
-            )
+            engine = _make_engine(task, book, _make_exchange(task, line, book, notices), members, journal)
+            if isinstance(task.method, PrivateGreedy):
+                known = task.method.cohort, task.matroid.rank, task.agreement.terms, task.subject.kind
+                announce(Outlook.of(task.method.privacy, engine.population, *known))
+            yield ShownEngine(engine, notices)
 
 
 def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: "Notices") -> RosterBook:
@@ -191,6 +208,24 @@ def _keep_participants(task: NetworkedTask, home: Folder | None, book: RosterBoo
     elif members.fingerprint != book.fingerprint and home is not None:
         raise TranscriptError("is not about the parties of the roster", place=home.federation)
     return members
+
+
+def check_participants(task: NetworkedTask, home: Folder, clients: int) -> None:
+    """Refuse a list of participants that is not what the parties signed, or not that of a transcript of so many
+    clients.
+    """
+    members = home.read_participants()
+    if members is None:
+        raise TranscriptError("is missing", place=home.federation)
+    try:
+        book = task.registrar.read_book(split_enrolments(home.roster.read_bytes()), None)
+    except (OSError, InputError) as why:
+        said = why.problem if isinstance(why, InputError) else "it cannot be read"
+        raise TranscriptError(f"does not fit the agreement ({said})", place=home.roster) from None
+    agreed = task.agreement
+    terms = agreed.name, book.names, book.sizes, agreed.per_client, book.fingerprint, agreed.terms
+    if members != Participants(members.run, *terms) or members.n_clients != clients:
+        raise TranscriptError("is not what the parties signed", place=home.federation)
 
 
 @contextmanager
