@@ -13,7 +13,8 @@ from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.federation.membership import STORE, open_store, renew
 from folkmoot.application.federation.party_policy import FILE as POLICY
 from folkmoot.application.federation.party_policy import describe_budget
-from folkmoot.application.run import FinishedRun, RunStopped, continue_run, verify_run
+from folkmoot.application.run import FinishedRun, RunStopped, continue_run
+from folkmoot.application.verification import verify_run
 from folkmoot.engines import Federation, FolderStore, PooledFederation
 from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.gathering import PartyLine

@@ -7,7 +7,8 @@ import pytest
 
 import folkmoot as fm
 from folkmoot.application.cluster import PREFIX, open_cluster
-from folkmoot.application.run import continue_run, verify_run
+from folkmoot.application.run import continue_run
+from folkmoot.application.verification import verify_run
 from folkmoot.conversation.transcript import Transcript
 
 pytest.importorskip("distributed")

@@ -1,6 +1,7 @@
 """The account of a run: from its job and its result to the story that reports are made of."""
 
 import platform
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import metadata
@@ -9,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from folkmoot.algorithms import Greedy, Popularity, RandomSet
 from folkmoot.application.alone import compute_alone, read_alone
+from folkmoot.application.baselines import find_baselines
 from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
 from folkmoot.application.problem import Problem
-from folkmoot.application.solve import solve
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
@@ -22,10 +22,9 @@ from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 from folkmoot.report.facts import list_speakers
-from folkmoot.report.story import Baseline, Benefit, Item, PartyFacts, Story, View
+from folkmoot.report.story import Benefit, Item, LimitUse, PartyFacts, Story, View
 from folkmoot.version import __version__
 
-RANDOM_DRAWS = 8
 SHOWN = 6  # numbers of one client
 MOST_DETAILS, LONGEST = 2, 60
 DIGITS = 4  # of what an item is worth alone: it is only a shade
@@ -44,15 +43,15 @@ def tell_story(
     compare: bool = True,
     transcript: Path | None = None,
 ) -> Story:
-    """Everything about a finished run; `members`: of the federation that it asked. `compare`: also what is computed
-    for it from the data, where that is here: other ways to choose, and a round that is run to be looked at.
+    """Everything about a finished run; `members`: of the federation that it asked. `compare`: also what takes longer,
+    where the data is here: what a central solver finds, and a round that is run to be looked at.
     `transcript`: of the run, which says what the server knows of each item.
     """
     subject, problem = job.subject, job.problem
     n, clients, items = result.n_items, subject.clients_called, subject.items_called
     n_clients = count_clients(job, members)
     federated = isinstance(job.method, Conversation)
-    chosen = result.order or result.selected
+    chosen = result.chosen
     gains = result.gains or (None,) * len(chosen)
     count = f"{len(chosen):,} of {n:,} {items}"
     protection = describe_protection(job, result, members) if federated else ""
@@ -61,7 +60,7 @@ def tell_story(
     )
     taken = set(chosen)
     others = [at for at in range(n) if at not in taken] if subject.items.positions is not None else []
-    here = job if isinstance(job, Job) and compare else None
+    here = job if isinstance(job, Job) else None
     return Story(
         title=problem.output.title or f"{count}, chosen for {n_clients:,} {clients}",
         question=f"Which {count} are best for all {n_clients:,} {clients} together"
@@ -73,10 +72,10 @@ def tell_story(
         result=result,
         chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
         others=tuple(shown(item) for item in others),
-        baselines=tuple(_baselines(here)) if here is not None else (),
+        baselines=tuple(find_baselines(here, central=compare)) if here is not None else (),
         secure=problem.privacy.summing if federated else "none",
         protection=protection,
-        view=_view(here) if protection and here is not None and result.privacy is None else None,
+        view=_view(here) if compare and protection and here is not None and result.privacy is None else None,
         notes=job.notes,
         command=command,
         versions=versions(),
@@ -85,10 +84,23 @@ def tell_story(
         per_client=members is not None and members.per_client,
         parties=list_parties(members, result),
         corrupt=find_corrupt(problem, result, members),
+        limits=list_limits(problem, result, subject.items),
         kind=subject.kind,
         reach=problem.data.reach if subject.kind in WITH_REACH else None,
         benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
     )
+
+
+def list_limits(problem: Problem, result: Result, items: Items | None) -> tuple[LimitUse, ...]:
+    """Every limit, and how many of each group were chosen, where it is known what groups items belong to."""
+    found = []
+    for limit in problem.limits:
+        groups = None if items is None else items.groups(limit.per, limit.within)
+        used = Counter(groups[item] for item in result.chosen) if groups is not None else Counter[str | None]()
+        free = used.pop(None, 0)
+        fullest = sorted(((str(name), count) for name, count in used.items()), key=lambda one: (-one[1], one[0]))
+        found.append(LimitUse(limit.at_most, limit.per, limit.within or "", tuple(fullest), free))
+    return tuple(found)
 
 
 def count_clients(job: Task, members: Participants | None) -> int:
@@ -181,20 +193,6 @@ def _size(items: Items) -> str | None:
     known = {name.lower(): name for name in items.attributes.columns}
     numbers = [known[name] for name in SIZES if name in known and items.attributes[known[name]].dtype.is_numeric()]
     return numbers[0] if numbers else None
-
-
-def _baselines(job: Job) -> list[Baseline]:
-    """What other ways to choose would give; computed from all the data, as only a simulator can."""
-    objective, matroid, seed = job.loaded.objective, job.matroid, job.problem.seed
-    by_chance = [solve(objective, matroid, RandomSet(), seed=seed + at).value for at in range(RANDOM_DRAWS)]
-    found = [
-        Baseline("most popular", solve(objective, matroid, Popularity()).value, "the items that are worth most alone"),
-        Baseline("random", float(np.mean(by_chance)), f"the mean of {RANDOM_DRAWS} random allowed sets"),
-    ]
-    if not isinstance(job.method, Greedy):
-        value = solve(objective, matroid, Greedy()).value
-        found.insert(0, Baseline("central greedy", value, "a solver that sees all data", sees_everything=True))
-    return found
 
 
 def describe_protection(job: Task | None, result: Result, members: Participants | None) -> str:

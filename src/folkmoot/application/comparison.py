@@ -8,6 +8,7 @@ from statistics import mean
 from typing import Any
 
 from folkmoot.application.account import versions
+from folkmoot.application.baselines import value_random
 from folkmoot.application.folder import make_folder, write
 from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, add_map, carry_out, make_method, prepare
 from folkmoot.application.problem import Problem
@@ -22,6 +23,7 @@ from folkmoot.report.story import Comparison, Entry
 
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 WITHOUT_NOISE: dict[str, Any] = {name: getattr(PrivacySettings, name) for name in PROMISE}
+FROM_SUMS = ("popularity", "random")  # need no more than sums, though they are computed from the data here
 UNDER_NOISE = (PRIVATE, "auto", "greedy", "popularity", "random")  # the usual ones where there is an epsilon
 
 
@@ -105,6 +107,13 @@ def _solve_once(job: Job, name: str, seed: int) -> Result:
     return carry_out(replace(job, problem=problem, method=method), progress=False)
 
 
+def _value_once(job: Job, name: str, result: Result) -> float:
+    """What a method's set is worth; of a random choice, the mean that every report of a run with this seed shows."""
+    if name == "random":
+        return value_random(job.loaded.objective, job.matroid, result.seed)
+    return float(result.value)
+
+
 def _entry(job: Job, name: str, results: list[Result]) -> Entry:
     first, names = results[0], job.loaded.items.names
     costs = [cost for cost in map(cost_of, results) if cost is not None]  # none of a central method
@@ -115,12 +124,12 @@ def _entry(job: Job, name: str, results: list[Result]) -> Entry:
         about="" if promise is None else f"ε = {promise.epsilon:g}",
         epsilon=None if promise is None else promise.epsilon,
         delta=None if promise is None else promise.delta,
-        federated=first.estimate is not None,
-        values=tuple(one.value for one in results),
+        federated=first.estimate is not None or name in FROM_SUMS,
+        values=tuple(_value_once(job, name, one) for one in results),
         seconds=mean(one.seconds for one in results),
         rounds=round(sum(cost.rounds for cost in costs) / len(results)),
         bytes_up=sum(cost.up for cost in costs) / max(answers, 1),
         answers=round(answers / len(results)),
         smallest=min((cost.smallest for cost in costs), default=None),
-        selected=tuple(names[item] for item in first.order or first.selected),
+        selected=tuple(names[item] for item in first.chosen),
     )

@@ -5,11 +5,12 @@ files.json       what the files of data hold, as a hash: a run continues with th
 federation.json  who takes part, where parties on a network answer
 roster.json      the public keys of all parties, signed by them
 round.journal    the round that they are being asked, so that a run that was killed can continue it
-about.json       what the data is about, in words, and the command of the run
+about.json       what the data is about, in words
 transcript       every question and sum of a federated run, as they come
-result.json      the answer; there once the run is finished
-story.json       all that reports are made from; there once a report was wanted; nothing private, unless the problem
-                 says to show one client
+answer.csv       the chosen items as a table, and answer.geojson on a map, where it is known where they are
+result.json      the answer and all that is known of it; there once the run is finished
+story.json       all that the last report was made from; there once one was wanted; nothing private, unless the problem
+                 says to show one client. It is written for others to read, and never read to write another report
 report.html      and report.md, *.png where wanted
 """
 
@@ -20,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
 
+from folkmoot.application.answer_files import MAP, TABLE
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError, TranscriptError
@@ -33,7 +35,6 @@ MOST_NUMBERED = 10_000
 class About:
     """What a run is about, as far as words tell it: enough to describe a result without its data."""
 
-    command: str
     meaning: str
     clients_called: str
     items_called: str
@@ -113,6 +114,23 @@ class Folder:
     def report(self) -> Path:
         return self.path / "report.html"
 
+    @property
+    def markdown(self) -> Path:
+        return self.path / "report.md"
+
+    @property
+    def table(self) -> Path:
+        return self.path / TABLE
+
+    @property
+    def map(self) -> Path:
+        return self.path / MAP
+
+    @property
+    def told(self) -> tuple[Path, ...]:
+        """All that follows from a result and its data."""
+        return (self.table, self.map, self.about, self.story, self.report, self.markdown)
+
     @classmethod
     def create(cls, problem: Problem) -> "Folder":
         """A new folder with the problem in it, every file name in full."""
@@ -149,6 +167,7 @@ class Folder:
         """What the run is about; None where that is not told, or damaged."""
         try:
             document = json.loads(self.about.read_text())
+            document.pop("command", None)  # was kept by older versions
             return About(**{**document, "notes": tuple(document["notes"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -192,7 +211,7 @@ class Folder:
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():
-            own = (self.transcript, self.files, self.federation, self.roster, self.journal, self.about, self.problem)
+            own = (self.transcript, self.files, self.federation, self.roster, self.journal, *self.told, self.problem)
             for path in own:
                 path.unlink(missing_ok=True)
             if not any(self.path.iterdir()):
@@ -208,6 +227,9 @@ def write(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(half, path)
+    except OSError as error:
+        half.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk does not say which file it was
     except BaseException:
         half.unlink(missing_ok=True)
         raise

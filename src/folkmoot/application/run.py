@@ -1,4 +1,4 @@
-"""The life of a run in its folder: begin it, continue it after a stop, describe it, verify it.
+"""The life of a run in its folder: begin it, continue it after a stop, describe it.
 
 What describes a run is loaded when a description is wanted.
 """
@@ -13,30 +13,26 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from folkmoot.application.answer_files import render_map, render_table
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import (
+    Announce,
     Job,
     Task,
+    announce_nothing,
     carry_out,
     find_outlook,
     list_files,
-    name_chosen,
-    prepare,
     prepare_task,
 )
-from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
-from folkmoot.application.solve import verify
-from folkmoot.conversation.conduct import drop_outside, is_run_of
-from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
-from folkmoot.foundation.errors import FolkmootError, InputError, RoundFailed, TranscriptError
+from folkmoot.foundation.errors import FolkmootError, InputError, RoundFailed
 
 if TYPE_CHECKING:
     from folkmoot.report import Story
 
 Work = Callable[[str], AbstractContextManager[None]]  # around a piece of work: shows what is being done
-Announce = Callable[[Outlook], None]  # what to expect of a run, before anybody is asked
 
 
 def work_silently(_what: str) -> AbstractContextManager[None]:
@@ -57,6 +53,7 @@ class FinishedRun:
     lacking: str = ""  # why the report does not tell everything; nothing where it does
     job: Task | None = field(default=None, repr=False)  # the problem with what was read for it
     work: Work = field(default=work_silently, repr=False)
+    told: "Story | None" = field(default=None, repr=False)  # what its report was made from
 
     def document(self) -> dict[str, Any]:
         """What `folkmoot run --json` prints."""
@@ -65,20 +62,21 @@ class FinishedRun:
         return {"run": str(self.folder.path), "report": files, "worth": state_worth(self.result), "result": answer}
 
     def story(self, *, compare: bool = True) -> "Story":
-        """All that reports are made from; `compare`: with what other ways to choose would give, which is computed now,
-        from the data, unless it was before.
-        """
-        return self._tell(compare)[0]
+        """All that reports are made from, from the data; `compare`: with what takes longer to compute."""
+        return self.told if self.told is not None else self._tell(*self._find_job(), compare)[0]
 
     def write_report(self, *, html: Path | bool = True, png: bool = False, markdown: bool = False) -> "FinishedRun":
         """Write what is wanted for people; the same run, with the names of the files."""
         from folkmoot.application import reporting
 
         with name_way_back(self.folder):
-            story, lacking = self._tell(compare=True)
+            job, why = self._find_job()
+            story, lacking = self._tell(job, why, compare=True)
             with self.work("writing the report …"):
+                if job is not None:
+                    _write_answer(self.folder, self.result, job)
                 files = reporting.write_report(self.folder, story, html=html, png=png, markdown=markdown)
-        return replace(self, files=tuple(files), lacking=lacking)
+        return replace(self, files=tuple(files), lacking=lacking, told=story)
 
     def write_wanted_report(self) -> "FinishedRun":
         """Write what the problem wants; Markdown alone, where what draws charts is not installed."""
@@ -89,26 +87,23 @@ class FinishedRun:
         output = (self.job.problem if self.job is not None else self.folder.read_problem()).output
         return self.write_report(png=output.png, markdown=output.markdown)
 
-    def _tell(self, compare: bool) -> tuple["Story", str]:
+    def _tell(self, job: Task | None, why: str, compare: bool) -> tuple["Story", str]:
+        """The story, and what it lacks because the data is not at hand, and `why` that is."""
         from folkmoot.application import reporting
 
-        kept, members = reporting.read_story(self.folder, self.result), self.folder.read_participants()
-        if kept is not None and (kept.baselines or not compare or members is not None):
-            return kept, ""
-        about = self.folder.read_about()
-        job, why = (self.job, "") if self.job is not None else self._read_again()
         if job is not None:
-            command = about.command if about is not None else _repeat(self.folder)
-            comparing = compare and members is None
+            comparing = compare and isinstance(job, Job)
             with self.work("comparing with other ways to choose …" if comparing else "describing the result …"):
-                return reporting.tell(job, self.result, command, members, compare=compare), ""
-        other = "what other ways to choose would give" if members is None else "more of the items than their names"
-        lacking = f"{why}: the report does not say {other}."
-        told = kept or reporting.tell_without_data(self.folder.read_problem(), about, self.result, members)
-        return replace(told, notes=tuple(dict.fromkeys([*told.notes, lacking]))), lacking
+                return reporting.tell(self.folder, job, self.result, compare=compare), ""
+        networked = self.folder.read_participants() is not None
+        other = "more of the items than their names" if networked else "what other ways to choose would give"
+        lacking = f"{why}: the report does not say {other}, and what it says was not checked."
+        return reporting.tell_without_data(self.folder, self.result), lacking
 
-    def _read_again(self) -> tuple[Task | None, str]:
+    def _find_job(self) -> tuple[Task | None, str]:
         """The problem with its data; where that is not at hand, why."""
+        if self.job is not None:
+            return self.job, ""
         problem = self.folder.read_problem()
         try:
             self.folder.check_same_data(list_files(problem))
@@ -128,16 +123,7 @@ def state_worth(result: Result) -> dict[str, Any]:
     return {"value": estimate.value, "estimated": True, **interval}
 
 
-def announce_nothing(_outlook: Outlook) -> None:
-    pass
-
-
-def begin_run(
-    problem: Problem,
-    command: str | None = None,
-    work: Work = work_silently,
-    announce: Announce = announce_nothing,
-) -> FinishedRun:
+def begin_run(problem: Problem, work: Work = work_silently, announce: Announce = announce_nothing) -> FinishedRun:
     """A whole run in a folder of its own; where the input is wrong, no folder is left. `announce` is told what to
     expect under noise, before anybody is asked.
     """
@@ -150,7 +136,7 @@ def begin_run(
                 known.result()
             if (outlook := find_outlook(job)) is not None:
                 announce(outlook)
-            return _finish(folder, job, command or _repeat(folder), work)
+            return _finish(folder, job, work, announce)
     except InputError:
         folder.forget()
         raise
@@ -170,8 +156,7 @@ def continue_run(
             problem = _move(folder.read_problem(), cluster, federation)
             job = _read(problem, work)
             folder.check_same_data(list_files(problem))
-            about = folder.read_about()
-            return _finish(folder, job, about.command if about is not None else _repeat(folder), work)
+            return _finish(folder, job, work)
 
 
 def _move(problem: Problem, cluster: str | None, federation: str | Path | None) -> Problem:
@@ -194,73 +179,9 @@ def open_run(path: str | Path, work: Work = work_silently) -> FinishedRun:
     return FinishedRun(folder, folder.read_result(), work=work)
 
 
-def verify_run(path: str | Path, *, data: bool = True) -> Result:
-    """The result of a finished run, computed again, and everything that the folder tells of it, told anew; from the
-    sums alone where the data is not to be used, or stays at parties: nobody is asked anything.
-    """
-    from folkmoot.application import reporting
-
-    folder = Folder.open(path)
-    problem, written = folder.read_problem(), folder.read_result()
-    if problem.privacy.federation is not None:
-        return _verify_networked(folder, written, problem)
-    job = prepare(problem) if data else None
-    again = _verify_sums(folder, written) if job is None else _verify_data(folder, written, job)
-    reporting.check_report(folder, again, job)
-    return again
-
-
 def is_networked(path: str | Path) -> bool:
     """Whether parties on a network answered a run, so that only its sums are known."""
     return Folder.open(path).read_problem().privacy.federation is not None
-
-
-def _verify_networked(folder: Folder, written: Result, problem: Problem) -> Result:
-    """From the sums, which hold all that anybody knows; and from the list of items, where it is at hand."""
-    from folkmoot.application import reporting
-
-    again = verify(folder.transcript)
-    try:
-        job = prepare_task(problem)
-    except InputError:  # the kit may be on another machine
-        job = None
-    if job is not None:
-        folder.check_same_data(list_files(problem))
-        _check_same_run(folder, job)
-        again = name_chosen(again, job)
-    else:
-        again = replace(again, names=written.names)
-    if again != written:
-        raise TranscriptError("is not the result of its transcript", place=folder.result)
-    reporting.check_report(folder, again, job)
-    return again
-
-
-def _verify_sums(folder: Folder, written: Result) -> Result:
-    if not folder.transcript.exists():
-        raise InputError("a central method leaves no sums to verify; it needs the data", place=folder.path)
-    again = verify(folder.transcript)
-    if drop_outside(again) != drop_outside(written):
-        raise TranscriptError("is not the result of its transcript", place=folder.result)
-    return written
-
-
-def _verify_data(folder: Folder, written: Result, job: Job) -> Result:
-    folder.check_same_data(list_files(job.problem))
-    if isinstance(job.method, Conversation):
-        _check_same_run(folder, job)
-        again = verify(folder.transcript, engine=job.engine())
-    else:
-        again = carry_out(job)
-    if again != written:
-        raise TranscriptError("is not what comes out when it is computed again", place=folder.result)
-    return again
-
-
-def _check_same_run(folder: Folder, job: Task) -> None:
-    assert isinstance(job.method, Conversation)
-    if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
-        raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
 
 
 def _read(problem: Problem, work: Work) -> Task:
@@ -268,21 +189,30 @@ def _read(problem: Problem, work: Work) -> Task:
         return prepare_task(problem)
 
 
-def _finish(folder: Folder, job: Task, command: str, work: Work) -> FinishedRun:
+def _finish(folder: Folder, job: Task, work: Work, announce: Announce = announce_nothing) -> FinishedRun:
     """Carry out what is left of a run, and keep its result."""
-    subject = job.subject
-    called = subject.clients_called, subject.items_called
-    clients = job.loaded.objective.n_clients if isinstance(job, Job) else 0  # parties say it when they enrol
-    folder.write_about(About(command, subject.meaning, *called, clients, job.notes))
-    result = carry_out(job, folder.transcript)  # a finished run is only replayed
+    folder.write_about(describe_subject(job))
+    result = carry_out(job, folder.transcript, announce=announce)  # a finished run is only replayed
+    _write_answer(folder, result, job)
     folder.write(folder.result, result.to_json())
     folder.drop_journal()
     return FinishedRun(folder, result, job=job, work=work)
 
 
-def _repeat(folder: Folder) -> str:
-    """A command that does the same again."""
-    return shlex.join(["folkmoot", "run", str(folder.problem), "--folder", f"{folder.path}-again"])
+def _write_answer(folder: Folder, result: Result, job: Task) -> None:
+    """What other programs read, and what the data is about."""
+    folder.write_about(describe_subject(job))
+    folder.write(folder.table, render_table(result))
+    if (places := render_map(result, job.subject.items)) is not None:
+        folder.write(folder.map, places)
+
+
+def describe_subject(job: Task) -> About:
+    """What a run is about, in words."""
+    subject = job.subject
+    called = subject.clients_called, subject.items_called
+    clients = job.loaded.objective.n_clients if isinstance(job, Job) else 0  # parties say it when they enrol
+    return About(subject.meaning, *called, clients, job.notes)
 
 
 @contextmanager

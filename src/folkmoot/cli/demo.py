@@ -1,6 +1,5 @@
 """`folkmoot demo`: the main job on real places, end to end."""
 
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -62,10 +61,9 @@ def demo(
     if not as_json:
         console().print(f"{people:,} people, {len(places())} towns of Italy. {_introduce(people, epsilon)}")
     asked = Problem.load(problem, folder=place / "run")
-    command = shlex.join(["folkmoot", "run", str(problem)])
     announce = partial(show_outlook, quiet=as_json)
     with report_stop():
-        run = begin_run(asked, command, partial(show_work, quiet=as_json), announce).write_wanted_report()
+        run = begin_run(asked, partial(show_work, quiet=as_json), announce).write_wanted_report()
     show_run(run, report=True, as_json=as_json)
     if not as_json:
         show_view(console(), run.story())

@@ -1,6 +1,5 @@
 """`folkmoot federation demo`: five health services on this machine, from founding to the report."""
 
-import shlex
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -105,9 +104,8 @@ def demo(
     joins = {name: ["--data", str(file.absolute())] for name, file in files.items()}
     with report_stop(), Loopback(moot.folder, joins):
         asked = Problem.load(problem, folder=place / "run", federation=str(moot.server))
-        command = shlex.join(["folkmoot", "federation", "run", str(problem), "--kit", str(moot.server)])
         announce = partial(show_outlook, quiet=as_json)
-        finished = begin_run(asked, command, partial(show_work, quiet=as_json), announce).write_wanted_report()
+        finished = begin_run(asked, partial(show_work, quiet=as_json), announce).write_wanted_report()
     show_run(finished, report=True, as_json=as_json)
 
 

@@ -1,8 +1,7 @@
 """`folkmoot run`, `resume`, `verify`, `report`: one run, from its beginning to what is shown of it."""
 
-import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,12 +11,13 @@ import typer
 
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.settings import Choose, Data, How, Output, PrivacySettings
 
 if TYPE_CHECKING:
     from folkmoot.application.problem import Problem
     from folkmoot.application.run import FinishedRun
+    from folkmoot.application.verification import Verification
 
 STOPPED = 130
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
@@ -47,11 +47,10 @@ def run_problem(problem: "Problem", *, report: bool, as_json: bool) -> None:
     from folkmoot.application.run import begin_run
     from folkmoot.cli.show import show_outlook, show_work
 
-    command = shlex.join(["folkmoot", *sys.argv[1:]])
     announce = partial(show_outlook, quiet=as_json)
     with report_stop():
-        finished = begin_run(problem, command, partial(show_work, quiet=as_json), announce)
-        show_run(finished.write_wanted_report() if report else finished, report=report, as_json=as_json)
+        finished = begin_run(problem, partial(show_work, quiet=as_json), announce)
+        report_run(finished, report=report, as_json=as_json)
 
 
 def resume(
@@ -70,7 +69,7 @@ def resume(
 
     with report_stop():
         finished = continue_run(path, partial(show_work, quiet=as_json), cluster=cluster, federation=federation)
-        show_run(finished if no_report else finished.write_wanted_report(), report=not no_report, as_json=as_json)
+        report_run(finished, report=not no_report, as_json=as_json)
 
 
 def verify(
@@ -81,35 +80,47 @@ def verify(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compute a finished run again, question by question, and say whether everything fits."""
-    from folkmoot.application.run import is_networked, verify_run
+    """Compute a finished run again, question by question, and say whether everything in its folder fits."""
+    from folkmoot.application.run import is_networked
+    from folkmoot.application.verification import check_run
     from folkmoot.cli.show import console, print_json, show_work
 
     networked = is_networked(path)
     sums_only = sums_only or networked
     with show_work("computing every question again …" if sums_only else "computing every sum again …", quiet=as_json):
-        result = verify_run(path, data=not sums_only)
-    rounds = len(result.rounds or ())
+        found = check_run(path, data=not sums_only)
     if as_json:
-        source = "sums" if sums_only or result.privacy is not None else "data"  # noise cannot be computed again
-        print_json({"run": str(path), "verified": True, "rounds": rounds, "from": source})
+        rounds = len(found.result.rounds or ())
+        noise = found.result.privacy is not None  # cannot be computed again
+        about = {"run": str(path), "verified": True, "rounds": rounds, "from": "sums" if sums_only or noise else "data"}
+        print_json({**about, "checked": found.checked, "unchecked": found.unchecked})
         return
-    if result.privacy is not None:
-        console().print(f"{path}: {_describe_replay(rounds, networked=networked, data=not sums_only)}", soft_wrap=True)
-        return
-    again = "what follows from the sums in the transcript" if sums_only else "what the data gives"
-    again += "; no party was asked" if networked else ""
-    console().print(f"{path}: {f'{rounds} rounds, ' if rounds else ''}result and report are {again}.", soft_wrap=True)
+    told = describe_verification(found, networked=networked, data=not sums_only)
+    console().print(f"{path}: {told}", soft_wrap=True)
 
 
-def _describe_replay(rounds: int, *, networked: bool, data: bool) -> str:
-    """What verifying a run under noise has shown."""
-    asked = ", and no party was asked" if networked else ""
-    told = (
-        f"{rounds} rounds, every question and the choice follow from the sums in the transcript. These hold noise, so "
-        f"they were replayed, not computed again{asked}."
-    )
-    return f"{told} The exact value and the report are what the data gives." if data else told
+def describe_verification(found: "Verification", *, networked: bool, data: bool) -> str:
+    """What was shown, and what was not."""
+    rounds = len(found.result.rounds or ())
+    many = f"{rounds} rounds, " if rounds > 1 else f"{rounds} round, " if rounds else ""
+    files = join_words(found.checked)
+    verb = "are" if len(found.checked) > 1 else "is"
+    asked = "; no party was asked" if networked else ""
+    if found.result.privacy is not None:
+        told = (
+            f"{many}every question and the choice follow from the sums in the transcript. These hold noise, so they "
+            f"were replayed, not computed again{asked}."
+        )
+        if data:
+            told += f" Apart from that, {files} {verb} what the data gives."
+    else:
+        again = "what the data gives" if data else "what follows from the sums in the transcript"
+        told = f"{many}{files} {verb} {again}{asked}."
+    return f"{told}\nNot checked, because nothing here can show it: {join_words(found.unchecked)}."
+
+
+def join_words(words: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def report(
@@ -120,7 +131,7 @@ def report(
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the report of a finished run, the first time from its data, later without."""
+    """Write the report of a finished run, from its data; without, as far as that goes."""
     from folkmoot.application.run import open_run
     from folkmoot.cli.show import console, print_json, show_work
 
@@ -137,6 +148,18 @@ def report(
         console().print(written.lacking, soft_wrap=True)
     for one in written.files:
         console().print(f"{one}")
+
+
+def report_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:
+    """Write the report that is wanted, and show the answer: even if there is no room for a report."""
+    try:
+        written = finished.write_wanted_report() if report else finished
+    except OSError as error:
+        show_run(finished, report=False, as_json=as_json)
+        why = (error.strerror or "no reason given").lower()
+        remedy = f"`folkmoot report {finished.folder.path}` writes the report later"
+        raise FolkmootError(f"cannot be written ({why})", place=error.filename, remedy=remedy) from None
+    show_run(written, report=report, as_json=as_json)
 
 
 def show_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:

@@ -14,7 +14,8 @@ from folkmoot.report.reports import (
     result_html,
     result_text,
 )
-from folkmoot.report.story import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
+from folkmoot.report.story import Baseline, Comparison, Entry, Item, LimitUse, PartyFacts, Story, View
+from folkmoot.report.verdict import state_verdict
 
 __all__ = [
     "Baseline",
@@ -22,6 +23,7 @@ __all__ = [
     "Comparison",
     "Entry",
     "Item",
+    "LimitUse",
     "PartyFacts",
     "Story",
     "View",
@@ -34,4 +36,5 @@ __all__ = [
     "result_chart",
     "result_html",
     "result_text",
+    "state_verdict",
 ]

@@ -38,7 +38,6 @@ def story_of(result: Result) -> Story:
 
 def items_of(result: Result) -> tuple[Item, ...]:
     """The chosen items as a story has them."""
-    names = dict(zip(result.selected, result.names, strict=True)) if result.names else {}
-    shown = result.order or result.selected
-    gains = result.gains if result.gains and len(result.gains) == len(shown) else (None,) * len(shown)
-    return tuple(Item(names.get(item, f"item {item}"), gain) for item, gain in zip(shown, gains, strict=True))
+    names = result.names or tuple(f"item {item}" for item in result.chosen)
+    gains = result.gains if result.gains and len(result.gains) == len(names) else (None,) * len(names)
+    return tuple(Item(name, gain) for name, gain in zip(names, gains, strict=True))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from folkmoot.conversation.result import Result, Round
-from folkmoot.report.story import Baseline, Comparison, Entry, PartyFacts, Story
+from folkmoot.report.story import MOST_POPULAR, Baseline, Comparison, Entry, PartyFacts, Story
 from folkmoot.report.text import capitalise
 
 DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
@@ -60,6 +60,15 @@ class CentralShare:
 
     name: str  # of the central method
     share: float
+
+
+@dataclass(frozen=True)
+class PopularValue:
+    """What the most popular items are worth, and what the chosen ones are, by the same clients."""
+
+    value: float
+    chosen: float
+    estimated: bool  # from sums over some clients
 
 
 @dataclass(frozen=True)
@@ -141,6 +150,17 @@ def central_share(story: Story) -> CentralShare | None:
     if value is None or central is None or not 0 < central.value < inf:
         return None
     return CentralShare(central.name, round(value / central.value, 9))  # equal sums may differ by a digit
+
+
+def find_popular(story: Story) -> PopularValue | None:
+    """From the data, or else from sums; None where nobody knows."""
+    known, e = find_known(story.result), story.result.estimate
+    exact = next((one.value for one in story.baselines if one.name == MOST_POPULAR), None)
+    if exact is not None and isfinite(exact):
+        return None if known.value is None else PopularValue(exact, known.value, is_estimated(story.result))
+    if e is None or e.popularity is None:
+        return None
+    return PopularValue(e.popularity, e.value, True)
 
 
 def bars_of(story: Story) -> tuple[Bar, ...]:

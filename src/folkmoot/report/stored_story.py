@@ -1,4 +1,4 @@
-"""A story as text, so that reports can be made again without the data."""
+"""A story as text: what a report was made from, for other programs, and to be compared with what is true."""
 
 import json
 from dataclasses import fields, is_dataclass
@@ -6,9 +6,9 @@ from typing import Any
 
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.story import Baseline, Benefit, Item, PartyFacts, Story, View
+from folkmoot.report.story import Baseline, Benefit, Item, LimitUse, PartyFacts, Story, View
 
-FORMAT = "folkmoot-story-1"
+FORMAT = "folkmoot-story-2"
 
 
 def to_json(story: Story) -> str:
@@ -26,7 +26,11 @@ def from_json(text: str) -> Story:
                 Item(**{**one, "details": tuple((k, v) for k, v in one["details"])}) for one in document[name]
             )
         document["baselines"] = tuple(Baseline(**one) for one in document["baselines"])
-        document["parties"] = tuple(PartyFacts(**one) for one in document.get("parties", ()))
+        document["parties"] = tuple(PartyFacts(**one) for one in document["parties"])
+        document["limits"] = tuple(
+            LimitUse(**{**one, "used": tuple((group, count) for group, count in one["used"])})
+            for one in document["limits"]
+        )
         if document.get("benefit") is not None:
             document["benefit"] = Benefit(**document["benefit"])
         if document["view"] is not None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from folkmoot.conversation.result import Result
 
+MOST_POPULAR = "most popular"  # the way to choose that every other is measured by
+
 
 @dataclass(frozen=True)
 class Item:
@@ -50,6 +52,17 @@ class View:
 
 
 @dataclass(frozen=True)
+class LimitUse:
+    """A limit on what may be chosen, and how many of each group were."""
+
+    at_most: int
+    per: str
+    within: str = ""
+    used: tuple[tuple[str, int], ...] = ()  # groups with something chosen, the fullest first; nothing: not known
+    free: int = 0  # chosen items without a group, which the limit does not count
+
+
+@dataclass(frozen=True)
 class PartyFacts:
     """One party of a federation."""
 
@@ -92,6 +105,8 @@ class Story:
     parties: tuple[PartyFacts, ...] = ()  # of a federation
     per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
     corrupt: float | None = None  # noise: the share of clients, or of parties, that may work for the server
+    limits: tuple[LimitUse, ...] = ()
+    unchecked: str = ""  # what nobody could check when this was told, in one sentence, and why
     kind: str = ""  # of the data: "places", "ratings", …; unknown unless given
     reach: float | None = None  # beyond which an item is of no use: of places in kilometres
     benefit: Benefit | None = None

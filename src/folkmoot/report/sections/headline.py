@@ -1,14 +1,73 @@
-"""The few facts that stand above everything else."""
+"""What stands above everything else: the verdict, the limits, how sums were made, and the few facts that matter."""
 
-from folkmoot.report.document import Fact, Form, Quantity
-from folkmoot.report.facts import central_share, cost_of, find_known, is_estimated, was_simulated
+from folkmoot.report.document import Fact, Form, Level, Paragraph, Part, Quantity, Tone
+from folkmoot.report.facts import (
+    central_share,
+    cost_of,
+    find_known,
+    find_popular,
+    is_estimated,
+    is_simulated_here,
+    was_simulated,
+)
 from folkmoot.report.sections.noise import summarise_spending
 from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
-from folkmoot.report.story import Story
+from folkmoot.report.story import LimitUse, Story
 from folkmoot.report.text import capitalise
+from folkmoot.report.verdict import state_verdict
+
+MOST_GROUPS = 8  # that are named; the fullest come first
 
 
-def describe_headline(story: Story) -> tuple[Fact, ...]:
+def describe_headline(story: Story) -> tuple[Part, ...]:
+    words: list[Part] = []
+    if story.secure or find_popular(story) is not None:  # a result by itself may have nothing to be compared with
+        words.append(Paragraph(state_verdict(story), Tone.LEAD, Level.SUMMARY))
+    if story.unchecked:
+        words.append(Paragraph(story.unchecked, Tone.WARNING, Level.SUMMARY))
+    words += [Paragraph(describe_limit(limit), level=Level.SUMMARY) for limit in story.limits]
+    if setting := explain_setting(story):
+        words.append(Paragraph(setting, level=Level.SUMMARY))
+    return (*words, *_list_facts(story))
+
+
+def describe_limit(limit: LimitUse) -> str:
+    """At most 2 per genre: Comedy 2 of 2, Drama 1 of 2."""
+    within = f" within {limit.within}" if limit.within else ""
+    told = f"At most {limit.at_most:,} per {limit.per}{within}"
+    groups = [f"{name} {count:,} of {limit.at_most:,}" for name, count in limit.used]
+    left = len(groups) - MOST_GROUPS
+    if left > 1:
+        groups[MOST_GROUPS:] = [f"and {left:,} more groups"]
+    if limit.free:
+        groups.append(f"{limit.free:,} without {limit.per}, which the limit does not count")
+    return f"{told}: {', '.join(groups)}." if groups else f"{told}."
+
+
+def explain_setting(story: Story) -> str:
+    """Whether this was a simulation, and who could read what; nothing where that is said elsewhere, or not known."""
+    if story.result.privacy is not None and is_simulated_here(story):
+        return ""  # the promise of noise is told with it
+    if story.secure == "none":
+        return f"Nothing was hidden: the method read the data of all {story.clients_called} in one place."
+    if story.secure == "plain":
+        return "The answers were added up in the clear: whoever ran this could read every one of them."
+    if story.secure == "real":
+        return (
+            f"This was a simulation: secure aggregation was run in full, but all {story.clients_called} were in one "
+            "process, and whoever ran it could read everything."
+        )
+    if story.secure == "ideal":
+        return (
+            f"This was a simulation: all {story.clients_called} were in one process, nothing was masked, and whoever "
+            "ran it could read everything."
+        )
+    if not story.secure and was_simulated(story.result):
+        return "This was a simulation: all the data was in one place."
+    return ""
+
+
+def _list_facts(story: Story) -> list[Fact]:
     result, known, cost = story.result, find_known(story.result), cost_of(story.result)
     name = "Estimated value" if is_estimated(result) else "Value"
     facts = [Fact(name, Quantity(known.value, field=known.field, missing="not known"), _meaning(story))]
@@ -36,7 +95,7 @@ def describe_headline(story: Story) -> tuple[Fact, ...]:
     else:
         chosen = Quantity(len(result.selected), Form.COUNT, "story.chosen")
         facts.append(Fact("Chosen", chosen, f"of {result.n_items:,} {story.items_called}"))
-    return tuple(facts)
+    return facts
 
 
 def _meaning(story: Story) -> str:

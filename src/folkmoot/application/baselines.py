@@ -1,0 +1,43 @@
+"""What other ways to choose would give, from all the data. Whoever shows such a number has it from here."""
+
+from statistics import fmean
+
+import numpy as np
+
+from folkmoot.algorithms import Greedy, Popularity
+from folkmoot.application.job import Job
+from folkmoot.application.solve import solve
+from folkmoot.conversation.streams import Stream
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.sets import indicator
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.report.story import MOST_POPULAR, Baseline
+
+RANDOM_SETS = 8  # as many as federated runs ask about
+
+
+def find_baselines(job: Job, *, central: bool) -> list[Baseline]:
+    """What the most popular items and a random choice are worth; `central`: also what greedy finds, which takes longer.
+
+    The first two need sums only.
+    """
+    objective, matroid = job.loaded.objective, job.matroid
+    popular = float(objective.mean_values(Popularity().choose(objective, matroid, seed=0).members))
+    found = [
+        Baseline(MOST_POPULAR, popular, "the items that are worth most alone; sums are enough"),
+        Baseline(
+            "random", value_random(objective, matroid, job.problem.seed), f"the mean of {RANDOM_SETS} random sets"
+        ),
+    ]
+    if central and not isinstance(job.method, Greedy):
+        value = solve(objective, matroid, Greedy()).value
+        found.insert(0, Baseline("central greedy", value, "a solver that sees all data", sees_everything=True))
+    return found
+
+
+def value_random(objective: Objective, matroid: Matroid, seed: int) -> float:
+    """The mean value of random allowed sets: those that a federated run with this seed asks about, too."""
+    rng, n = PublicCoins.of(seed, Stream.RANDOM_BASES).generator(), matroid.n_items
+    sets = np.array([indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_SETS)])
+    return fmean(objective.mean_values(sets).tolist())

@@ -1,0 +1,210 @@
+"""A finished run, computed again: whether everything in its folder is what its problem, its sums and its data give.
+
+Nothing in the folder is believed. What a run says of itself and nothing can show (how long it took, which versions made
+it) is named, so that nobody takes it for checked.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from folkmoot.application import reporting
+from folkmoot.application.answer_files import render_map, render_table
+from folkmoot.application.folder import Folder
+from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
+from folkmoot.application.problem import Problem
+from folkmoot.application.run import describe_subject
+from folkmoot.application.solve import verify
+from folkmoot.conversation.conduct import is_run_of, read_population, read_terms
+from folkmoot.conversation.outcome import Conversation
+from folkmoot.conversation.result import Result
+from folkmoot.engines.witness import Witness
+from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.report import Story, markdown, page
+from folkmoot.report.stored_story import from_json, to_json
+
+VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,40}")
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The result of a run, the files of its folder that are what they must be, and what these say beyond that: nothing
+    here can show it.
+    """
+
+    result: Result
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+
+def verify_run(path: str | Path, *, data: bool = True) -> Result:
+    """The result of a finished run, computed again; refused where anything in its folder is something else."""
+    return check_run(path, data=data).result
+
+
+def check_run(path: str | Path, *, data: bool = True) -> Verification:
+    """Compute a finished run again, and all that its folder tells of it; from the sums alone where the data is not to
+    be used, or stays at parties: nobody is asked anything.
+    """
+    folder = Folder.open(path)
+    problem, written = folder.read_problem(), folder.read_result()
+    job = _find_job(folder, problem, data)
+    result = _compute_again(folder, problem, written, job)
+    if result.to_json() != written.to_json():
+        whence = "what the data gives" if isinstance(job, Job) else "the result of its transcript"
+        raise TranscriptError(f"is not {whence}", place=folder.result)
+    _check_answer(folder, result, job)
+    if job is not None:
+        _check_about(folder, job)
+        _check_report(folder, result, job)
+    unchecked = tuple(_list_unchecked(folder, problem, result, job))
+    here = [one for one in (folder.result, *folder.told) if one.exists()]
+    return Verification(result, tuple(one.name for one in here if one.name not in unchecked), unchecked)
+
+
+def _find_job(folder: Folder, problem: Problem, data: bool) -> Task | None:
+    """The problem with its data, or with a federation's list of items; None where that is not wanted, or elsewhere."""
+    if problem.privacy.federation is not None:
+        try:
+            job: Task = prepare_task(problem)
+        except InputError:  # the kit may be on another machine
+            return None
+    elif data:
+        job = prepare(problem)
+    else:
+        return None
+    folder.check_same_data(list_files(problem))
+    return job
+
+
+def _compute_again(folder: Folder, problem: Problem, written: Result, job: Task | None) -> Result:
+    """The result, as far as it can be computed here; the rest is as it was written, and not checked."""
+    networked = problem.privacy.federation is not None
+    if isinstance(job, Job) and not isinstance(job.method, Conversation):
+        return _forget_unknown(replace(carry_out(job), seconds=written.seconds), written)
+    if not folder.transcript.exists():
+        raise InputError("a central method leaves no sums to verify; it needs the data", place=folder.path)
+    if job is not None:
+        _check_same_run(folder, job)
+    again = verify(folder.transcript, engine=job.engine() if isinstance(job, Job) else None)
+    if isinstance(job, Job):
+        _check_summing(folder, job, again)
+    elif job is not None:
+        _check_members(folder, job)
+    if job is not None:
+        return _forget_unknown(name_chosen(again, job), written)
+    again = replace(again, names=written.names, attributes=written.attributes)
+    return again if networked else replace(again, value=written.value, guarantee=written.guarantee)
+
+
+def _forget_unknown(again: Result, written: Result) -> Result:
+    """Without attributes, where a result has none because an older version wrote it."""
+    return again if written.attributes is not None else replace(again, attributes=None)
+
+
+def _check_same_run(folder: Folder, job: Task) -> None:
+    assert isinstance(job.method, Conversation)
+    if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
+        raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
+
+
+def _check_summing(folder: Folder, job: Job, result: Result) -> None:
+    """Refuse a problem that says its sums were made in another way than the transcript does."""
+    real = job.problem.privacy.summing == "real"
+    made = [one.made is not None for one in result.rounds or () if one.answered]
+    if any(one != real for one in made) or read_terms(folder.transcript) != job.engine().terms:
+        raise TranscriptError("is not how the sums in the transcript were made", place=folder.problem)
+
+
+def _check_members(folder: Folder, job: Task) -> None:
+    from folkmoot.application.federation.networked import NetworkedTask, check_participants
+
+    assert isinstance(job, NetworkedTask)
+    check_participants(job, folder, read_population(folder.transcript).n_clients)
+
+
+def _check_about(folder: Folder, job: Task) -> None:
+    if folder.about.exists() and folder.read_about() != describe_subject(job):
+        raise TranscriptError("is not what the data is about", remedy=_repair(folder), place=folder.about)
+
+
+def _check_answer(folder: Folder, result: Result, job: Task | None) -> None:
+    expected = {folder.table: render_table(result)}
+    if job is not None:
+        expected[folder.map] = render_map(result, job.subject.items) or ""
+    for path, text in expected.items():
+        _compare(folder, path, text, "is not the answer")
+
+
+def _check_report(folder: Folder, result: Result, job: Task) -> None:
+    """Refuse a story that differs from the one that is told now, and pages that are not made from that one."""
+    if not any(path.exists() for path in (folder.story, folder.report, folder.markdown)):
+        return  # nobody wanted one yet
+    try:
+        kept = from_json(folder.story.read_text())
+    except (OSError, UnicodeDecodeError, InputError):
+        raise TranscriptError("is missing, damaged or old", remedy=_repair(folder), place=folder.story) from None
+    told = _adopt(_tell_again(folder, result, job, kept), kept)
+    _compare(folder, folder.story, to_json(told), "does not tell what the data gives")
+    if reporting.has_charts():
+        _compare(folder, folder.report, page(told), "is not what the story makes")
+    _compare(folder, folder.markdown, markdown(told), "is not what the story makes")
+
+
+def _tell_again(folder: Folder, result: Result, job: Task, kept: Story) -> Story:
+    """The story of the same kind: told without the data, or with it; one client as seen in the run, or in a round that
+    was run to be looked at.
+    """
+    if kept.unchecked:
+        return reporting.tell_without_data(folder, result)
+    if isinstance(job, Job) and (kept.view is None or kept.view.rehearsed):
+        job = replace(job, witness=Witness())  # whatever was seen since
+    return reporting.tell(folder, job, result, compare=True)
+
+
+def _adopt(told: Story, kept: Story) -> Story:
+    """With what is drawn anew every time (masks) and may be others by now (versions), where it looks as it must."""
+    if _is_list_of_versions(told, kept):
+        told = replace(told, versions=kept.versions)
+    if told.view is not None and kept.view is not None and len(told.view.seen) == len(kept.view.seen):
+        ring = range(2**told.view.ring_bits)
+        if all(type(one) is int and one in ring for one in kept.view.seen):
+            told = replace(told, view=replace(told.view, seen=kept.view.seen))
+    return told
+
+
+def _is_list_of_versions(told: Story, kept: Story) -> bool:
+    alike = [name for name, _ in told.versions] == [name for name, _ in kept.versions]
+    return alike and all(isinstance(one, str) and VERSION.fullmatch(one) for _, one in kept.versions)
+
+
+def _compare(folder: Folder, path: Path, text: str, problem: str) -> None:
+    if path.exists() and path.read_bytes() != text.encode():
+        raise TranscriptError(problem, remedy=_repair(folder), place=path)
+
+
+def _repair(folder: Folder) -> str:
+    return f"`folkmoot report {folder.path}` writes it again"
+
+
+def _list_unchecked(folder: Folder, problem: Problem, result: Result, job: Task | None) -> Iterator[str]:
+    """Files, and what files say, that nothing here can show."""
+    yield "how long it took"
+    if any(one.measured for one in result.rounds or ()):
+        yield "the bytes that were counted"
+    if job is None:
+        if problem.privacy.federation is None:
+            yield "the exact value"
+        yield "the names of items"
+        yield from (one.name for one in folder.told if one.exists() and one != folder.table)
+        return
+    if folder.report.exists() and not reporting.has_charts():
+        yield folder.report.name
+    if folder.story.exists():
+        yield "the versions that the report names"
+        kept = from_json(folder.story.read_text())
+        if kept.view is not None:
+            yield "the masks in the server's view of one client"
+    if any(folder.path.glob("*.png")):
+        yield "pictures"

@@ -1,0 +1,45 @@
+"""Whether the choice is worth having, in one sentence: what a hurried reader takes away."""
+
+from folkmoot.report.facts import find_known, find_popular
+from folkmoot.report.numbers import NARROW, percent, round_down, round_up
+from folkmoot.report.story import Story
+
+LEAST = 0.0005  # a smaller difference is none
+
+
+def state_verdict(story: Story) -> str:
+    """How the choice compares with the most popular items, which anybody could have chosen; where nobody knows what
+    these are worth, with the best possible.
+    """
+    popular = find_popular(story)
+    if popular is None:
+        return _compare_with_best(story)
+    those = f"the most popular {story.items_called}{' that the limits allow' if story.limits else ''}"
+    if story.result.method == "Popularity()":
+        return f"These are {those}."
+    e, value = story.result.estimate, popular.chosen
+    if popular.value <= 0:
+        worthless = f"{those[:1].upper()}{those[1:]} are worth nothing"
+        return f"{worthless}, and these are." if value > 0 else f"{worthless}, and neither are these."
+    above = value / popular.value - 1
+    if above < -LEAST:
+        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}: use those."
+    if above <= LEAST:
+        return f"No better than {those}: use those."
+    share = f"{round_down(100 * above, 2)}{NARROW}%"
+    if not popular.estimated or e is None or e.everyone:
+        return f"{share} above {those}."
+    if popular.value >= e.low:
+        return f"No better than {those}, as far as sums can tell: {share} above, but within the error of the estimate."
+    return f"{share} above {those}, by an estimate from sums."
+
+
+def _compare_with_best(story: Story) -> str:
+    known = find_known(story.result)
+    if known.value is None:
+        return "What this choice is worth is not known."
+    if known.ratio is None:
+        return "How far this choice is from the best possible is not known."
+    e = story.result.estimate
+    sure = "" if e is None or e.everyone else f" (with {round_down(100 * e.confidence, 3)}{NARROW}% confidence)"
+    return f"At least {percent(known.ratio)} of the best possible{sure}."

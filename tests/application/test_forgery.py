@@ -1,0 +1,282 @@
+"""Whoever holds the folder of a run can write anything into it. Nothing that is forged is certified, or shown again."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import folkmoot as fm
+from folkmoot.application.folder import About, Folder
+from folkmoot.application.run import describe_subject, open_run
+from folkmoot.application.verification import check_run
+from folkmoot.conversation.result import Result
+from folkmoot.foundation.errors import TranscriptError
+from folkmoot.report import Baseline, Item, LimitUse, PartyFacts, Story, View, markdown, page
+from folkmoot.report.stored_story import from_json, to_json
+from tests.cli.calling import films, folkmoot, ratings
+
+pytest.importorskip("vl_convert", reason="pages need vl-convert-python")
+
+FORGED = "forged"
+SAID = {"versions"}  # what nothing can show: it is shown as it was said, and verify says that it was not checked
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a report, made once."""
+    folder = tmp_path_factory.mktemp("original")
+    ratings(folder)
+    films(folder)
+    limit = [{"at_most": 2, "per": "genres"}]
+    data = {
+        "items": folder / "movies.csv",
+        "choose": 3,
+        "limits": limit,
+        "seed": 5,
+        "credit": "Made up.",
+        "name": "title",
+    }
+    fm.Problem.from_data(folder / "ratings.csv", **data, folder=folder / "run", markdown=True).run()
+    return folder
+
+
+@pytest.fixture
+def run(original: Path, tmp_path: Path) -> Folder:
+    """A copy of its folder, to be forged; the data stays where it is."""
+    return Folder(shutil.copytree(original / "run", tmp_path / "run"))
+
+
+def forge(value: Any, name: str = "") -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return {"secure": "real"}.get(name, f"{value}{FORGED}")
+    if isinstance(value, tuple):
+        return forge_tuple(value, name)
+    if value is None:
+        return 0.5
+    if isinstance(value, Result):
+        return replace(value, seconds=value.seconds + 1)
+    if isinstance(value, View):
+        return replace(value, learned=tuple(one + 1 for one in value.learned))
+    first = fields(value)[0].name
+    return replace(value, **{first: forge(getattr(value, first))})
+
+
+def change(thing: Any, **parts: Any) -> Any:
+    return replace(thing, **parts)
+
+
+def forge_tuple(value: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    if value:
+        return tuple(value[1:])  # something is kept back
+    made = {
+        "others": Item(FORGED),
+        "parties": PartyFacts(FORGED, 3),
+        "limits": LimitUse(1, FORGED),
+        "baselines": Baseline(FORGED, 1.0, ""),
+    }
+    return (made.get(name, FORGED),)
+
+
+def write_all(run: Folder, story: Story) -> None:
+    """As a forger would: the story, and all pages made from it."""
+    run.story.write_text(to_json(story))
+    run.report.write_text(page(story))
+    run.markdown.write_text(markdown(story))
+
+
+def read_story(run: Folder) -> Story:
+    return from_json(run.story.read_text())
+
+
+def test_what_was_not_forged_is_certified(run: Folder) -> None:
+    found = check_run(run.path)
+    kept = {"result.json", "answer.csv", "about.json", "story.json", "report.html", "report.md"}
+    assert set(found.checked) == kept
+    assert "the versions that the report names" in found.unchecked
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Story)])
+def test_no_part_of_a_story_can_be_forged(run: Folder, name: str) -> None:
+    true = read_story(run)
+    write_all(run, change(true, **{name: forge(getattr(true, name), name)}))
+    if name in SAID:
+        return
+    with pytest.raises(TranscriptError, match=r"story.json: .* `folkmoot report \S+run` writes it again$"):
+        check_run(run.path)
+    # neither is it believed when a report is written again
+    open_run(run.path).write_report(markdown=True)
+    assert forget_chance(read_story(run)) == forget_chance(true)
+    assert to_json(forget_chance(read_story(run))) == to_json(forget_chance(true))
+    assert check_run(run.path).result == true.result
+
+
+def forget_chance(story: Story) -> Story:
+    """Without the masks, which are drawn anew whenever a round is run to be shown."""
+    return replace(story, view=story.view and replace(story.view, seen=()))
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(View) if one.name != "seen"])
+def test_no_part_of_the_servers_view_can_be_forged(run: Folder, name: str) -> None:
+    true = read_story(run)
+    assert true.view is not None
+    value = getattr(true.view, name)
+    forged = (
+        tuple(reversed(value)) if isinstance(value, tuple) else true.view.learned if value is None else forge(value)
+    )
+    write_all(run, change(true, view=change(true.view, **{name: forged})))
+    with pytest.raises(TranscriptError, match=r"story.json"):
+        check_run(run.path)
+
+
+@pytest.mark.parametrize("kind", [Item, Baseline, LimitUse])
+def test_no_part_of_a_list_can_be_forged(run: Folder, kind: type) -> None:
+    true = read_story(run)
+    where = {Item: "chosen", Baseline: "baselines", LimitUse: "limits"}[kind]
+    first, *rest = getattr(true, where)
+    for one in fields(first):
+        value = getattr(first, one.name)
+        forged = 3.0 if value is None else (("forged", 1),) if one.name == "used" else forge(value)
+        write_all(run, change(true, **{where: (change(first, **{one.name: forged}), *rest)}))
+        with pytest.raises(TranscriptError, match=r"story.json"):
+            check_run(run.path)
+
+
+def test_what_nothing_can_show_is_named(run: Folder) -> None:
+    """Versions and masks: a report says them, and verify says that it does not vouch for them. Words are refused."""
+    true = read_story(run)
+    assert true.view is not None
+    others = tuple((name, "1.2.3") for name, _ in true.versions)
+    masks = replace(true.view, seen=tuple(0 for _ in true.view.seen))
+    write_all(run, replace(true, versions=others, view=masks))
+    found = check_run(run.path)
+    assert {"the versions that the report names", "the masks in the server's view of one client"} <= {*found.unchecked}
+    for versions in (others[1:], ((FORGED, "1.2"), *others[1:]), ((others[0][0], "1.2 and better"), *others[1:])):
+        write_all(run, replace(true, versions=versions))
+        with pytest.raises(TranscriptError, match=r"story.json"):
+            check_run(run.path)
+    for seen in ((true.view.seen[0] + 2**60, *true.view.seen[1:]), true.view.seen[1:]):
+        run.story.write_text(to_json(replace(true, view=replace(true.view, seen=seen))))
+        with pytest.raises(TranscriptError, match=r"story.json"):
+            check_run(run.path)
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(About)])
+def test_no_word_about_the_data_can_be_forged(run: Folder, name: str) -> None:
+    about = run.read_about()
+    assert about is not None
+    forged = replace(about, **{name: forge(getattr(about, name))})
+    run.write_about(forged)
+    with pytest.raises(TranscriptError, match=r"about.json: is not what the data is about"):
+        check_run(run.path)
+    # also where the report was written without the data, and so from these words
+    for gone in (run.story, run.report, run.markdown):
+        gone.unlink()
+    said = open_run(run.path)
+    write_all(run, bare_story(said.folder, said.result))
+    with pytest.raises(TranscriptError, match=r"about.json"):
+        check_run(run.path)
+    run.write_about(about)
+    with pytest.raises(TranscriptError, match=r"story.json"):
+        check_run(run.path)
+    open_run(run.path).write_report()
+    assert run.read_about() == about
+
+
+def bare_story(folder: Folder, result: Result) -> Story:
+    from folkmoot.application.reporting import tell_without_data
+
+    return tell_without_data(folder, result)
+
+
+def test_a_report_without_the_data_says_that_nobody_checked_it(original: Path, run: Folder) -> None:
+    aside = (original / "ratings.csv").rename(original / "gone.csv")
+    try:
+        write_all(run, replace(read_story(run), n_clients=987_654, secure="real", notes=(), command=FORGED))
+        written = open_run(run.path).write_report(markdown=True)
+    finally:
+        aside.rename(original / "ratings.csv")
+    assert "was not checked" in written.lacking
+    told = run.markdown.read_text()
+    assert "nobody checked them" in told
+    assert FORGED not in told
+    assert "987,654" not in told
+    assert "Most popular" in told  # from the sums of the run
+    assert "Central greedy" not in told
+    assert check_run(run.path).result.selected  # with the data back, every word of it is true
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "answer.csv", "about.json", "story.json"])
+def test_no_file_can_be_changed(run: Folder, name: str) -> None:
+    path = run.path / name
+    path.write_text(path.read_text().replace("Film", "Firm").replace("users", "losers"))
+    with pytest.raises(TranscriptError, match=rf"{name}: .* `folkmoot report \S+run` writes it again$"):
+        check_run(run.path)
+    open_run(run.path).write_report(markdown=True)
+    check_run(run.path)
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("seconds", lambda old: old + 1),
+        ("names", lambda old: [*old[::-1]]),
+        ("attributes", lambda old: {**old, "title": old["title"][::-1]}),
+        ("gains", lambda old: [one * 2 for one in old]),
+        ("value", lambda old: old * 1.1),
+        ("rounds", lambda old: [{**one, "up": 1} for one in old]),
+        ("rounds", lambda old: [{**one, "seconds": 1.0} for one in old]),
+        ("rounds", lambda old: [{**one, "measured": True} for one in old]),
+    ],
+)
+def test_no_number_of_a_result_can_be_changed(run: Folder, field: str, change: Callable[[Any], Any]) -> None:
+    """Not even what it cost: the transcript holds that too."""
+    document = json.loads(run.result.read_text())
+    document[field] = change(document[field])
+    run.result.write_text(json.dumps(document))
+    with pytest.raises(TranscriptError, match=r"result.json: is not what the data gives"):
+        check_run(run.path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('secure = "ideal"', 'secure = "real"'),
+        ('secure = "ideal"', 'secure = "plain"'),
+        ("corrupt = 0.1", "corrupt = 0.2"),
+    ],
+)
+def test_how_sums_were_made_is_what_the_transcript_says(tmp_path: Path, old: str, new: str) -> None:
+    ratings(tmp_path)
+    about = {"choose": 2, "cohort": 20, "jury": 30, "rounds": 2, "most": 5.0, "settings": {"range_from": "jury"}}
+    run = fm.Problem.from_data(tmp_path / "ratings.csv", **about, folder=tmp_path / "run").run(report=False).folder
+    check_run(run.path)
+    text = run.problem.read_text()
+    assert old in text
+    run.problem.write_text(text.replace(old, new))
+    with pytest.raises(TranscriptError, match=r"run.toml: is not how the sums in the transcript were made"):
+        check_run(run.path)
+
+
+def test_the_command_line_says_what_it_does_not_vouch_for(original: Path, run: Folder) -> None:
+    said = folkmoot(original, "verify", str(run.path))
+    assert said.code == 0, said.err
+    told = " ".join(said.out.split())
+    assert "are what the data gives. Not checked, because nothing here can show it: how long it took," in told
+    said = folkmoot(original, "verify", str(run.path), "--sums-only")
+    assert "result.json and answer.csv are what follows from the sums in the transcript." in said.out
+    assert {"the exact value", "the names of items", "report.html", "story.json"} <= {
+        *folkmoot(original, "verify", str(run.path), "--sums-only", "--json").json["unchecked"]
+    }
+
+
+def test_what_is_told_is_what_the_data_is_about(run: Folder) -> None:
+    assert run.read_about() == describe_subject(run.read_problem().prepare())

@@ -1,0 +1,88 @@
+"""One sentence that says whether the choice is worth having."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from folkmoot.report import Baseline, LimitUse, Story, markdown, result_text, state_verdict
+from folkmoot.report.describe import story_of
+from tests.report.stories import BASELINES, ESTIMATE, SHAPES, make_central, make_federated, make_story
+
+NAMES, GAINS = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
+
+
+def compare_with(popular: float, **changed: Any) -> str:
+    """The verdict on a choice worth 4.19, where all the data is here."""
+    told = make_story(make_federated(NAMES, GAINS), baselines=(Baseline("most popular", popular, ""),), **changed)
+    return state_verdict(told).replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("popular", "verdict"),
+    [
+        (3.7, "13 % above the most popular films."),
+        (4.05, "3.4 % above the most popular films."),
+        (4.18, "0.23 % above the most popular films."),
+        (4.19, "No better than the most popular films: use those."),
+        (4.1895, "No better than the most popular films: use those."),  # no number could say by how much
+        (4.3, "2.6 % below the most popular films: use those."),
+        (0.0, "The most popular films are worth nothing, and these are."),
+    ],
+)
+def test_with_the_data_it_is_exact(popular: float, verdict: str) -> None:
+    assert compare_with(popular) == verdict
+
+
+def test_limits_are_in_it() -> None:
+    limits = (LimitUse(2, "genre", used=(("Comedy", 2),)),)
+    assert compare_with(3.7, limits=limits) == "13 % above the most popular films that the limits allow."
+
+
+@pytest.mark.parametrize(
+    ("popular", "verdict"),
+    [
+        (3.7, "13 % above the most popular films, by an estimate from sums."),
+        (4.16, "No better than the most popular films, as far as sums can tell: 0.96 % above, but within the error of"),
+        (4.21, "0.24 % below the most popular films: use those."),
+        (None, "At least 93.2 % of the best possible (with 95 % confidence)."),
+    ],
+)
+def test_an_estimate_is_told_as_one(popular: float | None, verdict: str) -> None:
+    """The estimate is 4.2, at least 4.15."""
+    estimate = replace(ESTIMATE, popularity=popular)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=estimate)))
+    assert told.replace("\u202f", " ").startswith(verdict)
+
+
+def test_sums_over_everyone_are_exact() -> None:
+    everyone = replace(ESTIMATE, everyone=True, low=4.2, high=4.2, popularity=4.1)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS, value=4.2, estimate=everyone)))
+    assert told.replace("\u202f", " ") == "2.4 % above the most popular films."
+
+
+def test_the_most_popular_are_called_so() -> None:
+    result = replace(make_central(NAMES, GAINS, 4.5), method="Popularity()")
+    assert state_verdict(make_story(result, baselines=BASELINES)) == "These are the most popular films."
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    assert state_verdict(SHAPES["no names"]) == "What this choice is worth is not known."
+    assert state_verdict(SHAPES["central, no bound"]) == "How far this choice is from the best possible is not known."
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_it_heads_every_report(name: str) -> None:
+    story: Story = SHAPES[name]
+    verdict = state_verdict(story)
+    assert verdict.endswith(".")
+    assert verdict.count(". ") == 0
+    if name != "hostile":
+        head = markdown(story).split("| Fact |")[0]
+        assert verdict in head
+
+
+def test_a_result_by_itself_says_how_it_compares_where_it_knows() -> None:
+    assert "above the most popular items, by an estimate from sums" in result_text(SHAPES["full"].result)
+    assert "of the best possible." not in result_text(SHAPES["central"].result)
+    assert state_verdict(story_of(SHAPES["central"].result)) == "At least 100\u202f% of the best possible."
