@@ -2,12 +2,14 @@
 
 import atexit
 import gc
+import shlex
 import sys
 from typing import Annotated
 
 import typer
 
 from folkmoot.cli import compare, demo, federation, init, inspect, runs, secagg
+from folkmoot.cli.flags import spell_flag
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.version import __version__
 
@@ -59,6 +61,11 @@ def main() -> None:
         sys.exit(2)
     except FolkmootError as error:
         print(f"folkmoot: {_plain(str(error))}", file=sys.stderr)
+        for name, value in getattr(error, "ways", ()):  # whole commands, to choose from
+            print(
+                f"    {_plain(shlex.join(['folkmoot', *sys.argv[1:]]))} {_plain(spell_flag(name, value))}",
+                file=sys.stderr,
+            )
         sys.exit(2 if isinstance(error, InputError) else 1)
     except BrokenPipeError:  # nobody reads on
         sys.stderr.close()

@@ -1,4 +1,6 @@
-"""Which column is which: as given, otherwise by common names. Case and punctuation do not matter."""
+"""Which column is which: as given, otherwise by common names, otherwise by the words that its name is made of. Case and
+punctuation do not matter.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,17 +11,22 @@ from folkmoot.foundation.errors import InputError
 CLIENTS = (
     *("user", "client", "customer", "person", "member", "household", "participant", "respondent"),
     *("viewer", "reader", "listener", "visitor", "voter", "subscriber", "account", "buyer", "session", "device"),
+    *("reviewer", "player", "shopper", "guest", "borrower", "patron", "student", "learner", "cust"),
 )
 ITEMS = (
     *("item", "movie", "product", "article", "book", "song", "film", "track", "artist", "video", "game", "recipe"),
     *("place", "store", "facility", "candidate", "page", "business", "restaurant", "hotel", "course", "project"),
-    *("option", "proposal", "isbn", "asin", "sku"),
+    *("option", "proposal", "isbn", "asin", "sku", "anime", "beer", "wine", "app", "album", "podcast", "episode"),
 )
 SITES = (
     *("site", "hospital", "clinic", "bank", "school", "centre", "center", "institution", "branch", "practice"),
     *("laboratory", "lab", "company", "organisation", "organization", "party"),
 )
 ENDINGS = ("", "id", "key", "number", "no", "code", "name")
+LATE_ENDINGS = ("title", "description")  # of items, where nothing else says which it is
+IDENTIFIERS = {"id", "ids", "key", "number", "no", "nr", "num", "code", "name", "hash", "uuid", "token", "unique"}
+COUNTED = {"count", "counts", "number", "num", "n", "total"}  # n_users are no users
+DEGREES = {"deg", "degree", "degrees", "decimal", "wgs"}
 RATINGS = (
     "rating",
     "ratings",
@@ -39,14 +46,14 @@ DISTANCES = (
 )
 
 
-def _add_endings(nouns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(noun + ending for ending in ENDINGS for noun in nouns)
+def _add_endings(nouns: Sequence[str], endings: Sequence[str] = ENDINGS) -> tuple[str, ...]:
+    return tuple(noun + ending for ending in endings for noun in nouns)
 
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "client": (*_add_endings(CLIENTS), "uid", "row", "rows"),
     "site": _add_endings((*SITES, *CLIENTS)),
-    "item": (*_add_endings(ITEMS), "iid", "col", "cols", "column"),
+    "item": (*_add_endings(ITEMS), "iid", "stockcode", "col", "cols", "column", *_add_endings(ITEMS, LATE_ENDINGS)),
     "value": (*RATINGS, *DISTANCES, "data", "values", "val"),
     "distance": DISTANCES,
     "latitude": ("latitude", "lat", "y"),
@@ -57,6 +64,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "key": ("id", *(item + "id" for item in ITEMS), *ITEMS, "key", "code"),
 }
 KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
+# The last word of a name, for roles whose name may say more: pickup_latitude, primaryTitle.
+LAST_WORDS = {"latitude": {"latitude", "lat"}, "longitude": {"longitude", "lon", "lng"}, "name": {"title"}}
+NOUNS = {"client": frozenset(CLIENTS), "item": frozenset(ITEMS)}
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+")
 
 
 def normalize(column: str) -> str:
@@ -78,7 +89,41 @@ def find_by_alias(columns: Sequence[str], role: str, taken: Sequence[str] = ()) 
     for alias in ALIASES[role]:
         if alias in names:
             return names[alias]
-    return None
+    ends = LAST_WORDS.get(role, set())
+    alike = [column for column in names.values() if ends and _end_of(column) in ends]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _end_of(column: str) -> str:
+    words = [word for word in split_words(column) if word not in DEGREES]
+    return words[-1] if words else ""
+
+
+def split_words(column: str) -> list[str]:
+    """The words of a name, in lower case: book and rating of Book-Rating, bookRating or book_rating2."""
+    words = [word.lower() for word in WORD.findall(column)]
+    if len(words) == 1:  # bookrating
+        noun = next(
+            (one for one in (*ITEMS, *CLIENTS) if words[0].startswith(one) and len(words[0]) > len(one) + 1), ""
+        )
+        words = [noun, words[0].removeprefix(noun)] if noun else words
+    return words
+
+
+def find_by_words(columns: Sequence[str], role: str, taken: Sequence[str] = ()) -> str | None:
+    """The only column that is a client or an item by its words (anonymous_user_id); None where there are several."""
+    found = [column for column in columns if column not in taken and _is_noun(split_words(column), role)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_noun(words: list[str], role: str) -> bool:
+    """Whether a name means a thing itself: the id of a user, not the age of one, nor how many there are."""
+    if not words or words[0] in COUNTED:
+        return False
+    endings = IDENTIFIERS | (set(LATE_ENDINGS) if role == "item" else set())
+    while len(words) > 1 and words[-1] in endings:
+        words = words[:-1]
+    return words[-1] in NOUNS[role] or words[-1].removesuffix("s") in NOUNS[role]
 
 
 def require_column(column: str, columns: Sequence[str], file: str, setting: str) -> str:

@@ -13,6 +13,7 @@ from folkmoot.data.entries import Entries, collect_weights, count_repeats, list_
 from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places, say_count
 from folkmoot.data.keys import Codes, GrowingColumn, IdNames, is_empty, make_keys
 from folkmoot.data.source import CellType, DataSource, Matrix, NotWhole
+from folkmoot.data.values import read_flags
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
@@ -27,6 +28,7 @@ class PairColumns:
     value: str | None = None
     weight: str | None = None
     weight_given: bool = False  # False: only found by its name, and ignored if it is no weight after all
+    yes_no: bool = False  # whether the value is a word for yes or no
 
 
 @dataclass
@@ -129,14 +131,23 @@ def read_pairs(source: DataSource, columns: PairColumns, settings: Data, finding
     while True:
         wanted: dict[str, CellType] = {column: "whole" if is_whole else "text" for column, is_whole in whole.items()}
         wanted |= {column: "number" for column in (columns.value, columns.weight) if column}
+        if columns.value and columns.yes_no:
+            wanted[columns.value] = "text"
         rows = RowReader(columns, whole)
         try:
             for frame in source.frames(wanted):
-                rows.add(frame)
+                rows.add(_read_yes_no(frame, columns))
         except NotWhole as column:
             whole[str(column)] = False
             continue
         return _arrange(source, rows, settings, findings)
+
+
+def _read_yes_no(frame: polars.DataFrame, columns: PairColumns) -> polars.DataFrame:
+    """The frame with 1 for yes and 0 for no."""
+    if not columns.yes_no or columns.value is None:
+        return frame
+    return frame.with_columns(read_flags(frame[columns.value]))
 
 
 def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Findings) -> Pairs:
@@ -285,15 +296,26 @@ def _report(source: DataSource, rows: RowReader, settings: Data, findings: Findi
         missing = rows.missing[rows.columns.value]
         found = (missing.count, where(missing)), (rows.negative.count, where(rows.negative))
         of = f" of {rows.columns.value}"
-        _report_values(source.file, f"cell{of}", f"cells{of}", found, settings, findings)
+        if rows.columns.yes_no:
+            findings.note(f"{rows.columns.value}: yes counts as 1, no as 0.")
+        _report_values(source.file, f"cell{of}", f"cells{of}", found, settings, findings, yes_no=rows.columns.yes_no)
 
 
 def _report_values(
-    file: str, one: str, many: str, found: tuple[tuple[int, str], tuple[int, str]], settings: Data, findings: Findings
+    file: str,
+    one: str,
+    many: str,
+    found: tuple[tuple[int, str], tuple[int, str]],
+    settings: Data,
+    findings: Findings,
+    *,
+    yes_no: bool = False,
 ) -> None:
     """Report missing values and negative values: how many, and where."""
     (missing, no_number), (negative, below) = found
     said = f"{one} is missing or not a finite number", f"{many} are missing or not finite numbers"
+    if yes_no:
+        said = f"{one} is neither yes nor no", f"{many} are neither yes nor no"
     findings.report(DataFault("missing", file, missing, *said, no_number), settings.missing, "left out")
     said = f"{one} is negative", f"{many} are negative"
     done = "left out" if settings.negative == "drop" else "counted as 0"

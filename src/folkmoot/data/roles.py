@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from folkmoot.data.columns import find_by_alias, find_column, list_words, require_column
+from folkmoot.data.columns import find_by_alias, find_by_words, find_column, list_words, require_column
 from folkmoot.data.pairs import PairColumns
 from folkmoot.data.source import DataSource, Matrix, cast_numbers
+from folkmoot.data.values import ask_for_value, find_value, is_distance, is_flag, is_yes_no
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 
@@ -22,23 +23,9 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         )
     if settings.target is not None:
         return "tables", "a target is given"
-    client, item, value = _find_pair(source, settings)
-    if client and item:
-        if settings.least is not None:
-            return "memberships", "least is given"
-        if value is None:
-            return "memberships", f"it has {client} and {item}, and no values"
-        if find_by_alias([value], "distance"):
-            return "distances", f"it has {client}, {item} and {value}"
-        if settings.reach is not None:
-            raise InputError(
-                f"is for places and distances, but {source.file} has {client}, {item} and {value}, which look like "
-                "ratings",
-                remedy="leave it out, or say what the file holds",
-                settings=[("kind", "distances")],
-                argument="reach",
-            )
-        return "ratings", f"it has {client}, {item} and {value}"
+    kind = _guess_pair(source, settings, by_words=False)
+    if kind is not None:
+        return kind
     latitude, longitude = position_columns(source, settings)
     if latitude and longitude:
         return "places", f"it has {latitude} and {longitude}"
@@ -50,6 +37,9 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         return "tables", f"it has {site} and {target}"
     if about is not None and shared_numeric_columns(source, about):
         return "similarity", f"it shares numbers with {about.file}: {list_words(shared_numeric_columns(source, about))}"
+    kind = _guess_pair(source, settings, by_words=True)
+    if kind is not None:
+        return kind
     raise InputError(
         f"its columns ({list_words(source.columns)}) do not show what it holds",
         remedy="say which are which, or what kind of file it is",
@@ -58,26 +48,73 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     )
 
 
-def _find_pair(source: DataSource, settings: Data) -> tuple[str | None, str | None, str | None]:
-    """Client, item and value, as far as they can be found."""
+def _guess_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str, str] | None:
+    """The kind of a table of clients and items, and why; None if it is none. A column that may be a value is asked
+    about.
+    """
+    client, item, value = _find_pair(source, settings, by_words=by_words)
+    if not (client and item):
+        return None
+    if settings.least is not None:
+        return "memberships", "least is given"
+    if value is None:
+        if settings.value is None:
+            ask_for_value(source, client, item, _list_given(settings))
+        return "memberships", f"it has {client} and {item}, and no values"
+    if is_flag(source, value):
+        return "memberships", f"it has {client}, {item} and {value}, which is yes or no"
+    if is_distance(value):
+        return "distances", f"it has {client}, {item} and {value}"
+    if settings.reach is not None:
+        raise InputError(
+            f"is for places and distances, but {source.file} has {client}, {item} and {value}, which look like ratings",
+            remedy="leave it out, or say what the file holds",
+            settings=[("kind", "distances")],
+            argument="reach",
+        )
+    return "ratings", f"it has {client}, {item} and {value}"
+
+
+def _list_given(settings: Data) -> list[str]:
+    """Columns that have another role, as somebody says."""
+    return [column for column in (settings.weight, settings.latitude, settings.longitude) if column]
+
+
+def _find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str | None, str | None, str | None]:
+    """Client, item and value, as far as they can be found. `by_words`: clients and items also by words of their names,
+    which is less sure.
+    """
     chosen = [
         None if wanted is None else require_column(wanted, source.columns, source.file, role)
-        for role, wanted in (("client", settings.client), ("item", settings.item), ("value", settings.value))
+        for role, wanted in (("client", settings.client), ("item", settings.item), ("value", settings.value or None))
     ]
-    others = {settings.weight, settings.latitude, settings.longitude}
+    others = _list_given(settings)
     for at, role in enumerate(("client", "item", "value")):
         taken = [column for column in (*chosen, *others) if column is not None]
-        chosen[at] = chosen[at] or find_by_alias(source.columns, role, taken)
+        if role != "value" or settings.value is None:
+            chosen[at] = chosen[at] or find_by_alias(source.columns, role, taken)
+    for at, role in enumerate(("client", "item")):
+        taken = [column for column in (*chosen, *others) if column is not None]
+        if by_words and chosen[at] is None:
+            chosen[at] = find_by_words(source.columns, role, taken)
     client, item, value = chosen
     if len(source.columns) == 2 and source.header and (client is None) != (item is None) and value is None:
         other = next(column for column in source.columns if column not in (client, item))
         client, item = client or other, item or other
+    if client and item and value is None and settings.value is None:
+        value = find_value(source, client, item, others)
     return client, item, value
+
+
+def has_flags(source: DataSource, settings: Data) -> bool:
+    """Whether a table of clients and items has a column that says yes or no to each."""
+    value = _find_pair(source, settings, by_words=True)[2]
+    return value is not None and is_flag(source, value)
 
 
 def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: bool) -> PairColumns:
     """The columns of a table of clients and items, checked."""
-    client, item, value = _find_pair(source, settings)
+    client, item, value = _find_pair(source, settings, by_words=True)
     if len(source.columns) == 1:
         raise InputError(f"has only one column ({source.columns[0]}); clients and items are needed", place=source.file)
     if client is None:
@@ -94,8 +131,14 @@ def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: 
     weight = find_column(
         source.columns, "weight", settings.weight, source.file, [c for c in (client, item, value) if c]
     )
+    value = value if valued else None
     return PairColumns(
-        client, item, value if valued else None, weight if weighted or settings.weight else None, bool(settings.weight)
+        client=client,
+        item=item,
+        value=value,
+        weight=weight if weighted or settings.weight else None,
+        weight_given=bool(settings.weight),
+        yes_no=value is not None and is_yes_no(source, value),
     )
 
 

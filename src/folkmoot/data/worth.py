@@ -7,7 +7,7 @@ from folkmoot.data.findings import say_count
 from folkmoot.data.items import Items, ground_set, read_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.pairs import PairColumns, Pairs, convert_matrix, read_pairs
-from folkmoot.data.roles import pair_columns
+from folkmoot.data.roles import has_flags, pair_columns
 from folkmoot.data.source import Matrix
 from folkmoot.data.wording import describe_distances, describe_memberships, describe_ratings, name_many, name_one
 from folkmoot.foundation.errors import InputError
@@ -32,11 +32,13 @@ def ratings(request: Request) -> Loaded:
 def memberships(request: Request) -> Loaded:
     """F(S): the share of clients who have at least one chosen item."""
     settings, file = request.settings, request.source.file
-    valued = settings.least is not None or settings.value is not None
+    valued = settings.least is not None or bool(settings.value)
+    if not valued and settings.value is None and not isinstance(request.source, Matrix):
+        valued = has_flags(request.source, settings)
     pairs, columns = _pairs(request, valued=valued)
     values = pairs.entries.values
     unused = None if valued or isinstance(request.source, Matrix) else find_by_alias(request.source.columns, "value")
-    if unused:
+    if unused and settings.value is None:
         request.findings.note(f"{unused} was not used: every row counts, unless a least value is given.")
     if settings.least is not None and values is None:
         values = np.ones(len(pairs.entries.items))

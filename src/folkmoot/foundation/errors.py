@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import Self
+from typing import Any, Self
 
 Setting = tuple[str, object | EllipsisType]  # a name and its value; ... stands for whatever fits
 SpellSetting = Callable[[str, object], str]
@@ -63,6 +63,19 @@ class FolkmootError(Exception):
 
 class InputError(FolkmootError, ValueError):
     """An argument cannot be used as given."""
+
+
+class OpenQuestion(InputError):
+    """The input can be understood in several ways, and only the person knows which: `ways` are settings that say it."""
+
+    def __init__(self, problem: str, **parts: Any) -> None:
+        super().__init__(problem, **parts)
+        self.ways = self.settings
+
+    def rename(self, argument: str | None, *, place: object | None = None, spell: SpellSetting | None = None) -> Self:
+        error = super().rename(argument, place=place, spell=spell)
+        error.ways = self.ways
+        return error
 
 
 class NotSubmodular(FolkmootError):
