@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.cli.calling import folkmoot
+from tests.cli.calling import folkmoot, is_one_sentence
 
 CONSUMED = "member,product,consumed\n" + "".join(
     f"{member},{product},{1 + (member * product) % 4}\n" for member in range(12) for product in range(member % 3, 9, 2)
@@ -24,3 +24,16 @@ def test_a_question_comes_with_its_commands(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text('[data]\nfile = "my shop.csv"\n[choose]\ncount = 2\n')
     said = folkmoot(tmp_path, "run", "p.toml")
     assert said.err.splitlines()[-1] == "    folkmoot run p.toml --value ''"
+
+
+def test_inspecting_what_cannot_be_read_fails(tmp_path: Path) -> None:
+    lines = [b"user,film,stars", *(b"%d,caf\xc3\xa9,3" % at for at in range(9)), b"10,caf\xe9,3"]
+    (tmp_path / "mixed.csv").write_bytes(b"\n".join(lines) + b"\n")
+    is_one_sentence(folkmoot(tmp_path, "inspect", "mixed.csv"), "mixed.csv: begins as UTF-8 but is not UTF-8")
+    (tmp_path / "ragged.csv").write_bytes(b"\n".join([*lines[:-1], b"10,3"]) + b"\n")
+    said = folkmoot(tmp_path, "inspect", "ragged.csv")
+    assert said.code == 2
+    assert "line 11 has 2 columns, not 3" in " ".join(said.out.split())
+    assert folkmoot(tmp_path, "inspect", "ragged.csv", "--json").code == 2
+    (tmp_path / "readable.csv").write_text("colour,shape\nred,round\nblue,square\n")
+    assert folkmoot(tmp_path, "inspect", "readable.csv").code == 0

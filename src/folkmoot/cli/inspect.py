@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from folkmoot.cli.flags import as_flag
 from folkmoot.cli.options import AtMost, Per, Where, Within, add_settings, load_problem
 from folkmoot.cli.show import Json
@@ -11,7 +13,7 @@ from folkmoot.foundation.settings import Choose, Data, PrivacySettings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from folkmoot.application.inspection import ClientSpread, Expectation
+    from folkmoot.application.inspection import ClientSpread, Expectation, Inspection
     from folkmoot.application.outlook import Outlook
     from folkmoot.data import FileLook
 
@@ -41,8 +43,13 @@ def inspect(
         found = look_at(problem, watch)
     if as_json:
         print_json(found.document())
-        return
-    out = console()
+    else:
+        _show_all(console(), found, path, given)
+    if not found.seen.is_readable:
+        raise typer.Exit(2)
+
+
+def _show_all(out: "Console", found: "Inspection", path: Path, given: dict[str, Any]) -> None:
     _show_file(out, found.seen)
     if found.expected is not None:
         _show_spread(out, found.seen, found.expected.spread)

@@ -43,6 +43,11 @@ class FileLook:
     loaded: Loaded | None  # the data, faults handled in the mildest way
     problem: InputError | None  # why there is none
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether the file can be read to its end, whatever it holds."""
+        return self.rows is not None
+
 
 def look(settings: Data, folder: Path | None = None) -> FileLook:
     """One read of the files; faults are counted, not refused."""

@@ -11,6 +11,7 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.dialect import Dialect, detect_dialect
+from folkmoot.data.letters import MARK, Letters, find_letters
 from folkmoot.data.opening import explain_errors, open_bytes, suffixes
 from folkmoot.data.source import CellType, DataSource, NotWhole
 from folkmoot.foundation.errors import InputError
@@ -31,7 +32,7 @@ class TextFile(DataSource):
 
     def __init__(self, path: Path) -> None:
         self.path, self.file = path, path.name
-        self._latin = self._unicode = False  # which letters beyond ASCII were found so far
+        self._letters: Letters | None = None  # None: all that was read so far is ASCII
         with explain_errors(path), open_bytes(path) as stream:
             start = stream.read(SAMPLE)
         if len(start) == SAMPLE:
@@ -46,7 +47,7 @@ class TextFile(DataSource):
             )
         if b"\0" in start:
             raise InputError("is not a text file", remedy="check that its suffix matches its format", place=self.file)
-        text = self._convert_to_utf8(start).decode().replace("\r\n", "\n")
+        text = self._convert_to_utf8(start).decode(errors="ignore").replace("\r\n", "\n")  # may end within a letter
         self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
         self.start = self._read_sample(text)
@@ -55,8 +56,8 @@ class TextFile(DataSource):
         said = []
         if not self.header:
             said.append(f"{self.file} has no header; its columns were named {', '.join(self.columns)}.")
-        if self._latin:
-            said.append(f"{self.file} is not UTF-8 and was read as Latin-1.")
+        if self._letters is not None and self._letters.note:
+            said.append(self._letters.note)
         if self.dialect.decimal_comma:
             said.append(f"{self.file} writes numbers with a decimal comma.")
         return said
@@ -123,23 +124,16 @@ class TextFile(DataSource):
         return text[:end], text[end:], lines
 
     def _convert_to_utf8(self, text: bytes) -> bytes:
-        """The same text in UTF-8; text that is not UTF-8 is read as Latin-1, in which every byte is a letter."""
-        text = text.removeprefix(b"\xef\xbb\xbf")
+        """The same text in UTF-8. The first letter beyond ASCII has the whole file looked at, since only all of its
+        letters together show what they are.
+        """
+        text = text.removeprefix(MARK)
         if text.isascii():
             return text
-        for missing in range(4):  # a sample may end within a letter
-            try:
-                text[: len(text) - missing].decode()
-            except UnicodeDecodeError as error:
-                if error.end < len(text) - missing:
-                    break
-            else:
-                self._unicode = True
-                return text[: len(text) - missing]
-        if self._unicode:
-            raise InputError("begins as UTF-8 but is not UTF-8 throughout", remedy="save it as UTF-8", place=self.file)
-        self._latin = True
-        return text.decode("latin-1").encode()
+        if self._letters is None:
+            with explain_errors(self.path), open_bytes(self.path) as stream:
+                self._letters = find_letters(stream, self.file)
+        return self._letters.convert(text)
 
     def _parse_frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
