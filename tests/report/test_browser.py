@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ def open_page(browser: Any, path: Path, html: str, width: int = 1400, dark: bool
 def test_a_page_is_drawn_and_fits(browser: Any, tmp_path: Path, name: str, width: int) -> None:
     with open_page(browser, tmp_path / "page.html", page(SHAPES[name]), width) as shown:
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        shown.evaluate(UNFOLD)
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
         charts = shown.evaluate("Object.keys(JSON.parse(document.getElementById('charts').textContent))")
         for chart in charts:
             marks = "svg .role-mark path, svg .role-mark text, svg .role-mark line"
@@ -120,7 +123,8 @@ def test_a_press_on_a_head_sorts_and_the_keyboard_does_too(browser: Any, tmp_pat
         assert head.get_attribute("aria-sort") is None
 
 
-BAR = "#chart-answer svg .mark-rect path"
+BAR = "#chart-baselines svg .mark-rect path"
+UNFOLD = "for (const part of document.querySelectorAll('details')) part.open = true"
 
 
 def colours(shown: Any) -> tuple[str, str, str]:
@@ -154,7 +158,8 @@ def test_it_prints_unfolded_and_is_folded_again(browser: Any, tmp_path: Path) ->
 
 def test_hovering_tells_names_as_words(browser: Any, tmp_path: Path) -> None:
     with open_page(browser, tmp_path / "page.html", page(SHAPES["hostile"])) as shown:
-        shown.locator(BAR).first.hover()
+        shown.evaluate(UNFOLD)
+        shown.locator(BAR).nth(1).hover()
         tip = shown.locator("#vg-tooltip-element.visible")
         tip.wait_for()
         assert "<img src=x onerror=alert(1)>" in tip.inner_text()
@@ -193,3 +198,52 @@ def test_a_comparison_is_drawn_and_sorts(browser: Any, tmp_path: Path) -> None:
 def test_a_chart_is_a_page_of_its_own(browser: Any, tmp_path: Path) -> None:
     with open_page(browser, tmp_path / "chart.html", result_chart(SHAPES["full"].result).to_html()) as shown:
         assert shown.locator("#chart-only svg .mark-rect path").count() == 3
+
+
+def test_a_folded_section_shows_its_gist_and_its_warnings(browser: Any, tmp_path: Path) -> None:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["few"])) as shown:
+        section = shown.locator("section#what-was-revealed")
+        assert section.locator("details").first.get_attribute("open") is None
+        assert "sums over 3 users or more" in section.locator(".gist").inner_text()
+        assert section.locator(".warning", has_text="hides little about each of them").is_visible()
+        assert not section.get_by_text("What is not protected").is_visible()
+        section.locator("summary").first.click()
+        assert section.get_by_text("What is not protected").is_visible()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_an_address_opens_the_section_that_it_names(browser: Any, tmp_path: Path, width: int) -> None:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["full"]), width) as shown:
+        closed = shown.locator("section.folded > details:not([open])").count()
+        shown.evaluate("location.hash = '#how-good-it-is'")
+        shown.wait_for_selector("section#how-good-it-is > details[open]")
+        assert shown.locator("section.folded > details:not([open])").count() == closed - 1
+        for chart in ("baselines", "rounds"):  # as wide as their column, though they were drawn out of sight
+            there, drawn = (shown.locator(path).bounding_box() for path in (f"#chart-{chart}", f"#chart-{chart} svg"))
+            assert abs(there["width"] - drawn["width"]) < 6
+
+
+def test_a_command_wraps_and_is_copied_whole(browser: Any, tmp_path: Path) -> None:
+    command = "folkmoot run /a/long/path/to/a/file/with/ratings.csv --items movies.csv " + "--set name=value " * 30
+    with open_page(browser, tmp_path / "page.html", page(replace(SHAPES["full"], command=command)), 400) as shown:
+        shown.evaluate(UNFOLD)
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 400
+        box = shown.locator(".command pre")
+        assert box.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+        button = shown.get_by_role("button", name="Copy")
+        shown.evaluate("document.addEventListener('copy', () => (window.copied = getSelection().toString()))")
+        # Without the clipboard that some browsers keep from files, what is selected is copied.
+        shown.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        button.click()
+        shown.get_by_role("button", name="Copied").wait_for()
+        assert shown.evaluate("window.copied").split() == command.split()
+
+
+def test_a_phone_has_the_details_under_the_name(browser: Any, tmp_path: Path) -> None:
+    with open_page(browser, tmp_path / "page.html", page(SHAPES["country"]), 400) as shown:
+        first = shown.locator("table tbody tr").first
+        assert first.inner_text().startswith("1\tTown 0")
+        assert "09" in first.locator("small.phone").inner_text()
+        assert not first.locator("td.spare").first.is_visible()
+        frame = shown.locator(".frame").first
+        assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")

@@ -10,6 +10,8 @@ import pytest
 from folkmoot.conversation.result import Result
 from folkmoot.report import compare_page, markdown, markdown_of, page, pictures, pictures_of, result_chart, result_html
 from folkmoot.report.charts import MOST_BARS
+from folkmoot.report.describe import describe
+from folkmoot.report.document import Figure, walk_document
 from folkmoot.report.page import replace_infinities
 from folkmoot.report.story import Story
 from tests.report.stories import COMPARISON, SHAPES, make_real
@@ -132,23 +134,25 @@ def test_a_comparison_has_them_all() -> None:
     assert document["entries"][4]["values"][0] is None
     means = {given["data-field"]: given["data-value"] for _, given in read.tags if given.get("data-field")}
     assert float(means["mean.FedCG(cohort=100)"] or 0) == pytest.approx(4.69)
-    assert "0.9957" in read.text  # 4.69 / 4.71, rounded down
-    assert "0.9957" in text
+    assert "99.5\u202f%" in read.text  # 4.69 / 4.71, rounded down
+    assert "99.5\u202f%" in text
     assert "Bytes up" in text
     assert pictures_of(COMPARISON)["spread"].startswith(PNG)
 
 
-def test_many_items_are_drawn_in_part_and_the_page_says_so() -> None:
-    read = Read(page(SHAPES["many"]))
-    charts = json.loads(read.scripts["charts"])
-    assert len(charts["answer"]["wide"]["data"]["values"]) == MOST_BARS
-    assert f"The first {MOST_BARS} of 500." in read.text
-    assert sum(tag == "tr" for tag, _ in read.tags) > 500
+def test_all_items_have_a_bar_on_the_page_and_the_first_on_the_picture() -> None:
+    story = SHAPES["many"]
+    read = Read(page(story))
+    assert sum(given.get("class") == "bars" for _, given in read.tags) == 500
+    assert "answer" not in json.loads(read.scripts["charts"])
+    (figure,) = [one for one in walk_document(describe(story)) if isinstance(one, Figure) and one.name == "answer"]
+    assert len(figure.wide["data"]["values"]) == MOST_BARS
+    assert figure.caption == f"The first {MOST_BARS} of 500."
 
 
 def test_the_page_says_what_holds() -> None:
     said = {name: Read(page(SHAPES[name])).text for name in ("full", "clipped", "few", "central", "no value", "theory")}
-    assert "at least 0.9325 of the best possible (with 95\u202f% confidence)" in said["full"]  # 4.15 / 4.45
+    assert "at least 93.2\u202f% of the best possible (with 95\u202f% confidence)" in said["full"]  # 4.15 / 4.45
     assert "theory promises nothing here" in said["full"]
     assert "malicious server was run in full" in said["full"]
     assert "run again for this report" in said["full"]

@@ -38,7 +38,7 @@ from folkmoot.report.markdown import render_markdown
 from folkmoot.report.notebook import render_notebook
 from folkmoot.report.plain import render_plain
 from folkmoot.report.story import Story
-from folkmoot.report.terminal import print_document
+from folkmoot.report.terminal import print_document, print_parts
 from folkmoot.report.text import clean, escape_markdown
 from tests.report.stories import COMPARISON, ROUNDS, SHAPES
 from tests.report.test_contract import Read
@@ -47,8 +47,13 @@ from tests.test_architecture import find_imports
 WIDE = 100_000  # no line is broken
 
 
+def open_terminal(width: int) -> Console:
+    """A terminal without colours."""
+    return Console(file=StringIO(), width=width, force_terminal=True, color_system=None, highlight=False, markup=False)
+
+
 def render_terminal(document: Document) -> str:
-    out = Console(file=StringIO(), width=WIDE, highlight=False, markup=False)
+    out = open_terminal(WIDE)
     print_document(out, document)
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
@@ -161,12 +166,14 @@ assert "of the best possible" in result._repr_html_()
 
 
 def test_a_comparison_fits_a_terminal() -> None:
-    out = Console(file=StringIO(), width=80)
+    out = open_terminal(80)
     show_comparison(out, COMPARISON)
     assert isinstance(out.file, StringIO)
     lines = out.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    assert any("4.690" in line and "15 kB" in line and "21,000" in line for line in lines)  # numbers are kept whole
+    assert any("4.690" in line and "99.5" in line and "15 kB" in line for line in lines)  # numbers are kept whole
+    assert "central" in " ".join(lines)
+    assert "…" not in " ".join(lines)
 
 
 def test_what_is_left_empty_goes() -> None:
@@ -197,3 +204,28 @@ def test_charts_go_by_the_purpose_of_a_round() -> None:
     assert again.rounds is not None
     assert [one.purpose for one in again.rounds] == [one.purpose for one in ROUNDS]
     assert all(isinstance(one.purpose, Purpose) for one in again.rounds)
+
+
+def test_a_pipe_gets_every_row_on_a_line_of_its_own() -> None:
+    out = Console(file=StringIO(), width=80)
+    names = tuple(f"A film with a long name, number {at}, no terminal has room for it {'x' * 40}" for at in range(70))
+    rows = tuple((Name(name), Quantity(1.0)) for name in names)
+    print_parts(out, [Table("Films", (Header("Name"), Header("Gain", spare=True)), rows)])
+    assert isinstance(out.file, StringIO)
+    lines = out.file.getvalue().splitlines()
+    assert [line.split("  ")[0] for line in lines[1:]] == list(names)
+    assert out.width == 80
+
+
+def test_a_narrow_terminal_leaves_out_what_can_be_spared() -> None:
+    headers = (Header("Name"), Header("Gain"), Header("Total", spare=True), Header("Kind", spare=True))
+    rows = ((Name("Brazil"), Quantity(1.25), Quantity(3.75), Name("comedy")),)
+    shown = {}
+    for width in (80, 20, 12):
+        out = open_terminal(width)
+        print_parts(out, [Table("Films", headers, rows)])
+        assert isinstance(out.file, StringIO)
+        shown[width] = out.file.getvalue().split()
+    assert shown[80] == ["Name", "Gain", "Total", "Kind", "Brazil", "1.25", "3.75", "comedy"]
+    assert shown[20] == ["Name", "Gain", "Total", "Brazil", "1.25", "3.75"]
+    assert shown[12] == ["Name", "Gain", "Brazil", "1.25"]

@@ -60,7 +60,7 @@ def test_the_policy_forbids_the_network_and_code_made_from_text() -> None:
 
 def test_names_are_no_part_of_an_expression() -> None:
     charts = collect_charts(describe(STORY))
-    assert set(charts) == {"answer", "map", "baselines", "rounds"}
+    assert set(charts) == {"map", "baselines", "rounds"}
     for spec in charts.values():
         for found in re.findall(r'"(?:expr|test|filter|calculate|signal)": "([^"]*)"', json.dumps(spec)):
             assert "alert" not in found

@@ -23,7 +23,8 @@ from folkmoot.report import (
 from folkmoot.report.chart import MIME
 from folkmoot.report.document import Tone
 from folkmoot.report.facts import cost_of, find_known, rank_entries
-from folkmoot.report.labels import HEIGHT, fit_projection, middle, place_labels, text_width
+from folkmoot.report.geography import fit_projection, middle
+from folkmoot.report.labels import HEIGHT, place_labels, text_width
 from folkmoot.report.maps import map_of
 from folkmoot.report.sections.exposure import explain_difference, list_unprotected
 from folkmoot.report.vega import bundle

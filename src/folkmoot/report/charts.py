@@ -6,7 +6,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import PrivacyAccount, Round
 from folkmoot.report.facts import Known, bars_of, find_known, finite_or_none
 from folkmoot.report.numbers import column, number, round_up
-from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, PAPER, SOFT, WARM
+from folkmoot.report.palette import ACCENT, FONT, INK, LINE, MUTED, SOFT, WARM
 from folkmoot.report.story import Item, Story
 from folkmoot.report.text import capitalise, isolate, shorten
 from folkmoot.report.vega import Spec
@@ -14,6 +14,7 @@ from folkmoot.report.vega import Spec
 MOST_BARS = 40
 APART = (Purpose.BOUND, Purpose.SCORING, Purpose.POLISHING)  # rounds that say little about what the answer is worth
 ROW = 24  # pixels
+FAR = 1.4  # times the largest value: a bound beyond is named, not drawn
 WIDTH = 560  # of pictures; in a page a chart is as wide as its column
 # Names get less room on a phone. Where there is no window (pictures), the comparison is false.
 LABEL_LIMIT = "windowSize()[0] < 600 ? 116 : "
@@ -50,7 +51,7 @@ def names_axis(order: list[str], limit: int = 250) -> Spec:
 
 
 def ruler(values: list[float], texts: list[str]) -> Spec:
-    """The scale of bars: from zero to the longest, which leaves room for the number at its end."""
+    """The scale of bars: from zero to the longest, which leaves room for the numbers."""
     low, high = min([*values, 0.0]), max([*values, 0.0])
     if low > -1e-9 * (high - low):  # less than zero by a rounding error only
         low = 0.0
@@ -108,10 +109,12 @@ def baselines_chart(story: Story) -> Spec | None:
     texts = column(bar.value for bar in bars)
     labels = make_distinct([isolate(shorten(bar.name, 40)) for bar in bars])
     rows = [
-        {"label": label, "value": bar.value, "end": bar.value, "shown": text, "kind": bar.kind, "about": bar.about}
+        {"label": label, "value": bar.value, "shown": text, "kind": bar.kind, "about": bar.about}
         for bar, text, label in zip(bars, texts, labels, strict=True)
     ]
-    scale = ruler([*(bar.value for bar in bars), known.bound or 0.0, known.high or 0.0], texts)
+    near = is_near(known.bound, [bar.value for bar in bars])
+    limit = [known.bound or 0.0] * near
+    scale = ruler([*(bar.value for bar in bars), *limit, between[1] if between else 0.0], texts)
     y = names_axis(labels)
     place = {"field": "value", "type": "quantitative", "axis": None, "scale": scale}
     colour = {
@@ -129,9 +132,8 @@ def baselines_chart(story: Story) -> Spec | None:
     bar_mark = {"type": "bar", "cornerRadiusEnd": 2}
     layers: list[Spec] = [{"mark": bar_mark, "encoding": {"x": place, "y": y, "color": colour, "tooltip": tooltip}}]
     if known.bound is not None:
-        layers += draw_bound(known.bound, f"no set is worth more than {_bound_text(known)}", place)
+        layers += draw_bound(known.bound, f"bound {_bound_text(known)}", place, near=near)
     if between:
-        rows[0]["end"] = max(between[1], bars[0].value)
         ends = {"x": place | {"field": "low"}, "x2": {"field": "high"}, "y": y}
         interval = {"label": labels[0], "low": between[0], "high": between[1]}
         whisker = {"type": "rule", "strokeWidth": 1.5, "color": INK}
@@ -140,11 +142,9 @@ def baselines_chart(story: Story) -> Spec | None:
         for end in ("low", "high"):
             at = {"x": place | {"field": end}, "y": y}
             layers.append({"data": {"values": [interval]}, "mark": cap, "encoding": at})
-    number_at = {"x": place | {"field": "end"}, "y": y, "text": {"field": "shown"}}
-    words = {"type": "text", "align": "left", "dx": 8, "aria": False}
-    # Where the bound's line runs through a number, the number wins.
-    for style in ({"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round", "color": PAPER}, {}):
-        layers.append({"mark": words | style, "encoding": number_at})
+    # Numbers stand in a column of their own, where no line runs through them.
+    words = {"type": "text", "align": "right", "x": "width", "aria": False}
+    layers.append({"mark": words, "encoding": {"y": y, "text": {"field": "shown"}}})
     spec: Spec = {"data": {"values": rows}, "height": (ROW + 8) * len(rows), "layer": layers}
     return frame(spec, "Bars: the value of the chosen set and of other ways to choose, and the bound")
 
@@ -212,15 +212,24 @@ def _bound_text(known: Known) -> str:
     return number(known.bound) if known.ratio is not None and known.ratio >= 1 else round_up(known.bound)
 
 
-def draw_bound(bound: float, text: str, x: Spec) -> list[Spec]:
-    """A dashed line over all bars, with its name on top: to the left of it, where there is always room."""
+def is_near(bound: float | None, values: list[float]) -> bool:
+    """Whether a bound is so close to the values that showing it leaves them large."""
+    return bound is not None and bound <= FAR * max(values, default=0.0)
+
+
+def draw_bound(bound: float, text: str, x: Spec, *, near: bool = True) -> list[Spec]:
+    """A dashed line over all bars, with its name on top: to the left of it, where there is always room. One that is far
+    away is only named, at the side where it is.
+    """
+    words: Spec = {"type": "text", "align": "right", "baseline": "bottom", "color": WARM, "y": -4, "aria": False}
+    nothing: Spec = {"values": [{}]}
+    if not near:
+        return [{"data": nothing, "mark": words | {"text": f"{text} →", "x": "width"}}]
     place = {key: part for key, part in x.items() if key != "field"} | {"datum": bound}
     line = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5, "color": WARM}
-    words = {"type": "text", "text": text, "align": "right", "baseline": "bottom", "dx": 4, "color": WARM, "y": -4}
-    nothing: Spec = {"values": [{}]}
     return [
         {"data": nothing, "mark": line, "encoding": {"x": place}},
-        {"data": nothing, "mark": words | {"aria": False}, "encoding": {"x": place}},
+        {"data": nothing, "mark": words | {"text": text, "dx": 4}, "encoding": {"x": place}},
     ]
 
 
@@ -230,12 +239,13 @@ def is_answer(one: Round) -> bool:
 
 
 def rounds_chart(story: Story) -> Spec | None:
-    """How the value grew."""
-    rows = [
-        {"round": place + 1, "value": one.value, "shown": number(one.value), "label": one.label, "asked": one.answered}
-        for place, one in enumerate(story.result.rounds or ())
-        if is_answer(one)
-    ]
+    """How the value grew; the line is broken where rounds are left out."""
+    rows: list[Spec] = []
+    for turn, one in enumerate(story.result.rounds or (), start=1):
+        if is_answer(one):
+            stretch = rows[-1]["stretch"] + (rows[-1]["round"] < turn - 1) if rows else 0
+            row = {"round": turn, "value": one.value, "shown": number(one.value), "label": one.label}
+            rows.append(row | {"asked": one.answered, "stretch": stretch})
     if len(rows) < 2:
         return None
     whole = {"tickMinStep": 1, "format": "d", "grid": False, "title": "round"}
@@ -249,7 +259,10 @@ def rounds_chart(story: Story) -> Spec | None:
         {"field": "asked", "title": "Answers", "type": "nominal"},
     ]
     layers: list[Spec] = [
-        {"mark": {"type": "line", "color": ACCENT, "strokeWidth": 2}, "encoding": {"x": place, "y": value}},
+        {
+            "mark": {"type": "line", "color": ACCENT, "strokeWidth": 2},
+            "encoding": {"x": place, "y": value, "detail": {"field": "stretch", "type": "nominal"}},
+        },
         {
             "mark": {"type": "circle", "color": ACCENT, "size": 46, "opacity": 1},
             "encoding": {"x": place, "y": value, "tooltip": tooltip},

@@ -1,8 +1,5 @@
-"""Several methods on one problem, as a document: one table, one plot, and what each of them chose."""
+"""Several methods on one problem, as a document: one plot, one table, and what each of them chose."""
 
-from math import isfinite
-
-from folkmoot.report.charts import ROW, draw_bound, frame, names_axis
 from folkmoot.report.document import (
     Bullets,
     Cell,
@@ -22,18 +19,23 @@ from folkmoot.report.document import (
     Tone,
 )
 from folkmoot.report.facts import RankedEntry, rank_entries
-from folkmoot.report.numbers import count, number, round_up
-from folkmoot.report.palette import ACCENT, INK, WARM
+from folkmoot.report.numbers import count, round_up
 from folkmoot.report.sections.noise import summarise_promise, warn_of_promise
 from folkmoot.report.sections.reproduction import describe_rerun
+from folkmoot.report.spread import spread_chart
 from folkmoot.report.story import Comparison
-from folkmoot.report.text import capitalise, isolate, shorten
-from folkmoot.report.vega import Spec
+from folkmoot.report.text import capitalise
 
 HEADERS = (
     Header("Method"),
     Header("Mean value", aligned=True),
-    *map(Header, ("±", "Of best central", "Rounds", "Bytes up", "Answers", "Smallest sum", "Seconds")),
+    Header("±", spare=True),
+    Header("Of best central"),
+    Header("Rounds"),
+    Header("Bytes up", spare=True),
+    Header("Answers", spare=True),
+    Header("Smallest sum", spare=True),
+    Header("Seconds"),
 )
 
 
@@ -41,14 +43,19 @@ def describe_comparison(comparison: Comparison) -> Document:
     ranked = rank_entries(comparison)
     table = Table("The methods", HEADERS, tuple(_row(one) for one in ranked), level=Level.SUMMARY)
     explained = Paragraph(_explain(comparison), Tone.FINE)
-    methods: tuple[Part, ...] = (table, *_warn_of_noise(comparison), explained, *_draw(comparison))
+    methods: tuple[Part, ...] = (*_draw(comparison), table, *_warn_of_noise(comparison), explained)
     return Document(
         comparison.title,
         comparison.question,
         tuple(_list_facts(comparison)),
         (
             Section("The methods, best first", methods),
-            Section("What each chose", tuple(_list_chosen(comparison, one) for one in ranked)),
+            Section(
+                "What each chose",
+                tuple(_list_chosen(comparison, one) for one in ranked),
+                gist=f"The {comparison.items_called} that each method chose with the first seed.",
+                folded=True,
+            ),
             describe_rerun(comparison),
         ),
     )
@@ -111,7 +118,7 @@ def _row(one: RankedEntry) -> tuple[Cell, ...]:
         Name(entry.name, note=entry.about),
         Quantity(one.mean, field=f"mean.{entry.name}"),
         Quantity(one.spread, digits=2),
-        Quantity(one.ratio, Form.RATIO),
+        Quantity(one.ratio, Form.SHARE),
         Quantity(entry.rounds if talked else None, Form.COUNT),
         Quantity(entry.bytes_up if talked else None, Form.SIZE),
         Quantity(entry.answers if talked else None, Form.COUNT),
@@ -131,62 +138,8 @@ def _draw(comparison: Comparison) -> tuple[Figure, ...]:
     if spec is None:
         return ()
     caption = (
-        "Each dot is a seed; the short upright line is the mean. Blue methods see sums only, orange ones all data."
+        "Each dot is a seed; the upright line and the number are the mean. Blue methods see sums only, orange all data."
     )
     if comparison.bound is not None:
-        caption += f" The dashed line is the bound: no allowed set is worth more than {round_up(comparison.bound)}."
+        caption += f" No allowed set is worth more than the bound, {round_up(comparison.bound)}."
     return (Figure("spread", "Values by method.", caption, spec),)
-
-
-def spread_chart(comparison: Comparison) -> Spec | None:
-    """Every seed's value as a dot, the mean as a line, one row per method."""
-    scored = [one for one in rank_entries(comparison) if one.mean is not None]
-    if not scored:
-        return None
-    labels = [f"{place + 1}  {isolate(shorten(one.entry.name, 44))}" for place, one in enumerate(scored)]
-    values: list[Spec] = []
-    means: list[Spec] = []
-    for one, label in zip(scored, labels, strict=True):
-        kind = "sees sums only" if one.entry.federated else "sees all data"
-        base: Spec = {"label": label, "name": isolate(shorten(one.entry.name)), "kind": kind}
-        for seed, value in zip(comparison.seeds, one.entry.values, strict=False):
-            if isfinite(value):
-                values.append(base | {"value": value, "shown": number(value, 6), "seed": seed})
-        known = [value for value in one.entry.values if isfinite(value)]
-        means.append(base | {"mean": one.mean, "low": min(known), "high": max(known), "text": number(one.mean)})
-    everything = [float(row["value"]) for row in values]
-    if comparison.bound is not None and isfinite(comparison.bound):
-        everything.append(comparison.bound)
-    low, high = min(everything), max(everything)
-    room = 0.06 * ((high - low) or abs(high) or 1.0)
-    domain = {"domain": [low - room, high + 1.5 * room], "nice": False}
-    axis = {"title": "value", "domain": False, "ticks": False, "tickCount": 5}
-    x = {"type": "quantitative", "axis": axis, "scale": domain}
-    colour = {"condition": {"test": "datum.kind === 'sees sums only'", "value": ACCENT}, "value": WARM}
-    tooltip = [{"field": field, "title": title, "type": "nominal"} for field, title in TOLD]
-    y = names_axis(labels, limit=330)
-    y["axis"] = y["axis"] | {"grid": True}
-    layers: list[Spec] = [
-        {
-            "data": {"values": means},
-            "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.28, "strokeCap": "round"},
-            "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}, "color": colour},
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "circle", "size": 50, "opacity": 0.85},
-            "encoding": {"y": y, "x": x | {"field": "value"}, "color": colour, "tooltip": tooltip},
-        },
-        {
-            "data": {"values": means},
-            "mark": {"type": "tick", "thickness": 2.5, "size": 18, "color": INK},
-            "encoding": {"y": y, "x": x | {"field": "mean"}},
-        },
-    ]
-    if comparison.bound is not None and isfinite(comparison.bound):
-        layers += draw_bound(comparison.bound, f"bound {round_up(comparison.bound)}", x)
-    spec: Spec = {"height": (ROW + 6) * len(scored), "layer": layers}
-    return frame(spec, "Dots: the value of every method with every seed, and the bound")
-
-
-TOLD = (("name", "Method"), ("kind", "It"), ("shown", "Value"), ("seed", "Seed"))

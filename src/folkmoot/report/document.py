@@ -5,7 +5,7 @@ Whoever describes a run builds this tree and knows nothing of how it will be sho
 Text is plain: names from outside may be in it, and every renderer makes them harmless.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from math import isfinite
@@ -44,6 +44,7 @@ class Form(StrEnum):
     COUNT = "count"
     SIZE = "size"  # in bytes
     SECONDS = "seconds"
+    KILOMETRES = "kilometres"
 
 
 class Tone(StrEnum):
@@ -66,6 +67,7 @@ DIGITS_FIXED: dict[Form, Callable[[float], str]] = {
     Form.COUNT: lambda value: count(int(value)),
     Form.SIZE: size,
     Form.SECONDS: lambda value: f"{number(value, 3)} s",
+    Form.KILOMETRES: lambda value: f"{number(value, 3)} km",
 }
 
 
@@ -141,6 +143,8 @@ class Header:
     name: str
     aligned: bool = False  # numbers with as many decimals as each other
     striking: bool = False  # in another colour
+    bar: bool = False  # pages draw its numbers as bars too
+    spare: bool = False  # left out where there is little room; words go under the name then
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,12 @@ class Table:
         """The first rows, and how many are left out."""
         return replace(self, rows=self.rows[:rows]), max(len(self.rows) - rows, 0)
 
+    def drop_columns(self, dropped: Collection[int]) -> "Table":
+        """Without the columns at these places."""
+        kept = [at for at in range(len(self.headers)) if at not in dropped]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return replace(self, headers=tuple(self.headers[at] for at in kept), rows=rows)
+
 
 def _text(cell: "Name | Quantity", digits: int) -> str:
     return cell.text(digits) if isinstance(cell, Quantity) else cell.text
@@ -197,6 +207,7 @@ class Figure:
     narrow: Spec | None = None  # for phones, where a chart has another layout there
     datasets: dict[str, list[Spec]] | None = None
     level: Level = Level.DETAIL
+    on_page: bool = True  # False: a picture for those who want one; on pages a table shows the same
 
 
 @dataclass(frozen=True)
@@ -217,8 +228,12 @@ class Halves:
 
 @dataclass(frozen=True)
 class Section:
+    """A part with a title. Of a folded one, pages show the gist and the warnings, and the rest when it is wanted."""
+
     title: str
     parts: "tuple[Part, ...]"
+    gist: str = ""  # in one sentence
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,17 +267,32 @@ def walk_document(document: Document) -> Iterator[Leaf]:
 
 def select(parts: Iterable[Part], level: Level) -> tuple[Part, ...]:
     """The tree with only what is shown at this level; branches that are left empty go."""
+    return prune(parts, lambda leaf: leaf.level <= level)
+
+
+def prune(parts: Iterable[Part], keep: Callable[[Leaf], bool]) -> tuple[Part, ...]:
+    """The tree with only these leaves; branches that are left empty go."""
     kept: list[Part] = []
     for part in parts:
         if isinstance(part, Halves):
-            left, right = select(part.left, level), select(part.right, level)
+            left, right = prune(part.left, keep), prune(part.right, keep)
             kept += [Halves(left, right)] if left and right else [*left, *right]
         elif isinstance(part, Fold | Section):
-            inside = select(part.parts, level)
+            inside = prune(part.parts, keep)
             kept += [replace(part, parts=inside)] if inside else []
-        elif part.level <= level:
+        elif keep(part):
             kept.append(part)
     return tuple(kept)
+
+
+def split_warnings(parts: Iterable[Part]) -> tuple[tuple[Leaf, ...], tuple[Part, ...]]:
+    """The warnings in a tree, and the tree without them: no warning is folded away."""
+    tree = tuple(parts)
+    return tuple(filter(_is_warning, walk(tree))), prune(tree, lambda leaf: not _is_warning(leaf))
+
+
+def _is_warning(leaf: Leaf) -> bool:
+    return isinstance(leaf, Paragraph) and leaf.tone is Tone.WARNING
 
 
 def select_document(document: Document, level: Level) -> Document:

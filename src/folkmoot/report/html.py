@@ -1,5 +1,6 @@
 """A document as the body of an HTML page. Knows nodes, and nothing of runs."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from folkmoot.report.document import (
@@ -11,6 +12,7 @@ from folkmoot.report.document import (
     Figure,
     Fold,
     Halves,
+    Header,
     Name,
     Paragraph,
     Part,
@@ -19,6 +21,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
     group_facts,
+    split_warnings,
     walk_document,
 )
 from folkmoot.report.markup import Markup, element, join, show_name, show_quantity
@@ -37,20 +40,30 @@ def render_html(document: Document) -> Markup:
         element("p", clean(document.question), class_="question") if document.question else None,
         _render(document.head, strip="strip"),
     )
-    sections = [
-        element("section", element("h2", clean(section.title)), _render(section.parts)) for section in document.sections
-    ]
-    return join([head, *sections])
+    return join([head, *map(_render_section, document.sections)])
 
 
 def collect_charts(document: Document) -> dict[str, Spec]:
     """What the page's script draws, by the name of the figure."""
     charts: dict[str, Spec] = {}
     for figure in walk_document(document):
-        if isinstance(figure, Figure):
+        if isinstance(figure, Figure) and figure.on_page:
             parts = {"wide": figure.wide, "narrow": figure.narrow, "datasets": figure.datasets}
             charts[figure.name] = {name: part for name, part in parts.items() if part is not None}
     return charts
+
+
+def _render_section(section: Section) -> Markup:
+    """With an address of its own: page.html#how-good-it-is opens what is folded there."""
+    title = clean(section.title)
+    address = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")
+    gist = element("p", clean(section.gist), class_="gist") if section.gist else None
+    if not section.folded:
+        return element("section", element("h2", title), gist, _render(section.parts), id=address)
+    warnings, rest = split_warnings(section.parts)
+    called = element("summary", "Details", element("small", f": {title}", class_="hidden"))
+    fold = element("details", called, element("div", _render(rest), class_="inside"))
+    return element("section", element("h2", title), gist, _render(warnings), fold, class_="folded", id=address)
 
 
 def _render(parts: Iterable[Part], strip: str = "strip small") -> Markup:
@@ -59,7 +72,7 @@ def _render(parts: Iterable[Part], strip: str = "strip small") -> Markup:
     )
 
 
-def _render_part(part: Part) -> Markup:
+def _render_part(part: Part) -> Markup | None:
     match part:
         case Paragraph(text, tone):
             return element("p", clean(text), class_=None if tone is Tone.PLAIN else tone)
@@ -67,10 +80,14 @@ def _render_part(part: Part) -> Markup:
             listed = [element("li", _render_cell(line)) for line in lines]
             return element("ol" if ordered else "ul", *listed, class_="names" if ordered else None)
         case Command(text):
-            return element("pre", element("code", text), tabindex="0")
+            # The page's script shows the button, and makes it work.
+            button = element("button", "Copy", type="button", class_="copy", hidden="")
+            return element("div", element("pre", element("code", text)), button, class_="command")
         case Table():
             return render_table(part)
         case Figure(name, title, caption):
+            if not part.on_page:
+                return None
             words = element("figcaption", element("strong", clean(title)), f" {clean(caption)}" if caption else None)
             # The page's script draws the chart of this name here.
             return element("figure", words, element("div", id=f"chart-{name}", class_="chart"), class_=name)
@@ -106,35 +123,65 @@ def render_table(table: Table) -> Markup:
             "th",
             element("button", clean(header.name), type="button") if sortable else clean(header.name),
             scope="col",
-            class_="number" if right else None,
+            class_=_join_classes(number=right, barred=header.bar, spare=header.spare),
         )
         for header, right in zip(table.headers, numeric, strict=True)
-    ]
-    body = [
-        element(
-            "tr",
-            *(
-                element(
-                    "td",
-                    _render_cell(cell, text),
-                    class_=" ".join(["number"] * right + ["striking"] * header.striking) or None,
-                    data_key=_sort_key(cell),
-                )
-                for cell, text, right, header in zip(row, texts, numeric, table.headers, strict=True)
-            ),
-        )
-        for row, texts in zip(table.rows, table.texts(), strict=True)
     ]
     inside = element(
         "table",
         element("caption", clean(table.title), class_="hidden"),
         element("thead", element("tr", *head)),
-        element("tbody", *body),
+        element("tbody", *_render_rows(table, numeric)),
         class_="sortable" if sortable else None,
     )
     frame = "frame long" if len(table.rows) > MOST_ROWS else "frame"
     # A frame that may scroll must be reachable by keyboard.
     return element("div", inside, class_=frame, tabindex="0", role="region", aria_label=clean(table.title))
+
+
+def _render_rows(table: Table, numeric: Sequence[bool]) -> list[Markup]:
+    headers = table.headers
+    most = [_find_longest(table, at) if header.bar else 0.0 for at, header in enumerate(headers)]
+    named = next((at for at, header in enumerate(headers) if not numeric[at] and not header.spare), None)
+    body = []
+    for row, texts in zip(table.rows, table.texts(), strict=True):
+        cells = []
+        for at, (cell, text, header) in enumerate(zip(row, texts, headers, strict=True)):
+            bar = _draw_bar(cell, most[at]) if header.bar else None
+            below = _gather_spare(row, headers, numeric) if at == named else None
+            classes = _join_classes(number=numeric[at], striking=header.striking, barred=header.bar, spare=header.spare)
+            cells.append(element("td", bar, _render_cell(cell, text), below, class_=classes, data_key=_sort_key(cell)))
+        body.append(element("tr", *cells))
+    return body
+
+
+def _find_longest(table: Table, at: int) -> float:
+    cells = (row[at] for row in table.rows)
+    return max((cell.exact or 0.0 for cell in cells if isinstance(cell, Quantity)), default=0.0)
+
+
+def _draw_bar(cell: Cell, most: float) -> Markup | None:
+    """Beside the number, as long as it is large."""
+    value = cell.exact if isinstance(cell, Quantity) else None
+    if value is None or value <= 0 or most <= 0:
+        return None
+    inside = element("div", style=f"width:{100 * value / most:.1f}%")
+    return element("div", inside, class_="bars", aria_hidden="true")
+
+
+def _gather_spare(row: Sequence[Cell], headers: Sequence[Header], numeric: Sequence[bool]) -> Markup | None:
+    """The words of columns that a phone has no room for."""
+    spare = [
+        clean(cell if isinstance(cell, str) else cell.text)
+        for cell, header, right in zip(row, headers, numeric, strict=True)
+        if header.spare and not right and not isinstance(cell, Quantity)
+    ]
+    words = " · ".join(filter(None, spare))
+    return element("small", show_name(words), class_="phone") if words else None
+
+
+def _join_classes(**wanted: bool) -> str | None:
+    return " ".join(name for name, has in wanted.items() if has) or None
 
 
 def _render_cell(cell: Cell, text: str = "") -> Markup:

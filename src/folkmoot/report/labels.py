@@ -1,71 +1,13 @@
 """Where the names on a map go, so that none lies on another or on a marker."""
 
+import re
 from dataclasses import dataclass
-from itertools import pairwise
-from math import log, pi, radians, tan
 from unicodedata import east_asian_width
 
 LETTER = 12 * 0.58  # pixels; of the text at 12 pixels, a little more than most fonts need
 HEIGHT = 15
 CLEAR = 4  # between a name and a marker that is not its own, or it would be read as that one's
-STEEPEST = 84.0  # degrees north or south: nearer to the poles Mercator grows without end
-
-
-@dataclass(frozen=True)
-class Projection:
-    """Mercator, around the middle of the points, as large as the frame allows."""
-
-    centre: float  # degrees east
-    scale: float
-    across: float
-    along: float
-
-    def __call__(self, latitude: float, longitude: float) -> tuple[float, float]:
-        x, y = _flatten(latitude, longitude, self.centre)
-        return self.across + self.scale * x, self.along - self.scale * y
-
-
-def _flatten(latitude: float, longitude: float, centre: float) -> tuple[float, float]:
-    east = (longitude - centre + 180.0) % 360.0 - 180.0
-    return radians(east), log(tan(pi / 4 + radians(latitude) / 2))
-
-
-def middle(longitudes: list[float]) -> float:
-    """Opposite to the widest gap, so that no country is cut at the date line.
-
-    >>> middle([170.0, -170.0]), middle([6.0, 18.0])
-    (180.0, 12.0)
-    """
-    around = sorted({longitude % 360.0 for longitude in longitudes})
-    gaps = [(after - before, after) for before, after in pairwise([*around, around[0] + 360.0])]
-    gap, start = max(gaps)
-    centre = (start + (360.0 - gap) / 2) % 360.0
-    return centre if centre <= 180.0 else centre - 360.0
-
-
-def shape(points: list[tuple[float, float]]) -> float:
-    """How wide the map is for its height."""
-    xs, ys = _extent(points, middle([longitude for _, longitude in points]))
-    return (xs[1] - xs[0]) / (ys[1] - ys[0])
-
-
-def fit_projection(points: list[tuple[float, float]], width: float, height: float, margin: float) -> Projection:
-    centre = middle([longitude for _, longitude in points])
-    xs, ys = _extent(points, centre)
-    scale = min((width - 2 * margin) / (xs[1] - xs[0]), (height - 2 * margin) / (ys[1] - ys[0]))
-    across, along = width / 2 - scale * sum(xs) / 2, height / 2 + scale * sum(ys) / 2
-    return Projection(centre, scale, across, along)
-
-
-def _extent(points: list[tuple[float, float]], centre: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    flat = [_flatten(latitude, longitude, centre) for latitude, longitude in points]
-    sides = []
-    for places in ([x for x, _ in flat], [y for _, y in flat]):
-        low, high = min(places), max(places)
-        least = radians(0.02)  # a single place, or a street: as if it were two kilometres
-        room = max(least - (high - low), 0.0) / 2
-        sides.append((low - room, high + room))
-    return sides[0], sides[1]
+COORDINATES = re.compile(r"[\s\d.,;:°'\"′″+\-−()/NSEWO]*\d[\s\d.,;:°'\"′″+\-−()/NSEWO]*")
 
 
 @dataclass(frozen=True)
@@ -80,20 +22,37 @@ class Label:
 Box = tuple[float, float, float, float]
 
 
+def is_name(text: str) -> bool:
+    """Whether a text says something next to a marker: neither numbers nor coordinates do.
+
+    >>> is_name("Rome"), is_name("41.9, 12.5"), is_name("40.7° N 74.0° W"), is_name("Pier 39")
+    (True, False, False, True)
+    """
+    return bool(text.strip()) and not COORDINATES.fullmatch(text)
+
+
 def text_width(name: str) -> float:
     return sum(LETTER * (1.75 if east_asian_width(sign) in "WF" else 1.0) for sign in name)
 
 
 def place_labels(
-    points: list[tuple[float, float]], names: list[str], radius: float, width: float, height: float
+    points: list[tuple[float, float]],
+    names: list[str],
+    radius: float,
+    width: float,
+    height: float,
+    reserved: tuple[Box, ...] = (),
 ) -> list[Label | None]:
-    """The first free place next to each marker, first come first served; None where there is none."""
+    """The first free place next to each marker, first come first served; None where there is none. `reserved`: where
+    something else stands.
+    """
     clear = radius + CLEAR
     taken: list[Box] = [(x - clear, y - clear, x + clear, y + clear) for x, y in points]
+    taken += reserved
     labels: list[Label | None] = []
     for place, ((x, y), name) in enumerate(zip(points, names, strict=True)):
         found = None
-        for label, box in _candidates(x, y, text_width(name), radius + 4):
+        for label, box in _candidates(x, y, text_width(name), radius + 4) if name else ():
             inside = box[0] >= 2 and box[1] >= 2 and box[2] <= width - 2 and box[3] <= height - 2
             if inside and not any(_meet(box, other) for at, other in enumerate(taken) if at != place):
                 found = label
@@ -101,6 +60,18 @@ def place_labels(
                 break
         labels.append(found)
     return labels
+
+
+def find_corner(
+    points: list[tuple[float, float]], radius: float, size: tuple[float, float], width: float, height: float
+) -> Box:
+    """A corner of the map for something of this size, without a marker in it if there is such a corner."""
+    across, along = size
+    corners = [
+        (left, top, left + across, top + along) for top in (height - along, 0.0) for left in (0.0, width - across)
+    ]
+    markers = [(x - radius, y - radius, x + radius, y + radius) for x, y in points]
+    return next((one for one in corners if not any(_meet(one, other) for other in markers)), corners[0])
 
 
 def _candidates(x: float, y: float, long: float, off: float) -> list[tuple[Label, Box]]:

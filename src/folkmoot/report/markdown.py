@@ -57,8 +57,9 @@ def _render(parts: Iterable[Part], depth: int) -> list[str]:
                 blocks.append(f"<details><summary>{safe(title)}</summary>\n\n{content}\n\n</details>")
             case Halves(left, right):
                 blocks += _render((*left, *right), depth)
-            case Section(title, inside):
-                blocks += [f"{'#' * depth} {safe(title)}", *_render(inside, depth + 1)]
+            case Section(title, inside, gist):
+                told = [safe(gist)] if gist else []
+                blocks += [f"{'#' * depth} {safe(title)}", *told, *_render(inside, depth + 1)]
             case Figure() | Fact():  # figures: their numbers are in tables; facts come in groups
                 pass
     return blocks

@@ -1,5 +1,6 @@
 """Numbers as people read them. A promise is never rounded in its own favour, and no infinity is ever printed."""
 
+import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from math import floor, isfinite, log10
@@ -96,3 +97,12 @@ def _trim(exact: Decimal) -> str:
     text = f"{exact:,f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", MINUS) if text.strip("-0.,") else "0"
+
+
+def raise_powers(text: str) -> str:
+    """Powers in a text as they are printed.
+
+    >>> raise_powers("except with probability 2^-40")
+    'except with probability 2⁻⁴⁰'
+    """
+    return re.sub(r"(?<=\d)\^(-?\d+)", lambda found: found[1].translate(SUPERSCRIPT), text)

@@ -1,9 +1,11 @@
 """A document on a terminal, by rich. Knows nodes, and nothing of runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -33,6 +35,8 @@ from folkmoot.report.text import clean
 
 MOST_ROWS = 30
 MANY_COLUMNS = 7  # more stand closer to each other
+LONGEST_WORD = 12  # letters that a narrow column has room for
+NO_EDGE = 10_000
 STYLES = {Tone.WARNING: "yellow", Tone.FINE: "dim"}
 
 
@@ -88,9 +92,61 @@ def _print_facts(out: Console, facts: Sequence[Fact]) -> None:
 
 
 def _print_table(out: Console, table: Table) -> None:
-    table, more = table.shorten(MOST_ROWS)
-    gap = 2 if len(table.headers) <= MANY_COLUMNS else 1
-    grid = Grid(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="underline")
+    """On a terminal, what fits: the first rows, and no column that can be spared. In a pipe, everything."""
+    more = 0
+    if out.is_terminal:
+        table, more = table.shorten(MOST_ROWS)
+        table = _fit_columns(table, out.width)
+    grid = _make_grid(table)
+    with _widen(out, grid):
+        out.print(grid)
+    if more:
+        out.print(f"… and {more:,} more")
+
+
+def _find_gap(table: Table) -> int:
+    return 2 if len(table.headers) <= MANY_COLUMNS else 1
+
+
+def _fit_columns(table: Table, width: int) -> Table:
+    """Without as many of the spare columns as it takes to fit, from the right."""
+    texts = table.texts()
+    least = [
+        max(len(word) for row in texts for word in [*header.name.split(), *_list_words(row[at], table.is_numeric(at))])
+        if texts
+        else 0
+        for at, header in enumerate(table.headers)
+    ]
+    dropped: set[int] = set()
+    for at in reversed(range(len(table.headers))):
+        kept = [size for place, size in enumerate(least) if place not in dropped]
+        if sum(kept) + _find_gap(table) * (len(kept) - 1) <= width:
+            break
+        if table.headers[at].spare:
+            dropped.add(at)
+    return table.drop_columns(dropped)
+
+
+def _list_words(text: str, numeric: bool) -> list[str]:
+    """What is not broken; very long words are."""
+    return [text] if numeric else [word[:LONGEST_WORD] for word in text.split()] or [""]
+
+
+@contextmanager
+def _widen(out: Console, grid: Grid) -> Iterator[None]:
+    """A pipe has no edge: every row is one line."""
+    before = out.width
+    if not out.is_terminal:
+        wanted = Measurement.get(out, out.options.update(max_width=NO_EDGE), grid).maximum
+        out.width = max(before, wanted)
+    try:
+        yield
+    finally:
+        out.width = before
+
+
+def _make_grid(table: Table) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, _find_gap(table), 0, 0), header_style="underline")
     for at, header in enumerate(table.headers):
         style = "yellow" if header.striking else None
         right = table.is_numeric(at)
@@ -105,6 +161,4 @@ def _print_table(out: Console, table: Table) -> None:
                 written.append(f" ({clean(cell.note)})", style="dim")
             cells.append(written)
         grid.add_row(*cells)
-    out.print(grid)
-    if more:
-        out.print(f"… and {more:,} more")
+    return grid

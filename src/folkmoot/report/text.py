@@ -58,3 +58,32 @@ def escape_markdown(name: str) -> str:
     words = words.replace("@", "@\u200b")  # a name is nobody's address
     words = re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", words)  # no list, and no heading
     return isolate(re.sub(r"^([-+=#])", r"\\\1", words))
+
+
+ONE = {"people": "person", "series": "series", "species": "species", "news": "news"}
+
+
+def name_one_of(many: str) -> str:
+    """The singular of what things are called.
+
+    >>> name_one_of("users"), name_one_of("cities"), name_one_of("people"), name_one_of("addresses")
+    ('user', 'city', 'person', 'address')
+    """
+    *before, last = many.split(" ")
+    if last in ONE:
+        one = ONE[last]
+    elif last.endswith("ies") and len(last) > 4:
+        one = last[:-3] + "y"
+    elif re.search(r"(ss|x|z|ch|sh)es$", last):
+        one = last[:-2]
+    else:
+        one = last[:-1] if last.endswith("s") and not last.endswith("ss") else last
+    return " ".join([*before, one])
+
+
+def count_many(value: int, many: str) -> str:
+    """
+    >>> count_many(1, "rounds"), count_many(1200, "users")
+    ('1 round', '1,200 users')
+    """
+    return f"{value:,} {name_one_of(many) if value == 1 else many}"

@@ -1,4 +1,4 @@
-"""What was chosen, and what each item adds."""
+"""What was chosen, what each item adds, and what clients have from it."""
 
 from itertools import accumulate
 
@@ -21,6 +21,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import finite_or_none
 from folkmoot.report.maps import Map, map_of
 from folkmoot.report.numbers import NARROW, count, number
+from folkmoot.report.sections.benefit import explain_benefits, list_benefits
 from folkmoot.report.story import Item, Story
 from folkmoot.report.text import capitalise, clean
 
@@ -32,14 +33,18 @@ def describe_answer(story: Story) -> Section:
     if not story.chosen:
         return Section(title, (Paragraph(f"None of the {story.items_called} was chosen.", level=Level.SUMMARY),))
     order = explain_order(story)
-    listed: tuple[Part, ...] = (_list_items(story), *((Paragraph(order, Tone.FINE),) if order else ()))
-    bars, drawn = _draw_bars(story), map_of(story)
+    benefits: tuple[Part, ...] = tuple(list_benefits(story))
+    words = (*((Paragraph(order, Tone.FINE),) if order else ()), *explain_benefits(story))
+    listed: tuple[Part, ...] = (_list_items(story), *words, *_draw_bars(story))
+    drawn = map_of(story)
     if drawn is None:
-        return Section(title, (Halves(listed, bars),) if bars else listed)
-    place = Figure("map", "Where they are.", _explain_map(story, drawn), drawn.wide, drawn.narrow, drawn.datasets)
+        return Section(title, (*benefits, *listed))
+    place = Figure(
+        "map", "Where they are.", _explain_map(story, drawn), drawn.wide, drawn.narrow, drawn.datasets or None
+    )
     if drawn.broad:
-        return Section(title, (place, Halves(listed, bars)) if bars else (place, *listed))
-    return Section(title, (Halves((*listed, *bars), (place,)),))
+        return Section(title, (*benefits, place, *listed))
+    return Section(title, (*benefits, Halves(listed, (place,))))
 
 
 def explain_order(story: Story) -> str:
@@ -60,22 +65,35 @@ def explain_order(story: Story) -> str:
 
 
 def _draw_bars(story: Story) -> tuple[Figure, ...]:
+    """For those who want pictures: on the page the table has bars."""
     spec = answer_chart(story.chosen)
     if spec is None:
         return ()
     some = f"The first {MOST_BARS} of {len(story.chosen)}." if len(story.chosen) > MOST_BARS else ""
-    return (Figure("answer", "What each adds to those above it.", some, spec),)
+    return (Figure("answer", "What each adds to those above it.", some, spec, on_page=False),)
 
 
 def _explain_map(story: Story, drawn: Map) -> str:
-    told = f"The numbers are those in the table. Grey dots are the other {story.items_called}"
-    if story.size_called and any(item.size for item in story.others):
-        told += f"; the larger the {story.size_called}, the larger the dot"
+    told = ["The numbers are those in the table."]
+    if drawn.reach is not None:
+        told.append(f"Circles: {drawn.reach:g} km around each.")
+    if drawn.datasets:
+        dots = f"Dots: other {story.items_called}"
+        if drawn.shaded:
+            dots += ", the darker the more each is worth alone" + (
+                "" if story.secure == "none" else " by the sums that the server knows"
+            )
+        if story.size_called and drawn.sized:
+            dots += f"; the larger the {story.size_called}, the larger the dot"
+        told.append(f"{dots}.")
+    if drawn.outside:
+        told.append(f"{count(drawn.outside)} more lie outside this map.")
     if drawn.left_out:
-        told += f" ({count(drawn.left_out)} of the smallest are left out)"
+        told.append(f"{count(drawn.left_out)} of the smallest are left out.")
     if drawn.unnamed:
-        told += f". {count(drawn.unnamed)} of the chosen show their names only when you point at them"
-    return told + "."
+        whose = "shows its name" if drawn.unnamed == 1 else "show their names"
+        told.append(f"{count(drawn.unnamed)} of the chosen {whose} only to a pointer.")
+    return " ".join(told)
 
 
 def _list_items(story: Story) -> Table:
@@ -94,7 +112,7 @@ def _list_items(story: Story) -> Table:
             field = f"gains.{place}" if story.result.gains is not None else f"chosen.{place}.gain"
             cells += (Quantity(gains[place], field=field), Quantity(totals[place]))
         rows.append(cells)
-    ends = (Header("Gain", aligned=True), Header("Total", aligned=True)) if with_gains else ()
+    ends = (Header("Gain", aligned=True, bar=True), Header("Total", aligned=True, spare=True)) if with_gains else ()
     headers = (Header("No."), Header("Name"), *headers, *ends)
     return Table("The chosen items", headers, tuple(rows), level=Level.SUMMARY)
 
@@ -104,9 +122,11 @@ def _list_details(items: tuple[Item, ...]) -> tuple[tuple[Header, ...], list[lis
     keys = list(dict.fromkeys(key for item in items for key, _ in item.details))
     if len(keys) > MOST_DETAILS:
         joined = ["; ".join(f"{key}: {value}" for key, value in item.details) for item in items]
-        return (Header("Details"),), [[Name(text) for text in joined]]
+        return (Header("Details", spare=True),), [[Name(text) for text in joined]]
     columns = [[dict(item.details).get(key, "") for item in items] for key in keys]
-    return tuple(Header(capitalise(clean(key))) for key in keys), [_read_numbers(texts) for texts in columns]
+    return tuple(Header(capitalise(clean(key)), spare=True) for key in keys), [
+        _read_numbers(texts) for texts in columns
+    ]
 
 
 def _read_numbers(texts: list[str]) -> list[Name]:

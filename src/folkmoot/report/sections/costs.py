@@ -1,9 +1,12 @@
 """What the conversation cost: rounds, answers, bytes and time."""
 
 from folkmoot.report.document import Fact, Fold, Form, Header, Level, Paragraph, Quantity, Section, Table
-from folkmoot.report.facts import cost_of
-from folkmoot.report.numbers import percent
+from folkmoot.report.facts import RunCost, cost_of
+from folkmoot.report.numbers import number, percent, size
 from folkmoot.report.story import Story
+from folkmoot.report.text import count_many
+
+TITLE = "What it cost"
 
 
 def describe_costs(story: Story) -> Section:
@@ -11,10 +14,11 @@ def describe_costs(story: Story) -> Section:
     took = Fact("Time", Quantity(story.result.seconds, Form.SECONDS, "seconds"), "for the whole run")
     if cost is None:
         nobody = "There was no conversation: the method read the data directly, and nobody was asked anything."
-        return Section("What it cost", (Paragraph(nobody), took))
+        gist = f"{number(story.result.seconds, 3)} s. Nobody was asked anything: the method read the data directly."
+        return Section(TITLE, (Paragraph(nobody), took), gist=gist, folded=True)
     silent = f"{percent(cost.lost)} of those asked did not answer" if cost.lost > 0 else "from clients, in all rounds"
     return Section(
-        "What it cost",
+        TITLE,
         (
             Fact("Rounds", Quantity(cost.rounds, Form.COUNT, "cost.rounds"), "one question to many clients each"),
             Fact("Answers", Quantity(cost.answers, Form.COUNT, "cost.answers"), silent),
@@ -32,6 +36,15 @@ def describe_costs(story: Story) -> Section:
             Paragraph(explain_bytes(story), level=Level.DETAIL),
             Fold("Every round", (_list_rounds(story),)),
         ),
+        gist=_summarise(story, cost),
+        folded=True,
+    )
+
+
+def _summarise(story: Story, cost: RunCost) -> str:
+    return (
+        f"{count_many(cost.rounds, 'rounds')}; each {cost.sender} that is asked sends {size(cost.mean_up)} per round; "
+        f"{number(story.result.seconds, 3)} s in all."
     )
 
 

@@ -19,9 +19,9 @@ from folkmoot.report.document import (
     Tone,
 )
 from folkmoot.report.facts import cost_of, list_speakers
-from folkmoot.report.numbers import count
+from folkmoot.report.numbers import count, raise_powers
 from folkmoot.report.story import Story, View
-from folkmoot.report.text import capitalise
+from folkmoot.report.text import capitalise, count_many
 
 
 def describe_exposure(story: Story) -> Section:
@@ -31,10 +31,25 @@ def describe_exposure(story: Story) -> Section:
     words += [*explain_smallest_sum(story), *explain_difference(story), *list_parties(story)]
     if unprotected := list_unprotected(story):
         words.append(Section("What is not protected", (Bullets(tuple(unprotected)),)))
-    title = "What was revealed"
-    if story.view is None or story.secure == "none":
-        return Section(title, tuple(words))
-    return Section(title, (Halves(tuple(words), (describe_view(story, story.view),)),))
+    parts: tuple[Part, ...] = tuple(words)
+    if story.view is not None and story.secure != "none":
+        parts = (Halves(parts, (describe_view(story, story.view),)),)
+    return Section("What was revealed", parts, gist=summarise_exposure(story), folded=True)
+
+
+def summarise_exposure(story: Story) -> str:
+    """What the server knows now, in one sentence; nothing where it is not known how answers were added up."""
+    cost = cost_of(story.result)
+    sums = "sums" if cost is None else f"sums over {count(cost.smallest)} {story.clients_called} or more"
+    sums += " with noise" if story.result.privacy is not None else ""
+    if story.secure in ("real", FEDERATION):
+        return f"The server learned {sums}, never what one of them said."
+    if story.secure == "ideal":
+        here = "This was a simulation: all data was in one place."
+        return f"{here} Run for real, the server would learn {sums}, and no more."
+    if story.secure == "plain":
+        return "Every answer could be read by whoever ran this: there was no secure aggregation."
+    return "Everything: the method had all data in one place." if story.secure == "none" else ""
 
 
 def _list_facts(story: Story) -> list[Fact]:
@@ -50,13 +65,15 @@ def _list_facts(story: Story) -> list[Fact]:
         return facts
     clients = Quantity(apart.clients, Form.COUNT, "smallest_difference.clients")
     first, second = (count(place + 1) for place in apart.rounds)
-    note = f"client{'s' * (apart.clients != 1)} by which the two closest sums differ (rounds {first} and {second})"
+    who = "client" if apart.clients == 1 else "clients"
+    note = f"{who} by which the two closest sums differ (rounds {first} and {second})"
     return [*facts, Fact("Smallest difference", clients, note)]
 
 
 def explain_threat(story: Story) -> str:
     """Who could have learned what, in two sentences; nothing where it is not known how answers were added up."""
-    terms = f" {story.protection.rstrip('.')}." if story.protection else ""
+    protection = raise_powers(story.protection).rstrip(".")
+    terms = f" {protection}." if protection else ""
     if story.secure == "real":
         return (
             "Secure aggregation against a malicious server was run in full: every client, the server and every byte "
@@ -75,7 +92,7 @@ def explain_threat(story: Story) -> str:
         same = "sums like these, with as much noise," if story.result.privacy else "the same sums, bit for bit,"
         return (
             here + f"Run for real, the server would see {same} and nothing else about anyone. The "
-            f"terms of the smallest round would be: {story.protection.rstrip('.')}."
+            f"terms of the smallest round would be: {protection}."
         )
     if story.secure == "plain":
         return (
@@ -125,7 +142,7 @@ def explain_smallest_sum(story: Story) -> list[Paragraph]:
     cost = cost_of(story.result)
     if cost is None or story.secure in ("none", "plain"):
         return []
-    told = f"The smallest sum that the server learned is over {count(cost.smallest)} {story.clients_called}."
+    told = f"The smallest sum that the server learned is over {count_many(cost.smallest, story.clients_called)}."
     if story.result.privacy is not None:
         hidden = "Noise hides each of them as far as the promise above goes, also one who is alone with what it holds."
         return [Paragraph(f"{told} {hidden}")]
@@ -144,7 +161,7 @@ def explain_difference(story: Story) -> list[Paragraph]:
     if story.result.privacy is not None:
         differ = ""
         if apart is not None:
-            differ = f"The two closest sums differ by {count(apart.clients)} client{'s' * (apart.clients != 1)}, but "
+            differ = f"The two closest sums differ by {count_many(apart.clients, 'clients')}, but "
         told = f"{differ}subtracting sums shows nothing beyond the promise above: "
         told += "it covers all sums together, and a difference has more noise than either."
         return [Paragraph(told[:1].upper() + told[1:])]
@@ -164,7 +181,7 @@ def explain_difference(story: Story) -> list[Paragraph]:
         ]
     one = apart.clients == 1
     told = (
-        f"Two of the sums differ by {count(apart.clients)} client{'' if one else 's'} (rounds {first} and {second}): "
+        f"Two of the sums differ by {count_many(apart.clients, 'clients')} (rounds {first} and {second}): "
         f"subtracting them shows what {'that client' if one else 'those few together'} answered, wherever the others "
         "gave the same answer in both rounds. Fresh cohorts of many clients, or noise, prevent this."
     )
@@ -209,9 +226,7 @@ def list_unprotected(story: Story) -> list[str]:
     many = f"these {count(rounds.rounds)} rounds" if rounds is not None and rounds.rounds > 1 else "many rounds"
     closest = ""
     if apart is not None:
-        closest = (
-            f" The two closest sums of this run differ by {count(apart.clients)} client{'s' * (apart.clients > 1)}."
-        )
+        closest = f" The two closest sums of this run differ by {count_many(apart.clients, 'clients')}."
     return [
         *shards,
         *_list_unprotected_at_parties(story),

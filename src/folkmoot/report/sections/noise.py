@@ -52,7 +52,8 @@ def describe_noise(story: Story) -> Section | None:
     rounds = Fold("The budget, round by round", (_list_budget(account),))
     spent: list[Part] = [*_draw_budget(account), Paragraph(explain_budget(account), Tone.FINE), rounds]
     spent.append(Section("What noise does not hide", (Bullets(tuple(list_unhidden(story, account))),)))
-    return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)),))
+    gist = f"ε = {number(account.epsilon)} {summarise_spending(story, account)}."
+    return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)),), gist=gist, folded=True)
 
 
 def _list_facts(account: PrivacyAccount) -> list[Fact]:

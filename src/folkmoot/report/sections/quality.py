@@ -19,8 +19,8 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import bars_of, find_known, list_absent, was_simulated
-from folkmoot.report.numbers import NARROW, count, fraction, number, percent, round_down, round_up
+from folkmoot.report.facts import bars_of, central_share, find_known, list_absent, was_simulated
+from folkmoot.report.numbers import NARROW, count, number, percent, round_down, round_up
 from folkmoot.report.story import Story
 
 LOOSE = 0.8  # a ratio below this is worth a word about why
@@ -43,10 +43,25 @@ def describe_quality(story: Story) -> Section:
         Bullets(tuple(explain_proof(story))),
         Paragraph(explain_theory(result)),
         *_list_terms(result),
-        *_list_exact_numbers(result),
+        *_list_exact_numbers(story),
     )
     figures = _draw_figures(story)
-    return Section("How good it is", (*((Halves(words, figures),) if figures else words), *_list_ways_to_choose(story)))
+    parts = (*((Halves(words, figures),) if figures else words), *_list_ways_to_choose(story))
+    return Section("How good it is", parts, gist=summarise_quality(story), folded=True)
+
+
+def summarise_quality(story: Story) -> str:
+    """How far the answer can be from the best, and how far it is from a method that sees everything."""
+    known, central = find_known(story.result), central_share(story)
+    told = []
+    if known.ratio is not None:
+        least = "The best possible" if known.ratio >= 1 else f"At least {percent(known.ratio)} of the best possible"
+        told.append(f"{least} ({describe_confidence(story.result)})")
+    else:
+        told.append("How far it is from the best possible is not known")
+    if central is not None:
+        told.append(f"{percent(central.share)} of {central.name} (which sees all data)")
+    return "; ".join(told) + "."
 
 
 def warn_of_absent(story: Story) -> list[Paragraph]:
@@ -149,7 +164,7 @@ def state_certificate(story: Story) -> list[str]:
     else:
         told.append(
             f"No allowed set is worth more than {round_up(known.bound)}, so the choice is at least "
-            f"{fraction(known.ratio)} of the best possible ({describe_confidence(result)})."
+            f"{percent(known.ratio)} of the best possible ({describe_confidence(result)})."
         )
         told.append("It may be better than that: perhaps no allowed set reaches the bound.")
         if result.privacy is not None:
@@ -222,9 +237,9 @@ def _list_terms(result: Result) -> list[Fold]:
     return [Fold(f"The terms of {theory.theorem}", (terms,))]
 
 
-def _list_exact_numbers(result: Result) -> list[Fold]:
+def _list_exact_numbers(story: Story) -> list[Fold]:
     """The numbers behind the sentences, in full."""
-    e, known = result.estimate, find_known(result)
+    result, e, known = story.result, story.result.estimate, find_known(story.result)
     listed = [("value", "value over every client", result.value)] if result.value is not None else []
     if e is not None:
         listed += [
@@ -235,7 +250,7 @@ def _list_exact_numbers(result: Result) -> list[Fold]:
             ("estimate.bound_high", "bound, with its error", e.bound_high),
             ("estimate.confidence", "confidence", e.confidence),
         ]
-        if e.popularity is not None and e.random is not None:
+        if e.popularity is not None and e.random is not None and not story.baselines:  # else these have their own table
             listed += [
                 ("estimate.popularity", "the most popular items", e.popularity),
                 ("estimate.random", "a random choice", e.random),
@@ -258,11 +273,11 @@ def _list_ways_to_choose(story: Story) -> list[Part]:
         (
             Name(bar.name, note=bar.about),
             Quantity(bar.value, field=bar.field or f"baselines.{bar.name}"),
-            Quantity(bar.value / chosen if chosen > 0 else None),
+            Quantity(bar.value / chosen if chosen > 0 else None, Form.SHARE),
         )
         for bar in bars
     )
-    headers = (Header("Way to choose"), Header("Value", aligned=True), Header("Of the chosen", aligned=True))
+    headers = (Header("Way to choose"), Header("Value", aligned=True), Header("Of the chosen"))
     table = Table("Ways to choose", headers, rows, level=Level.SUMMARY)
     if story.result.privacy is None or not story.baselines:
         return [table]

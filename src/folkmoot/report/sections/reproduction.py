@@ -16,19 +16,23 @@ def describe_reproduction(story: Story) -> Section:
         told = "Noise is drawn anew every time and never stored, so the same command leads to another answer. "
         told += "folkmoot verify replays this one from its sums."
         parts.append(Paragraph(told))
-    return _describe(story, parts)
+    again = "The same command gives the same answer" if result.privacy is None else "Noise is drawn anew every time"
+    return _describe(story, parts, f"{again}; here is the command, and what the numbers depend on.")
 
 
 def describe_rerun(comparison: Comparison) -> Section:
-    return _describe(comparison, [Fact("Seeds", ", ".join(str(seed) for seed in comparison.seeds))])
+    seeds = Fact("Seeds", ", ".join(str(seed) for seed in comparison.seeds))
+    return _describe(comparison, [seeds], "The command, and what the numbers depend on.")
 
 
-def _describe(told: Story | Comparison, facts: Iterable[Part]) -> Section:
+def _describe(told: Story | Comparison, facts: Iterable[Part], gist: str) -> Section:
     parts: list[Part] = [Command(told.command)] if told.command else []
     parts += facts
-    parts += [Fact(name, version, level=Level.DETAIL) for name, version in told.versions]
+    if told.versions:
+        versions = ", ".join(f"{name} {version}" for name, version in told.versions)
+        parts.append(Fact("Versions", versions, level=Level.DETAIL))
     if told.notes:
         parts.append(Section("Notes on the data", (Bullets(told.notes, level=Level.SUMMARY),)))
     if told.credits:
         parts.append(Section("Credits", (Bullets(told.credits),)))
-    return Section("How to reproduce it", tuple(parts))
+    return Section("How to reproduce it", tuple(parts), gist=gist, folded=True)
