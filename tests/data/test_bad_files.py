@@ -67,7 +67,15 @@ CASES = {
     "blank": bad("\n\n\n", "r.csv: is empty"),
     "header only": bad(HEAD, "r.csv: has no rows below its header"),
     "no suffix": bad(RATINGS, "has the suffix (none)", ".parquet", name="ratings"),
-    "unknown suffix": bad(RATINGS, "has the suffix .xlsx", name="r.xlsx"),
+    "unknown suffix": bad(RATINGS, "has the suffix .xls;", "save it as .xlsx", name="r.xls"),
+    "text called xlsx": bad(RATINGS, "r.xlsx: is not an Excel workbook, or is damaged", name="r.xlsx"),
+    "text called zip": bad(RATINGS, "r.zip: is not a zip archive, or is damaged", name="r.zip"),
+    "text called jsonl": bad(RATINGS, "r.jsonl: line 1 is not a JSON object; write one", name="r.jsonl"),
+    "a JSON array": bad('[{"user": 1}]', "r.json: is one array, not lines; write one object per line", name="r.json"),
+    "a JSON list later": bad('{"user":1,"item":2}\n[1]\n', "r.jsonl: line 2 is not a JSON object", name="r.jsonl"),
+    "empty JSON lines": bad("\n\n", "r.jsonl: is empty", name="r.jsonl"),
+    "an address": Case({}, {"file": "https://host/r.csv"}, ("https://host/r.csv is an address", "download it first")),
+    "a collapsed address": Case({}, {"file": "s3:/host/r.csv"}, ("s3://host/r.csv is an address, not a file",)),
     "compressed parquet": bad(RATINGS, ".parquet.gz", name="r.parquet.gz"),
     "binary as text": bad(bytes(range(256)), "r.csv: is not a text file"),
     "utf-16": bad(RATINGS.encode("utf-16"), "r.csv: is UTF-16; save it as UTF-8"),
@@ -221,7 +229,13 @@ def test_one_sentence(case: Case, tmp_path: Path) -> None:
     assert error.value.__cause__ is None
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.dat", "r.npz", "r.mtx", "r.parquet", "r.arrow", "r.csv.gz", "r.csv.zst"])
+GARBAGE = [
+    *("r.csv", "r.dat", "r.npz", "r.mtx", "r.parquet", "r.arrow", "r.csv.gz", "r.csv.zst"),
+    *("r.jsonl", "r.zip", "r.xlsx"),
+]
+
+
+@pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_is_refused_or_read_but_never_a_traceback(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     good = io.BytesIO()

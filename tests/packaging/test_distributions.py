@@ -70,7 +70,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: tuple[Path, Path]) 
     for line in ("License-Expression: Apache-2.0", "License-File: LICENSE", "Author: the Folkmoot developers"):
         assert line in metadata.splitlines()
     extras = set(re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE))
-    assert extras == {"report", "sklearn", "cluster", "federation", "all", "dev"}
+    assert extras == {"report", "sklearn", "excel", "cluster", "federation", "all", "dev"}
 
 
 def test_the_sdist_can_be_read_and_tested(built: tuple[Path, Path]) -> None:

@@ -6,6 +6,7 @@ from folkmoot.data.limits import Group, Limit, bind_groups, constraint, make_gro
 from folkmoot.data.load import load
 from folkmoot.data.loaded import Loaded, Subject
 from folkmoot.data.look import Column, FileLook, look
+from folkmoot.data.opening import find_on_disk
 from folkmoot.data.public import load_items, load_subject, pin_columns
 from folkmoot.foundation.settings import Data
 
@@ -22,6 +23,7 @@ __all__ = [
     "ValueSpread",
     "bind_groups",
     "constraint",
+    "find_on_disk",
     "load",
     "load_items",
     "load_subject",

@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
+from folkmoot.data.archive import WORKBOOK, ZIP, choose_member, split_path
+from folkmoot.data.json_lines import JsonLines
 from folkmoot.data.opening import COMPRESSED, explain_errors, find_file, open_bytes, suffixes
-from folkmoot.data.source import DataSource, FrameFile, Matrix
+from folkmoot.data.source import DataSource, ErrorTranslator, FrameFile, Matrix
 from folkmoot.data.text import TextFile
+from folkmoot.data.workbook import read_workbook
 from folkmoot.foundation.errors import InputError
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".item", ".user")
+JSON = (".jsonl", ".ndjson", ".json")
 ARROW = (".arrow", ".feather", ".ipc")
+BINARY = (".parquet", *ARROW, ".npz", WORKBOOK)
+KNOWN = (*TEXT, *JSON, ".mtx", *BINARY)
+OTHERS = {".xls": WORKBOOK, ".xlsb": WORKBOOK, ".ods": WORKBOOK, ".numbers": ".csv", ".sav": ".csv", ".rds": ".csv"}
 
 
 def open_source(given: str | None, folder: Path | None, argument: str) -> DataSource | Matrix:
@@ -25,23 +32,48 @@ def open_source(given: str | None, folder: Path | None, argument: str) -> DataSo
     if given is None:
         raise InputError("needs the name of a file", argument=argument)
     path = find_file(given, folder, argument)
-    suffix, compression = suffixes(path)
+    container = split_path(path)[0].suffix.lower()
+    if container == ZIP:
+        path = choose_member(path, KNOWN)
+    suffix, compression = (WORKBOOK, "") if container == WORKBOOK else suffixes(path)
     if suffix in TEXT:
         return TextFile(path)
+    if suffix in JSON:
+        return JsonLines(path)
     if suffix == ".mtx":
         return _read_market(path)
-    if not compression and suffix == ".parquet":
-        return FrameFile(path, polars.scan_parquet(path, glob=False))
-    if not compression and suffix in ARROW:
-        return FrameFile(path, polars.scan_ipc(path, glob=False))
-    if not compression and suffix == ".npz":
-        return _read_archive(path)
-    known = ", ".join((*TEXT, ".mtx"))
+    if not compression and suffix in BINARY:
+        return _open_binary(path, suffix)
+    known = ", ".join((*TEXT, *JSON, ".mtx"))
     raise InputError(
         f"{path.name} has the suffix {suffix + compression or '(none)'}; files that can be read end in "
-        f"{known} (or one of these followed by {', '.join(COMPRESSED)}), .parquet, {', '.join(ARROW)} or .npz",
+        f"{known} (or one of these followed by {', '.join(COMPRESSED)}), {', '.join(BINARY)} or {ZIP}",
+        remedy=f"save it as {OTHERS[suffix]}" if suffix in OTHERS else None,
         argument=argument,
     )
+
+
+def _open_binary(path: Path, suffix: str) -> DataSource | Matrix:
+    if suffix == WORKBOOK:
+        return read_workbook(path)
+    if suffix == ".npz":
+        return _read_archive(path)
+    if path.is_file():
+        scan = polars.scan_parquet if suffix == ".parquet" else polars.scan_ipc
+        return FrameFile(path, scan(path, glob=False))
+    content = _open_seekable(path)
+    read: Any = polars.read_parquet if suffix == ".parquet" else polars.read_ipc
+    with ErrorTranslator(path):
+        frame: polars.DataFrame = read(content)
+    return FrameFile(path, frame.lazy())
+
+
+def _open_seekable(path: Path) -> Any:
+    """What readers of binary files take: the path, or all bytes of a file that is within an archive."""
+    if path.is_file():
+        return path
+    with explain_errors(path), open_bytes(path) as stream:
+        return io.BytesIO(stream.read())
 
 
 def open_table(given: str, folder: Path | None, argument: str) -> DataSource:
@@ -64,7 +96,8 @@ def _read_market(path: Path) -> Matrix:
 def _read_archive(path: Path) -> DataSource | Matrix:
     """A sparse matrix from scipy, one dense matrix, or arrays of equal length."""
     try:
-        with explain_errors(path), np.load(path, allow_pickle=False) as archive:
+        content = _open_seekable(path)
+        with explain_errors(path), np.load(content, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(
                     "is a single array", remedy="save it with numpy.savez or scipy.sparse.save_npz", place=path.name
@@ -72,11 +105,11 @@ def _read_archive(path: Path) -> DataSource | Matrix:
             arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
         if {"format", "shape", "data"} <= set(arrays):
             with explain_errors(path):
-                return _make_matrix(path.name, sparse.load_npz(path))
+                return _make_matrix(path.name, sparse.load_npz(_open_seekable(path)))
     except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
-        if "pickle" in str(error) and zipfile.is_zipfile(path):
+        if "pickle" in str(error) and zipfile.is_zipfile(content):
             raise InputError(
                 "holds Python objects, which are never loaded", remedy="save arrays of numbers or text", place=path.name
             ) from None

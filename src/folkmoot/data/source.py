@@ -1,5 +1,6 @@
 """What a file offers, whatever its format: named columns, read some rows at a time, or a matrix of clients × items."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from folkmoot.foundation.sets import Array
 
 CellType = Literal["whole", "number", "text"]
 ROWS = 1 << 18  # per frame
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is an id, not a number
 
 
 class NotWhole(Exception):
@@ -66,12 +68,14 @@ class DataSource(ABC):
 
 
 class FrameFile(DataSource):
-    """A binary table: Parquet, Arrow, or arrays of equal length in an npz archive."""
+    """A table with columns of their own types: Parquet, Arrow, arrays of equal length in an npz archive, a sheet of a
+    workbook, or a DataFrame.
+    """
 
-    unit, first = "row", 1
+    unit = "row"
 
-    def __init__(self, path: Path, lazy: polars.LazyFrame) -> None:
-        self.path, self.file, self.lazy = path, path.name, lazy
+    def __init__(self, path: Path, lazy: polars.LazyFrame, first: int = 1) -> None:
+        self.path, self.file, self.lazy, self.first = path, path.name, lazy, first
         with self._explain_errors():
             self.schema = lazy.collect_schema()
             self.rows = int(lazy.select(polars.len()).collect().item())
@@ -148,6 +152,27 @@ def cast_numbers(frame: polars.DataFrame) -> polars.DataFrame:
             elif number.null_count() == cells.null_count() and number.is_finite().all():
                 changed.append(number)
     return frame.with_columns(changed)
+
+
+def cast_cells(cells: polars.Series, how: CellType, *, decimal_comma: bool = False) -> polars.Series:
+    """Text as what is wanted; NotWhole is raised where whole numbers are wanted and something else is there."""
+    if how == "text":
+        return cells
+    bare = cells.str.strip_chars()
+    if decimal_comma:
+        bare = bare.str.replace(",", ".", literal=True)
+    if how == "number":
+        return bare.cast(polars.Float64, strict=False)
+    numbers = bare.cast(polars.Int64, strict=False)
+    if (numbers.is_null() & (bare != "").fill_null(False)).any():
+        raise NotWhole(cells.name)
+    return numbers
+
+
+def is_whole_text(cells: polars.Series) -> bool:
+    """Whether all cells are whole numbers that fit into 64 bits, written without leading zeros."""
+    known = cells.drop_nulls().to_list()
+    return bool(known) and all(WHOLE.fullmatch(cell.strip()) for cell in known)
 
 
 class ErrorTranslator:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from folkmoot.data.dialect import Dialect, detect_dialect
 from folkmoot.data.letters import MARK, Letters, find_letters
 from folkmoot.data.opening import explain_errors, open_bytes, suffixes
-from folkmoot.data.source import CellType, DataSource, NotWhole
+from folkmoot.data.source import CellType, DataSource, cast_cells, is_whole_text
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 
@@ -21,7 +20,6 @@ CHUNK = 1 << 22
 SAMPLE = 1 << 18
 LONGEST = 1 << 25  # bytes of a row; more is not text
 UNIT = b"\x1f"  # one byte in place of "::"
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 007 is an id, not a number
 FINE, RAGGED, OPEN = range(3)
 
 
@@ -80,8 +78,7 @@ class TextFile(DataSource):
         return self.start
 
     def is_whole(self, column: str) -> bool:
-        cells = self.start[column].drop_nulls().to_list()
-        return bool(cells) and all(WHOLE.fullmatch(cell.strip()) for cell in cells)
+        return is_whole_text(self.start[column])
 
     def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
         line = self.first
@@ -172,7 +169,10 @@ class TextFile(DataSource):
                 f"its quotes do not close from line {line} on", remedy="save it with quotes doubled", place=self.file
             )
         cells = strip_cells(cells)
-        return cells.with_columns(*(self._cast(cells[column], how) for column, how in wanted.items()))
+        comma = self.dialect.decimal_comma
+        return cells.with_columns(
+            *(cast_cells(cells[column], how, decimal_comma=comma) for column, how in wanted.items())
+        )
 
     def _parse_with_csv(self, text: bytes, wanted: Mapping[str, CellType], line: int) -> polars.DataFrame:
         """Python's parser accepts quotes within a cell, which polars refuses."""
@@ -183,19 +183,6 @@ class TextFile(DataSource):
         at = [self.columns.index(column) for column in wanted]
         picked = [[row[k] or None for k in at] if row else [None] * len(at) for row in rows]
         return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")
-
-    def _cast(self, cells: polars.Series, how: CellType) -> polars.Series:
-        if how == "text":
-            return cells
-        bare = cells.str.strip_chars()
-        if self.dialect.decimal_comma:
-            bare = bare.str.replace(",", ".", literal=True)
-        if how == "number":
-            return bare.cast(polars.Float64, strict=False)
-        numbers = bare.cast(polars.Int64, strict=False)
-        if (numbers.is_null() & (bare != "").fill_null(False)).any():
-            raise NotWhole(cells.name)
-        return numbers
 
 
 def is_padded(text: bytes, separator: bytes) -> bool:
