@@ -5,6 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from folkmoot import Matroid, Oracle
+from folkmoot.conversation.codec import pack, unpack
+from folkmoot.foundation.registry import find_kinds
+from folkmoot.matroids.derived import restrict
 from tests.matroids.kinds import KINDS, Kind, N
 
 SUBSETS = [frozenset(c) for size in range(N + 1) for c in combinations(range(N), size)]
@@ -77,3 +81,26 @@ def test_groups_and_capacities_say_the_same(kind: Kind) -> None:
 
 def test_it_says_what_it_is(kind: Kind) -> None:
     assert type(kind.matroid).__name__ in repr(kind.matroid)
+
+
+def test_some_items_only(kind: Kind) -> None:
+    """A restricted matroid allows what the whole one does of these items, and is stored as any other."""
+    items = np.array([1, 3, 4, 7])
+    part = restrict(kind.matroid, items)
+    for size in range(len(items) + 1):
+        for own in combinations(range(len(items)), size):
+            truth = kind.truth(frozenset(items[list(own)].tolist()))
+            assert part.independent(list(own)) == truth, own
+            if truth:
+                expected = [
+                    e not in own and kind.truth(frozenset(items[[*own, e]].tolist())) for e in range(len(items))
+                ]
+                assert part.addable(list(own)).tolist() == expected, own
+    assert part.is_valid()
+    order = np.array([2, 0, 3, 1])
+    base = part.first_base(order)
+    assert len(base) == part.rank
+    assert part.is_independent(np.isin(np.arange(len(items)), base))
+    if not isinstance(kind.matroid, Oracle):
+        again = unpack(pack(part), find_kinds(Matroid))
+        assert (again.first_base(order) == base).all()

@@ -7,6 +7,7 @@ import pytest
 
 from folkmoot import Information, Objective, check_submodular, multilinear, welfare
 from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.objectives.restricted import restrict
 from tests.objectives.families import FAMILIES, LIFTED, Case
 
 EVERY = FAMILIES | LIFTED
@@ -177,3 +178,29 @@ def indicators(objective: Objective, members: Ids, item: int) -> Mask:
     mask = np.zeros(objective.n_items, dtype=bool)
     mask[members] = mask[item] = True
     return mask
+
+
+def test_some_items_only(case: Case) -> None:
+    """Restricted clients know no other items, but still what all of them together are worth."""
+    objective = case.objective
+    items = np.array([0, 2, objective.n_items - 1])
+    part = restrict(objective, items)
+    sets = np.array(list(product([False, True], repeat=3)))
+    wide = np.zeros((len(sets), objective.n_items), dtype=bool)
+    wide[:, items] = sets
+    np.testing.assert_allclose(part.values(sets), objective.values(wide), rtol=1e-12, atol=1e-12)
+    for own, of_all in zip(sets[::3], wide[::3], strict=True):
+        np.testing.assert_allclose(
+            part.gains(own).toarray(), objective.gains(of_all).toarray()[:, items], rtol=1e-12, atol=1e-12
+        )
+    x, point = np.array([0.3, 1.0, 0.0]), np.zeros(objective.n_items)
+    point[items] = x
+    if objective.closed_form:
+        np.testing.assert_allclose(part.extension(x), objective.extension(point), rtol=1e-9, atol=1e-12)
+        expected = objective.gradients(point).toarray()[:, items]
+        np.testing.assert_allclose(part.gradients(x).toarray(), expected, rtol=1e-9, atol=1e-12)
+    for clients in ([1], [1, 0], slice(0, 2)):
+        some = part[clients]
+        np.testing.assert_allclose(some.values(sets), objective[clients].values(wide), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(some.unrestricted.find_ceilings(), objective[clients].find_ceilings())
+    assert (part.n_items, part.unrestricted.n_items) == (3, objective.n_items)

@@ -21,10 +21,12 @@ from folkmoot import (
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.objectives.restricted import restrict
 from folkmoot.questions import (
     Appraisal,
     Differences,
     Drift,
+    Folded,
     Gains,
     GainsAlong,
     Gradient,
@@ -41,6 +43,7 @@ from folkmoot.questions import (
     Singletons,
     Values,
     Votes,
+    Within,
 )
 from folkmoot.questions.hidden import Direction, Favourite, Worth
 from tests.objectives.families import CLIENTS, FAMILIES, LIFTED, Case, sparse_matrix, weights
@@ -296,6 +299,29 @@ def pair(objective: Objective) -> Query[Any]:
     return Pair(first=gradient(20, stochastic=False)(objective), second=appraisal(objective))
 
 
+def folded(objective: Objective) -> Query[Any]:
+    """At a set of one item; two deals of the items to three buckets."""
+    x = some_members(objective.n_items).astype(np.float64)
+    return Folded(x=x, single=limits(objective).single, rows=2, buckets=3, coins=COINS)
+
+
+def folded_between(objective: Objective) -> Query[Any]:
+    return Folded(x=point(objective.n_items) / 2, single=limits(objective).single, rows=1, buckets=4, coins=COINS)
+
+
+def folded_beside(objective: Objective) -> Query[Any]:
+    """What a bound needs where there are many items: the gradient of some, and buckets of all others."""
+    x, most = np.array([0.0, 0.5, 0.0, 1.0][: objective.n_items]), limits(objective)
+    beside = Folded(x=x, single=most.single, rows=2, buckets=3, coins=COINS)
+    own = Gradient(x=x, whole=most.whole, coins=COINS, single=most.single, bits=16, stochastic=False)
+    return Pair(first=own, second=beside)
+
+
+def within(make: Maker) -> Maker:
+    """A question about the shortlist, of which clients know nothing else."""
+    return lambda objective: Within(items=np.sort(ITEMS), question=make(restrict(objective, np.sort(ITEMS))))
+
+
 def shards(*, deal: bool, items: Ids | None = None) -> Maker:
     """The party is the shard: what holds of clients alone does not hold of these."""
     return lambda objective: ShardBase(
@@ -313,6 +339,11 @@ def parties(*, deal: bool, items: Ids | None = None) -> Maker:
 
 SHARDED = 1_000_000  # clients in all, of whom a few are there
 KINDS: dict[str, Maker] = {
+    "folded": folded,
+    "folded, between": folded_between,
+    "within, gradient and folded": within(folded_beside),
+    "within, singletons": within(singletons),
+    "within, base": within(base(uniform)),
     "gradient, fixed point": gradient(20, stochastic=False),
     "gradient, fixed point, shortlist": gradient(20, stochastic=False, items=ITEMS),
     "gradient, 1 bit": gradient(1, stochastic=True),

@@ -89,7 +89,20 @@ def test_a_pair_hides_nothing() -> None:
     refuse(replace(both, second=make("shards", clients=CLIENTS)), "cannot contain this ShardBase")
     refuse(replace(both, second=make("shards", clients=2**40)), "clients: needs 9")
     refuse(replace(both, first=make("gains, uniform chance")), "cannot contain this Gains")
-    refuse(replace(both, first=both), "cannot contain this Pair")
+    replace(both, first=both).check(6)
+    refuse(replace(both, first=replace(both, first=both)), "cannot contain this Pair")
+    refuse(replace(both, first=replace(both, first=make("gains, uniform chance"))), "cannot contain this Gains")
+
+
+def test_within_and_folded_are_checked_as_what_they_contain() -> None:
+    inside: Any = KINDS["within, gradient and folded"](make_clients())
+    refuse(replace(inside, question=inside), "question: needs items, and a question about them")
+    refuse(replace(inside, items=np.array([0, 2, 4, 6])), "items: needs numbers from 0 to 5")
+    refuse(replace(inside, items=np.array([0, 2, 2, 4])), "items: names an item twice")
+    refuse(replace(inside, items=np.arange(3)), "x: has shape")
+    refuse(replace(inside, question=make("shards", clients=2**40)), "clients: needs 9")
+    for name, wrong in {"rows": 17, "buckets": 2**20, "single": float("inf"), "x": np.full(6, 2.0)}.items():
+        refuse(make("folded", **{name: wrong}), f"{name}: needs")
 
 
 @pytest.mark.parametrize(

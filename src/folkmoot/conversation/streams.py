@@ -23,6 +23,7 @@ class Stream(IntEnum):
     FIXED_SAMPLE = -10  # who answers, where the same clients answer in all rounds
     SEQUENCE = -10  # ties in a drafted sequence
     BOUND_LAYERS = -11  # ties in the bases next to the answer
+    BUCKETS = -12  # which bucket an item is dealt to, where there are too many to ask about each
 
 
 class Branch(IntEnum):

@@ -13,8 +13,10 @@ from folkmoot.conversation.streams import Branch, Stream
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Ids
+from folkmoot.matroids.derived import restrict
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.query import Query, Reply
+from folkmoot.questions.within import Within
 from folkmoot.secagg import Policy
 
 ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
@@ -34,10 +36,24 @@ class Talk:
         self.population, self.matroid, self.seed, self.terms = population, matroid, seed, terms
         self.rounds = 0
         self.cohort = population.everyone  # who was asked last
+        self.items: Ids | None = None  # those that it is about; None: all
+        self.whole: Talk | None = None  # the conversation about all items, before it was narrowed
 
     def coins(self, stream: Stream, *parts: int) -> PublicCoins:
         """The server's coins for one use."""
         return PublicCoins.of(self.seed, stream, *parts)
+
+    def narrow(self, items: Ids) -> "Talk":
+        """The same conversation about these of all items, which are renumbered; it goes on where this one is."""
+        whole = self if self.whole is None else self.whole
+        population = replace(whole.population, n_items=len(items))
+        narrow = Talk(population, restrict(whole.matroid, items), self.seed, self.terms)
+        narrow.rounds, narrow.cohort, narrow.items, narrow.whole = self.rounds, self.cohort, items, whole
+        return narrow
+
+    def _phrase(self, query: Query[ReplyT]) -> Query[ReplyT]:
+        """As clients are asked, who know all items."""
+        return query if self.items is None else Within(items=self.items, question=query)
 
     def ask(
         self, question: Query[ReplyT] | Question[ReplyT], size: int | None, purpose: Purpose, label: str
@@ -52,7 +68,7 @@ class Talk:
         attempts = 0
         while attempts < ATTEMPTS:
             number, coins = self._begin_round()
-            query = question if isinstance(question, Query) else question(coins)
+            query = self._phrase(question if isinstance(question, Query) else question(coins))
             self.cohort = self.population.draw(size, coins.branch(Branch.COHORT), without=sent)
             ask = Ask(query, self.cohort, purpose, label, number)
             said = yield ask
@@ -78,7 +94,7 @@ class Talk:
         dealt = whole.deal(size, coins.branch(Branch.JURIES))
         if len(dealt) == 1:
             return (yield from self.ask(question, count * size, purpose, label))
-        query = question(coins)
+        query = self._phrase(question(coins))
         drawn = ids_of(whole)  # and, later, those who replace a lost jury
         juries, replies = list[Cohort](), list[ReplyT]()
         for at, jury in enumerate(dealt):
@@ -109,7 +125,7 @@ class Talk:
         """The next round, for a method that decides itself whom to ask, and what to do if the round is lost."""
         number, _ = self._begin_round()
         self.cohort = cohort
-        return Ask(query, cohort, purpose, label, number)
+        return Ask(self._phrase(query), cohort, purpose, label, number)
 
     def sample(self, tally: Turnout) -> Sample:
         """How those who answered last represent everyone."""

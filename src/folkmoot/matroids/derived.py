@@ -8,8 +8,10 @@ import numpy as np
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
-from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.foundation.sets import Ids, Mask, as_items
+from folkmoot.matroids.laminar import Laminar
 from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
+from folkmoot.matroids.simple import CountingMatroid, Free, Partition, Uniform
 
 
 class Truncation(Matroid):
@@ -53,6 +55,55 @@ class Truncation(Matroid):
 
     def __repr__(self) -> str:
         return f"Truncation({self.matroid!r}, {self.k})"
+
+
+class Restriction(Matroid):
+    """The sets of another matroid that hold none but these items, which are renumbered."""
+
+    def __init__(self, matroid: Matroid, items: Ids) -> None:
+        self.matroid, self.items = as_matroid(matroid), as_items(matroid.n_items, items)
+        self.n_items = len(self.items)
+
+    def is_independent(self, members: Mask) -> bool:
+        return self.matroid.is_independent(self._widen(members))
+
+    def find_addable(self, members: Mask) -> Mask:
+        return self.matroid.find_addable(self._widen(members))[self.items]
+
+    def first_base(self, order: Ids) -> Ids:
+        """These items first: what greedy takes of them does not depend on the others."""
+        own = self.items[order]
+        others = np.setdiff1d(np.arange(self.matroid.n_items), own)
+        base = self.matroid.first_base(np.concatenate((own, others)))
+        return np.flatnonzero(np.isin(self.items, base))
+
+    def _widen(self, members: Mask) -> Mask:
+        out = np.zeros(self.matroid.n_items, dtype=bool)
+        out[self.items] = members
+        return out
+
+    def parameters(self) -> dict[str, Any]:
+        return {"matroid": self.matroid, "items": self.items}
+
+    def __repr__(self) -> str:
+        return f"Restriction({self.matroid!r}, {self.n_items} items)"
+
+
+def restrict(matroid: Matroid, items: Ids) -> Matroid:
+    """The sets that hold none but these items, which are renumbered, as simple a matroid as possible."""
+    if isinstance(matroid, Free):
+        return Free(len(items))
+    if isinstance(matroid, Uniform):
+        return Uniform(len(items), min(matroid.k, len(items)))
+    if isinstance(matroid, CountingMatroid):
+        return Partition(matroid.blocks.group[items], matroid.blocks.capacity)
+    if isinstance(matroid, Truncation):
+        return Truncation(restrict(matroid.matroid, items), min(matroid.k, len(items)))
+    if isinstance(matroid, Laminar):
+        held = [np.isin(items, part) for part in np.split(matroid.holds.indices, matroid.holds.indptr[1:-1])]
+        some = [(mask, int(most)) for mask, most in zip(held, matroid.capacity, strict=False) if mask.any()]
+        return Laminar(len(items), some)
+    return Restriction(matroid, items)
 
 
 class Oracle(Matroid):

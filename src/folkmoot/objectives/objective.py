@@ -62,6 +62,8 @@ class Objective(ABC):
     client_names: Names
     client_weights: Array  # as given, up to a power of two; `weights` are the same, normalised
     weight_scale: float | None = None  # times client_weights: the weights as given; None: not known any more
+    kept_items: Ids | None = None  # restricted to some items: their numbers among all (`restricted.restrict`)
+    before: "Objective | None" = None  # the same clients before they were restricted
 
     def _describe(
         self, n_items: int, n_clients: int, weights: ArrayLike | None, item_names: Any, client_names: Any
@@ -113,8 +115,15 @@ class Objective(ABC):
             batch.weight_scale = self.weight_scale * float(kept.max() / batch.client_weights.max())
         if self.client_names is not None:
             batch.client_names = tuple(self.client_names[i] for i in ids)
+        if self.before is not None:
+            batch.before = self.before[ids]
         batch._keep(ids)
         return batch
+
+    @property
+    def unrestricted(self) -> "Objective":
+        """The same clients with all their items."""
+        return self if self.before is None else self.before
 
     def _copy(self) -> Self:
         other = object.__new__(type(self))

@@ -52,6 +52,21 @@ class Runs(NamedTuple):
     def relabel(self, items: Ids, n_items: int) -> "Runs":
         return self._replace(items=items.astype(item_type(n_items)))
 
+    def filter(self, slots: Ids, n_items: int) -> "Runs":
+        at = slots[self.items]
+        kept = at >= 0
+        before = np.concatenate(([0], np.cumsum(kept)))  # how many entries are kept before each
+        starts = np.repeat(self.row_start[:-1], np.diff(self.row_runs))  # of the row of each run
+        ends = starts + self.run_end
+        some = before[ends] > before[np.concatenate((self.row_start[:1], ends[:-1]))]  # runs of which entries are left
+        return Runs(
+            at[kept].astype(item_type(n_items)),
+            before[self.row_start],
+            (before[ends] - before[starts])[some].astype(np.int32),
+            self.run_value[some],
+            np.concatenate(([0], np.cumsum(some)))[self.row_runs],
+        )
+
 
 def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
     """Two bytes per entry if they are enough: the busiest kernels are limited by memory bandwidth."""

@@ -51,6 +51,9 @@ class Layout(Protocol):
         ...
 
     def relabel(self, items: Ids, n_items: int) -> Self: ...
+    def filter(self, slots: Ids, n_items: int) -> Self:
+        """The entries of some items, which are renumbered; slots are below 0 for all others."""
+        ...
 
 
 class RowOptions(TypedDict, total=False):
@@ -283,6 +286,18 @@ class SparseRows(Registered, Objective):
     def _entries(self) -> ItemEntries:
         return ItemEntries(self.layout.items, self.layout.row_start, self.n_items)
 
+    def _restrict(self, items: Ids) -> Self:
+        """The same clients with these items only, which are renumbered."""
+        slots = np.full(self.n_items, -1)
+        slots[items] = np.arange(len(items))
+        part = self._copy()
+        for cached in DERIVED:
+            part.__dict__.pop(cached, None)
+        part.n_items = len(items)
+        part.item_names = None if self.item_names is None else tuple(self.item_names[item] for item in items.tolist())
+        part.layout = seal(self.layout.filter(slots, part.n_items))
+        return part
+
     def _lift(self) -> Self:
         """The same clients over (item, client) pairs: client i sees item e as pair e·N + i."""
         owner = np.arange(self.n_clients)
@@ -360,6 +375,12 @@ class ScoredRows(NamedTuple):
 
     def relabel(self, items: Ids, n_items: int) -> "ScoredRows":
         return self._replace(items=items.astype(np.int32))
+
+    def filter(self, slots: Ids, n_items: int) -> "ScoredRows":
+        at = slots[self.items]
+        kept = at >= 0
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return ScoredRows(at[kept].astype(np.int32), before[self.row_start], self.scores[kept])
 
 
 def seal(layout: LayoutT) -> LayoutT:

@@ -4,6 +4,7 @@ from folkmoot.questions.along import GainsAlong
 from folkmoot.questions.differences import Differences
 from folkmoot.questions.drift import Drift
 from folkmoot.questions.encoding import Encoding, Part, Rounding
+from folkmoot.questions.folded import Folded
 from folkmoot.questions.gains import Gains, Importance, Singletons
 from folkmoot.questions.gradient import Gradient, Votes
 from folkmoot.questions.local import LocalBase, LocalWalk, PartyBase, ShardBase
@@ -12,12 +13,14 @@ from folkmoot.questions.pair import Pair
 from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import Query, Reply
 from folkmoot.questions.values import Appraisal, Values
+from folkmoot.questions.within import Within
 
 __all__ = [
     "Appraisal",
     "Differences",
     "Drift",
     "Encoding",
+    "Folded",
     "Gains",
     "GainsAlong",
     "Gradient",
@@ -37,4 +40,5 @@ __all__ = [
     "Singletons",
     "Values",
     "Votes",
+    "Within",
 ]

@@ -38,6 +38,8 @@ COUNTS = {
     "key": (0, 2**64 - 1),
     "sd": (1 << COARSEST, 1 << 32),
     "honest": (1, 1 << 32),
+    "rows": (1, 16),
+    "buckets": (1, 1 << 16),
 }
 MOST_WORK = 1 << 16  # steps times samples
 POINTS = {"x": 1.0}  # arrays with a largest value; all hold numbers from 0 on

@@ -24,6 +24,7 @@ class Rounding(StrEnum):
 
     NEAREST = "nearest"
     COIN = "coin"  # up or down by a public coin that keeps the mean
+    UP = "up"  # so that a sum is never too low
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Part:
 
     def coding(self, coins: PublicCoins | None = None) -> Coding:
         """The form that kernels take; coins are needed where they decide the rounding."""
+        assert self.rounding is not Rounding.UP, "kernels of its own round up"
         assert (coins is not None) or self.rounding is Rounding.NEAREST, "a coin needs a key"
         return Coding(self.unit, self.limit, self.rounding is Rounding.COIN, 0 if coins is None else coins.key)
 

@@ -55,7 +55,8 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         super().check(n_items, n_clients)
         for part in self.contained:
-            if part.voluntary or part.contained or part.group_clients() is not None:
+            deep = any(inner.contained for inner in part.contained)
+            if part.voluntary or deep or part.group_clients() is not None:
                 raise InputError(f"cannot contain this {type(part).__name__}: everyone answers both", argument="pair")
 
     @cached_property

@@ -136,7 +136,7 @@ class Appraisal(SetValues[AppraisalReply]):
     def _worths(self, clients: Objective) -> tuple[Array, Array, Array]:
         """What the first two sets, and all items together, are worth to each client."""
         first, second = clients.values_at(next(self._some(clients))[:2]).T
-        return first, second, clients.find_ceilings()
+        return first, second, clients.unrestricted.find_ceilings()
 
     def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
         """One row per client: how often it counts, divided between the two points around its value."""
@@ -151,7 +151,9 @@ class Appraisal(SetValues[AppraisalReply]):
 
 def mark_cut(clients: Objective, single: float, whole: float) -> Ids:
     """1 for clients whose numbers do not all fit the range, else 0."""
-    above = (clients.find_largest_shares(np.ones(clients.n_items)) > single) | (clients.find_ceilings() > whole)
+    everything = clients.unrestricted
+    largest = everything.find_largest_shares(np.ones(everything.n_items))
+    above = (largest > single) | (everything.find_ceilings() > whole)
     return above.astype(np.int64)
 
 

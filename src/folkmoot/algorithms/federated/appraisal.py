@@ -1,11 +1,12 @@
 """How good an answer is, from sums: its value, and an upper bound on the value of any allowed set."""
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from folkmoot.algorithms.federated.search import SearchProblem, layer_bases, order_items
+from folkmoot.algorithms.federated.wide import RANDOM_BASES, ask_beyond, draw_random_bases
 from folkmoot.conversation.outcome import AppraisedSet
 from folkmoot.conversation.population import Sample
 from folkmoot.conversation.purpose import Purpose
@@ -15,8 +16,8 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator, weigh
 from folkmoot.questions.gradient import Gradient, PointReply
-from folkmoot.questions.pair import Pair
-from folkmoot.questions.query import FINE, FINE_BITS
+from folkmoot.questions.pair import Pair, PairReply
+from folkmoot.questions.query import FINE, FINE_BITS, Query, Reply
 from folkmoot.questions.values import Appraisal, compress_sets
 from folkmoot.theory.certificate import bound_from_gains
 from folkmoot.theory.confidence import Tail
@@ -26,7 +27,7 @@ WAYS = 2 * MOST_LOOKS  # ways to a bound: each look, the first two, all three, a
 BETWEEN = 0.6  # the bound is computed at BETWEEN·(x + set), a little above both: tighter than at either
 ASIDE, LAYERS = 0.1, 3  # or this far from the set towards this many bases next to it
 SPENT = (0.9, 0.1)  # shares of 1 − confidence: for the answer, and for the popular base, which may take its place
-RANDOM_BASES = 8  # their mean value is shown as "random"
+BESIDE_BITS = 16  # of a gradient that stands beside buckets: all numbers of an answer are equally long
 
 
 class Look(NamedTuple):
@@ -35,6 +36,7 @@ class Look(NamedTuple):
     gradient: Array
     bound: float
     sample: Sample
+    beyond: float = 0.0  # no item adds more that the conversation is not about
 
 
 def appraise(
@@ -51,8 +53,7 @@ def appraise(
     still fails with at most its own probability (union bound).
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    n, rng = matroid.n_items, talk.coins(Stream.RANDOM_BASES).generator()
-    randoms = [indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)]
+    n, randoms = matroid.n_items, draw_random_bases(talk)
     popular = find_popular_base(problem)
     doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]
@@ -168,20 +169,32 @@ def ask_look(problem: SearchProblem, y: Array) -> Run[Look]:
     return make_look(problem, reply, problem.talk.sample(reply))
 
 
-def ask_gradient_at(problem: SearchProblem, y: Array) -> Gradient:
-    """The question that a look at y asks."""
-    ranges = problem.ranges
-    return Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=FINE_BITS, stochastic=False, coins=NO_COINS)
+def ask_gradient_at(problem: SearchProblem, y: Array) -> Query[Any]:
+    """The question that a look at y asks: about every item, or about candidates and the best of all others."""
+    ranges, narrow = problem.ranges, problem.talk.items is not None
+    bits = BESIDE_BITS if narrow else FINE_BITS
+    own = Gradient(x=y, whole=ranges.whole, single=ranges.single, bits=bits, stochastic=False, coins=NO_COINS)
+    return Pair(first=own, second=ask_beyond(problem.talk, y, ranges)) if narrow else own
 
 
-def make_look(problem: SearchProblem, reply: PointReply, sample: Sample) -> Look:
+def make_look(problem: SearchProblem, said: Reply, sample: Sample) -> Look:
     """An upper bound on the value of any allowed set, from one sum of gradients at y over all items.
 
     For any allowed O, F(O) ≤ F̂(y) + Σ_{e∈O} (1 − y_e)·∂F̂/∂y_e, and the best base maximises the right side. This
-    holds for the mean over any clients, and so for those asked.
+    holds for the mean over any clients, and so for those asked. Of items that are not asked about by themselves, a
+    bound on what they add takes the place of the gradient.
     """
-    matroid, ranges = problem.matroid, problem.ranges
-    lost = (ranges.whole + matroid.rank * ranges.single) * (0.5 / FINE + problem.talk.population.slack)
+    ranges, talk = problem.ranges, problem.talk
+    reply: PointReply = said.first if isinstance(said, PairReply) else cast(PointReply, said)
+    unit = 0.5 / reply.question.main.limit + talk.population.slack
+    lost = (ranges.whole + problem.matroid.rank * ranges.single) * unit
     gradient = reply.mean
-    bound = bound_from_gains(reply.value, (1.0 - reply.question.x) * gradient, matroid) + lost
-    return Look(gradient, bound, sample)
+    gains, matroid, beyond = (1.0 - reply.question.x) * gradient, problem.matroid, 0.0
+    if isinstance(said, PairReply) and talk.whole is not None:
+        matroid = talk.whole.matroid
+        all_gains = said.second.bound_items(matroid.n_items)
+        all_gains[talk.items] = 0.0
+        beyond = float(all_gains.max())
+        all_gains[talk.items] = gains
+        gains = all_gains
+    return Look(gradient, bound_from_gains(reply.value, gains, matroid) + lost, sample, beyond)

@@ -31,6 +31,15 @@ from folkmoot.algorithms.federated.search import (
     order_items,
     shortlist_items,
 )
+from folkmoot.algorithms.federated.wide import (
+    LOOKS,
+    count_candidates,
+    find_candidates,
+    find_missed,
+    is_wide,
+    renumber,
+    spread,
+)
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
@@ -51,7 +60,8 @@ FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 class Federated(Conversation):
     """A method whose server learns only sums. These settings are common to all such methods.
 
-    shortlist: ask only about this many items, the best by one round of singleton sums (None: all items).
+    shortlist: ask only about this many items, the best by what they are worth alone (None: all items, or where there
+    are thousands, the best few thousand, which cheap sums of buckets find).
     roundings: number of pipage draws that are scored besides the top of x. polish: most rounds of best swaps.
     jury: number of clients who score (None: 40 cohorts, or everyone). juries: number of juries, one round each, that
     together say how good the answer is, its value and its bound in one question (None: two questions, to one jury
@@ -102,6 +112,7 @@ class Federated(Conversation):
     def plan_rounds(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
         last = MOST_LOOKS + 1 if self.juries is None else (self.polish > 0) + self.juries
+        last += LOOKS if is_wide(matroid.n_items) else 0
         return 2 + self.count_search_rounds(matroid) + 1 + self.polish + last
 
     @abstractmethod
@@ -135,9 +146,11 @@ class Federated(Conversation):
         """The whole conversation."""
         jury = self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
         ranges = yield from self._ranges(talk, jury)
-        alone = yield from ask_singleton_means(talk, ranges, jury)
-        problem = SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
-        if self.shortlist is not None:
+        wide = is_wide(talk.matroid.n_items) and (self.shortlist or 0) < talk.matroid.n_items
+        if wide:
+            talk = yield from find_candidates(talk, ranges, jury, self.shortlist or count_candidates(talk.matroid))
+        problem = yield from self._pose(talk, ranges, jury)
+        if self.shortlist is not None and not wide:
             problem = replace(problem, items=shortlist_items(problem, self.shortlist))
         found = yield from self.search(problem)
         x = found.x if isinstance(found, Point) else None
@@ -149,6 +162,16 @@ class Federated(Conversation):
         looks, chosen = list[Look](), first
         if self.juries is None or self.polish:
             looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
+            if wide:
+                least = float(looks[0].gradient[first].min())
+                more = yield from find_missed(problem, first, least, looks[0].beyond)
+                if more is not None:
+                    place = np.searchsorted(ids_of(more), ids_of(talk))
+                    talk, n = more, more.matroid.n_items
+                    problem = yield from self._pose(talk, ranges, jury)
+                    found, first = renumber(found, place, n), spread(first, place, n)
+                    x = found.x if isinstance(found, Point) else None
+                    looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
             rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
         y = find_point_near(problem, chosen, x)
@@ -161,8 +184,20 @@ class Federated(Conversation):
             looks.append((yield from ask_look(problem, point)))
         order, doubt = self._order(problem, found), self.polish > 0
         worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
-        covered = self.shortlist is None and talk.population.closed_form
-        return Outcome(x, worth, ranges, found.promise, covered, self.reason(talk))
+        covered = self.shortlist is None and not wide and talk.population.closed_form
+        why = self.reason(talk)
+        if talk.whole is not None:
+            place, n = ids_of(talk), talk.whole.matroid.n_items
+            x = None if x is None else spread(x, place, n)
+            worth = worth._replace(members=spread(worth.members, place, n), order=place[worth.order])
+            about = f"{len(place):,} of {n:,} items were asked about by themselves, the others in buckets"
+            why = about if why is None else f"{why}; {about}"
+        return Outcome(x, worth, ranges, found.promise, covered, why)
+
+    def _pose(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[SearchProblem]:
+        """What the search is given: what each item is worth alone, and who judges."""
+        alone = yield from ask_singleton_means(talk, ranges, jury)
+        return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
 
     def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
         """How large values are: from public knowledge, or from the clients."""
@@ -194,6 +229,11 @@ class Federated(Conversation):
             key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
         return drop_duplicates(np.vstack(sets))
+
+
+def ids_of(talk: Talk) -> Ids:
+    """The numbers that the items of a conversation have among all."""
+    return np.arange(talk.matroid.n_items) if talk.items is None else talk.items
 
 
 def drop_duplicates(sets: Mask) -> Mask:

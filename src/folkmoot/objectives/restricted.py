@@ -1,0 +1,57 @@
+"""The same clients with some of the items only."""
+
+from typing import Any
+
+import numpy as np
+
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.objectives.objective import Objective
+from folkmoot.objectives.sparse import SparseRows
+
+
+def restrict(objective: Objective, items: Ids) -> Objective:
+    """The clients over these items alone, renumbered: sets of the others are out of reach. They still know what all
+    items together are worth (`Objective.unrestricted`). Sparse families keep the entries of these items; others
+    are evaluated on sets of all items.
+    """
+    part = objective._restrict(items) if isinstance(objective, SparseRows) else RestrictedObjective(objective, items)
+    part.before, part.kept_items = objective, items
+    return part
+
+
+class RestrictedObjective(Objective):
+    """Any objective over some of its items."""
+
+    def __init__(self, objective: Objective, items: Ids) -> None:
+        self.inner, self.items = objective, items
+        self.closed_form, self.largest_set, self.most = objective.closed_form, objective.largest_set, objective.most
+        names = objective.item_names
+        chosen = None if names is None else tuple(names[item] for item in items.tolist())
+        self._describe(len(items), objective.n_clients, objective.client_weights, chosen, objective.client_names)
+
+    def _keep(self, clients: Ids) -> None:
+        self.inner = self.inner[clients]
+
+    def _widen(self, part: Any) -> Any:
+        """Sets or points over all items, with nothing outside."""
+        out = np.zeros((*part.shape[:-1], self.inner.n_items), dtype=part.dtype)
+        out[..., self.items] = part
+        return out
+
+    def values_at(self, sets: Mask) -> Array:
+        return self.inner.values_at(self._widen(sets))
+
+    def gains_at(self, members: Mask) -> Rows:
+        return self.inner.gains_at(self._widen(members))[:, self.items]
+
+    def extension_at(self, x: Array) -> Array:
+        return self.inner.extension_at(self._widen(x))
+
+    def gradients_at(self, x: Array) -> Rows:
+        return self.inner.gradients_at(self._widen(x))[:, self.items]
+
+    def narrow_sets(self, sets: Mask, seed: int) -> Mask:
+        return self.inner.narrow_sets(self._widen(sets), seed)[:, self.items]
+
+    def client_blocks(self) -> list[tuple[int, int]]:
+        return self.inner.client_blocks()
