@@ -13,9 +13,11 @@ from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.federation.membership import STORE, open_store, renew
 from folkmoot.application.federation.party_policy import FILE as POLICY
 from folkmoot.application.federation.party_policy import describe_budget
-from folkmoot.application.run import FinishedRun, RunStopped, continue_run
+from folkmoot.application.outlook import Outlook
+from folkmoot.application.run import FinishedRun, RunStopped, begin_run, continue_run
 from folkmoot.application.verification import verify_run
 from folkmoot.engines import Federation, FolderStore, PooledFederation
+from folkmoot.engines.desk import MessageKind
 from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.gathering import PartyLine
 from folkmoot.engines.odometer import Charge
@@ -23,8 +25,9 @@ from folkmoot.engines.odometer_mark import MARK
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.accounting import find_mu
 from tests.application.kits import make_party_kit
-from tests.application.networks import Network, make_network
+from tests.application.networks import USERS, Network, make_network
 from tests.application.test_membership import call, check, open_now
+from tests.cli.calling import folkmoot
 from tests.engines.certificates import PARTIES
 from tests.engines.test_gathering import ScriptedLine, Site
 
@@ -157,6 +160,25 @@ def test_a_run_under_noise_is_one_like_any_other(network: Network) -> None:
     network.sent.clear()
     assert verify_run(run.folder.path) == run.result
     assert not network.sent
+
+
+def test_what_to_expect_is_said_before_anybody_is_asked(network: Network) -> None:
+    """By then parties have enrolled, and said how many clients they have."""
+    heard: list[tuple[Outlook, set[MessageKind]]] = []
+
+    def announce(outlook: Outlook) -> None:
+        heard.append((outlook, {kind for _, kind in network.sent}))
+
+    problem = fm.Problem.load(network.folder / "films.toml", folder=network.folder / "run")
+    run = begin_run(problem, announce=announce)
+    ((outlook, asked),) = heard
+    assert MessageKind.BUNDLE not in asked
+    assert outlook.clients == len(PARTIES) * USERS
+    account = run.result.privacy
+    assert account is not None
+    assert (outlook.forecast.expected, outlook.forecast.signal) == (account.forecast, account.strength)
+    said = folkmoot(network.folder, "run", str(network.folder / "films.toml"), "--folder", "again", "--no-report")
+    assert said.out.startswith("Forecast for ε = 12, δ = 0.001: "), said
 
 
 @pytest.mark.parametrize("after", [12, 34, 61, 90])

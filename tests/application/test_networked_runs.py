@@ -11,7 +11,7 @@ import folkmoot as fm
 from folkmoot.application.federation import networked
 from folkmoot.application.federation.agreement import Agreement
 from folkmoot.application.run import FinishedRun, RunStopped, continue_run, open_run
-from folkmoot.application.verification import verify_run
+from folkmoot.application.verification import check_run, verify_run
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
@@ -146,6 +146,37 @@ def test_a_report_says_that_it_is_estimated_and_what_was_protected(network: Netw
     run.folder.story.write_text(run.folder.story.read_text().replace("Film", "Firm"))
     with pytest.raises(TranscriptError, match="does not tell what the data gives"):
         verify_run(run.folder.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("federation.json", '"north"', '"worth"'),
+        ("federation.json", f"{USERS}, {USERS}", f"{USERS + 1}, {USERS - 1}"),
+        ("federation.json", '"per_client": false', '"per_client": true'),
+        ("federation.json", '"corrupt": 0.', '"corrupt": 0.0'),
+        ("about.json", "movies", "pictures"),
+        ("story.json", '"secure": "federation"', '"secure": "real"'),
+        ("answer.csv", "Film", "Firm"),
+        ("answer.geojson", "Film", "Firm"),
+    ],
+)
+def test_what_is_told_of_a_federation_cannot_be_forged(network: Network, name: str, old: str, new: str) -> None:
+    """The roster is signed by all parties, and their agreement is in the kit."""
+    run = begin(network, report=True)
+    path = run.folder.path / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(TranscriptError, match=name):
+        verify_run(run.folder.path)
+
+
+def test_without_the_kit_verify_says_what_it_did_not_check(network: Network) -> None:
+    run = begin(network, report=True)
+    (network.kit / "agreement.toml").rename(network.kit / "gone.toml")
+    found = check_run(run.folder.path)
+    assert found.checked == ("result.json", "answer.csv")
+    assert {"the names of items", "about.json", "story.json", "report.html", "answer.geojson"} <= {*found.unchecked}
 
 
 def test_where_all_parties_answer_the_value_is_known(network: Network) -> None:

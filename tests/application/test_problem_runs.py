@@ -1,6 +1,7 @@
 """From Python: what commands do, and the same results."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_without_a_report_there_is_none(path: Path) -> None:
     assert again.result == run.result
     told = again.write_report(html=False, markdown=True)
     assert [one.name for one in told.files] == ["report.md"]
-    assert told.story() == again.story()
+    assert replace(told.story(), view=None) == replace(again.story(), view=None)  # masks are drawn anew
 
 
 def test_keywords_go_before_the_file(path: Path) -> None:

@@ -69,7 +69,7 @@ def test_results_cannot_be_changed(objective: fm.FacilityLocation) -> None:
 
 def test_names_go_along(objective: fm.FacilityLocation) -> None:
     result = fm.solve(objective, 3)
-    assert result.names == tuple(f"film {item}" for item in result.selected)
+    assert result.names == tuple(f"film {item}" for item in result.order or ())
     assert objective[:7].item_names == objective.item_names
     named = fm.FacilityLocation(np.eye(3), client_names=["a", "b", "c"])
     assert named[[2, 0]].client_names == ("c", "a")

@@ -57,9 +57,12 @@ class FinishedRun:
 
     def document(self) -> dict[str, Any]:
         """What `folkmoot run --json` prints."""
-        answer = json.loads(self.result.to_json())
-        files = [str(one) for one in self.files]
-        return {"run": str(self.folder.path), "report": files, "worth": state_worth(self.result), "result": answer}
+        from folkmoot.report import state_verdict
+
+        answer, files = json.loads(self.result.to_json()), [str(one) for one in self.files]
+        verdict = state_verdict(self.story(compare=False))
+        about = {"run": str(self.folder.path), "report": files, "verdict": verdict}
+        return {**about, "worth": state_worth(self.result), "result": answer}
 
     def story(self, *, compare: bool = True) -> "Story":
         """All that reports are made from, from the data; `compare`: with what takes longer to compute."""
