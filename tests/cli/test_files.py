@@ -1,8 +1,14 @@
 """What `folkmoot` says of files: what they may hold, how they are packed, and where they come from."""
 
+import io
+import sys
+import zipfile
 from pathlib import Path
 
-from tests.cli.calling import folkmoot, is_one_sentence
+import pytest
+
+from folkmoot.data import standard_input
+from tests.cli.calling import folkmoot, is_one_sentence, ratings
 
 CONSUMED = "member,product,consumed\n" + "".join(
     f"{member},{product},{1 + (member * product) % 4}\n" for member in range(12) for product in range(member % 3, 9, 2)
@@ -37,3 +43,48 @@ def test_inspecting_what_cannot_be_read_fails(tmp_path: Path) -> None:
     assert folkmoot(tmp_path, "inspect", "ragged.csv", "--json").code == 2
     (tmp_path / "readable.csv").write_text("colour,shape\nred,round\nblue,square\n")
     assert folkmoot(tmp_path, "inspect", "readable.csv").code == 0
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(standard_input, "_copies", [])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_a_run_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the data is kept; who has it can verify the run with it."""
+    content = ratings(tmp_path).read_bytes()
+    pipe(monkeypatch, content)
+    said = folkmoot(tmp_path, "run", "-", "--choose", "2")
+    assert said.code == 0, said.err
+    run = tmp_path / "stdin-run"
+    assert "came from standard input and was not kept" in " ".join(said.out.split())
+    assert not any(content[200:400] in path.read_bytes() for path in run.iterdir())
+    pipe(monkeypatch, content)
+    assert folkmoot(tmp_path, "verify", "stdin-run").code == 0
+    pipe(monkeypatch, content + b"99,1,5\n")
+    said = folkmoot(tmp_path, "verify", "stdin-run")
+    assert said.code == 1
+    assert "is not the file that this run was begun with" in said.err
+    pipe(monkeypatch, b"")
+    is_one_sentence(folkmoot(tmp_path, "verify", "stdin-run"), "the data is to come from standard input, and nothing")
+    assert folkmoot(tmp_path, "verify", "stdin-run", "--sums-only").code == 0
+
+
+def test_a_run_from_an_archive(tmp_path: Path) -> None:
+    path = ratings(tmp_path)
+    with zipfile.ZipFile(tmp_path / "films.zip", "w") as archive:
+        archive.write(path, "ml/ratings.csv")
+        archive.writestr("ml/movies.csv", "movieId,title\n" + "".join(f"{film},Film {film}\n" for film in range(10)))
+    path.unlink()
+    words = ("run", "films.zip/ratings.csv", "--items", "films.zip/movies.csv", "--choose", "2", "--no-report")
+    assert folkmoot(tmp_path, *words).code == 0
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert said.code == 0, said.err
+    sentence = "films.zip: holds ml/ratings.csv and ml/movies.csv; say which one, as films.zip/ml/ratings.csv"
+    is_one_sentence(folkmoot(tmp_path, "run", "films.zip", "--choose", "2"), sentence)
+
+
+def test_an_address_is_not_downloaded(tmp_path: Path) -> None:
+    said = folkmoot(tmp_path, "run", "https://example.org/ratings.csv", "--choose", "2")
+    is_one_sentence(said, "https://example.org/ratings.csv is an address, not a file; download it first")
+    assert not list(tmp_path.iterdir())

@@ -35,7 +35,7 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.conversation.transcript import Transcript
-from folkmoot.data import Group, Items, Limit, Loaded, Subject, bind_groups, load, make_groups
+from folkmoot.data import Group, Items, Limit, Loaded, Subject, bind_groups, find_on_disk, load, make_groups
 from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError
@@ -145,7 +145,7 @@ def prepare_task(problem: Problem) -> Task:
 def list_files(problem: Problem) -> dict[str, str]:
     """The files that a run must find unchanged when it is continued."""
     if problem.privacy.federation is None:
-        return {name: name for name in (problem.data.file, problem.data.items) if name is not None}
+        return {name: find_on_disk(name) for name in (problem.data.file, problem.data.items) if name is not None}
     from folkmoot.application.federation.networked import list_public_files
 
     return list_public_files(problem)

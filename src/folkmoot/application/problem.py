@@ -76,7 +76,8 @@ class Problem:
     @property
     def source(self) -> str:
         """The name of the file with the data, or of a kit of a federation."""
-        return Path(self.data.file or self.privacy.federation or "").name
+        name = Path(self.data.file or self.privacy.federation or "").name
+        return "stdin" if name == "-" else name
 
     @contextmanager
     def locate_errors(self, also: Collection[str] = (), number: int = 0) -> Iterator[None]:

@@ -12,6 +12,7 @@ from folkmoot.data.places import places
 from folkmoot.data.roles import guess
 from folkmoot.data.similarity import similarity
 from folkmoot.data.source import DataSource, Matrix
+from folkmoot.data.standard_input import is_standard_input
 from folkmoot.data.tables import tables
 from folkmoot.data.worth import distances, memberships, ratings
 from folkmoot.foundation.errors import InputError
@@ -34,7 +35,12 @@ def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
         settings = Data(file=str(settings))
     source = open_source(settings.file, folder, "file")
     about = None if settings.items is None else open_table(settings.items, folder, "items")
-    return build(make_request(settings, source, about, Findings()))
+    findings = Findings()
+    if is_standard_input(settings.file or ""):
+        findings.note(
+            "The data came from standard input and was not kept: to compute anything again, pipe it in again."
+        )
+    return build(make_request(settings, source, about, findings))
 
 
 def make_request(settings: Data, source: DataSource | Matrix, about: DataSource | None, findings: Findings) -> Request:

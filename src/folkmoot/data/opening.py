@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 import polars
 
 from folkmoot.data.archive import open_member, split_path
-from folkmoot.data.standard_input import DASH, keep_input
+from folkmoot.data.standard_input import is_standard_input, keep_input
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_path
 
@@ -27,7 +27,7 @@ ADDRESS = re.compile(r"(https?|ftps?|sftp|s3|gs|abfss?|hdfs|file):/{1,3}", re.IG
 
 def find_file(given: str, folder: Path | None, argument: str) -> Path:
     """The file of this name, or the part of one (films.zip/ratings.csv); relative names are relative to the folder."""
-    if given == DASH and argument == "file":
+    if argument == "file" and is_standard_input(given):
         return keep_input()
     path = (folder or Path()) / as_path(given, argument)
     try:
@@ -53,7 +53,7 @@ def find_file(given: str, folder: Path | None, argument: str) -> Path:
 
 def find_on_disk(name: str) -> str:
     """The file that a name leads to, whatever is meant within it."""
-    return str(keep_input() if name == DASH else split_path(Path(name))[0])
+    return str(keep_input() if is_standard_input(name) else split_path(Path(name))[0])
 
 
 def suffixes(path: Path) -> tuple[str, str]:

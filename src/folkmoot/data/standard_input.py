@@ -26,6 +26,12 @@ _one_at_a_time = Lock()
 _copies: list[Path] = []
 
 
+def is_standard_input(name: str) -> bool:
+    """Whether a name means standard input; it still does where a folder was put before it."""
+    path = Path(name)
+    return path.name == DASH and not path.is_file()
+
+
 def keep_input() -> Path:
     """The file that holds what came from standard input. It is read once: there is no second time."""
     with _one_at_a_time:
@@ -35,16 +41,19 @@ def keep_input() -> Path:
 
 
 def _copy() -> Path:
+    nothing = InputError(
+        "the data is to come from standard input, and nothing does",
+        remedy="pipe it in, as in `folkmoot … < ratings.csv`, or name a file",
+    )
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputError(
-            "the data is to come from standard input, and nothing does",
-            remedy="pipe it in, as in `cat ratings.csv | folkmoot …`, or name a file",
-        )
+        raise nothing
     folder = Path(mkdtemp(prefix="folkmoot-"))  # for this user only
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copy = folder / NAME
     with copy.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    if not copy.stat().st_size:
+        raise nothing
     return copy.rename(copy.with_suffix(_find_suffix(copy)))
 
 
