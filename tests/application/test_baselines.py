@@ -23,7 +23,7 @@ def find(story: Story, name: str) -> float:
 def test_runs_comparisons_and_sums_agree(tmp_path: Path, limits: list[dict[str, Any]]) -> None:
     ratings(tmp_path)
     films(tmp_path)
-    about = {"items": tmp_path / "movies.csv", "limits": limits}
+    about: dict[str, Any] = {"items": tmp_path / "movies.csv", "limits": limits}
     told = run(tmp_path, **about)
     estimate = told.result.estimate
     assert estimate is not None

@@ -104,7 +104,7 @@ def test_a_write_that_fails_names_its_file(tmp_path: Path, monkeypatch: pytest.M
     def fill(_number: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder.os, "fsync", fill)
+    monkeypatch.setattr("folkmoot.application.folder.os.fsync", fill)
     with pytest.raises(OSError, match=r"No space left on device: '\S+answer.csv'"):
         folder.write(tmp_path / "answer.csv", "x")
     assert list(tmp_path.iterdir()) == []
