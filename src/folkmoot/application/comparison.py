@@ -20,6 +20,7 @@ from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.settings import PrivacySettings
 from folkmoot.report.facts import cost_of
 from folkmoot.report.story import Comparison, Entry
+from folkmoot.report.text import count_many
 
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 WITHOUT_NOISE: dict[str, Any] = {name: getattr(PrivacySettings, name) for name in PROMISE}
@@ -62,10 +63,11 @@ def compare_methods(
             results.append(_solve_once(job, name, seed))
         bound = min([bound, *(one.upper_bound for one in results if one.estimate is None)])
         entries.append(_entry(job, name, results))
-    count = f"{job.matroid.rank:,} of {n:,} {loaded.items_called}"
+    count = f"{job.matroid.rank:,} of {count_many(n, loaded.items_called)}"
+    whom = count_many(loaded.objective.n_clients, loaded.clients_called)
     return Comparison(
         title=job.problem.output.title or f"Ways to choose {count}",
-        question=f"Which method chooses {count} best for {loaded.objective.n_clients:,} {loaded.clients_called}?",
+        question=f"Which method chooses {count} best for {whom}?",
         meaning=loaded.meaning,
         clients_called=loaded.clients_called,
         items_called=loaded.items_called,

@@ -15,6 +15,7 @@ from folkmoot.conversation.result import Result
 from folkmoot.report import Comparison, Item, Story, compare_page, markdown_of, page, pictures, pictures_of
 from folkmoot.report import markdown as as_markdown
 from folkmoot.report.stored_story import to_json
+from folkmoot.report.text import count_many
 
 
 def has_charts() -> bool:
@@ -39,7 +40,7 @@ def tell_without_data(folder: Folder, result: Result) -> Story:
     names = result.names or tuple(f"item {item}" for item in result.chosen)
     gains = result.gains or (None,) * len(names)
     count = f"{len(names):,} of {result.n_items:,} {about.items_called}"
-    whom = f"{n_clients:,} {about.clients_called}" if n_clients else about.clients_called
+    whom = count_many(n_clients, about.clients_called) if n_clients else about.clients_called
     return Story(
         title=problem.output.title or f"{count}, chosen for {whom}",
         question=f"Which {count} are best for all {whom} together"

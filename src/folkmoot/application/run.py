@@ -126,9 +126,15 @@ def state_worth(result: Result) -> dict[str, Any]:
     return {"value": estimate.value, "estimated": True, **interval}
 
 
-def begin_run(problem: Problem, work: Work = work_silently, announce: Announce = announce_nothing) -> FinishedRun:
+def begin_run(
+    problem: Problem,
+    work: Work = work_silently,
+    announce: Announce = announce_nothing,
+    *,
+    progress: bool | None = None,
+) -> FinishedRun:
     """A whole run in a folder of its own; where the input is wrong, no folder is left. `announce` is told what to
-    expect under noise, before anybody is asked.
+    expect under noise, before anybody is asked. `progress`: whether a bar shows rounds; None: on a terminal.
     """
     folder = Folder.create(problem)
     try:
@@ -139,14 +145,19 @@ def begin_run(problem: Problem, work: Work = work_silently, announce: Announce =
                 known.result()
             if (outlook := find_outlook(job)) is not None:
                 announce(outlook)
-            return _finish(folder, job, work, announce)
+            return _finish(folder, job, work, announce, progress=progress)
     except InputError:
         folder.forget()
         raise
 
 
 def continue_run(
-    path: str | Path, work: Work = work_silently, *, cluster: str | None = None, federation: str | Path | None = None
+    path: str | Path,
+    work: Work = work_silently,
+    *,
+    cluster: str | None = None,
+    federation: str | Path | None = None,
+    progress: bool | None = None,
 ) -> FinishedRun:
     """What is left of a run that was stopped; a finished one is read. `cluster`: the address of another one.
     `federation`: where the server's kit is now.
@@ -159,7 +170,7 @@ def continue_run(
             problem = _move(folder.read_problem(), cluster, federation)
             job = _read(problem, work)
             folder.check_same_data(list_files(problem))
-            return _finish(folder, job, work)
+            return _finish(folder, job, work, progress=progress)
 
 
 def _move(problem: Problem, cluster: str | None, federation: str | Path | None) -> Problem:
@@ -192,10 +203,17 @@ def _read(problem: Problem, work: Work) -> Task:
         return prepare_task(problem)
 
 
-def _finish(folder: Folder, job: Task, work: Work, announce: Announce = announce_nothing) -> FinishedRun:
+def _finish(
+    folder: Folder,
+    job: Task,
+    work: Work,
+    announce: Announce = announce_nothing,
+    *,
+    progress: bool | None = None,
+) -> FinishedRun:
     """Carry out what is left of a run, and keep its result."""
     folder.write_about(describe_subject(job))
-    result = carry_out(job, folder.transcript, announce=announce)  # a finished run is only replayed
+    result = carry_out(job, folder.transcript, progress, announce=announce)  # a finished run is only replayed
     _write_answer(folder, result, job)
     folder.write(folder.result, result.to_json())
     folder.drop_journal()

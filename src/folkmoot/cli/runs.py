@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.cli.help import LAST
 from folkmoot.cli.options import AtMost, Per, Seed, Settings, Where, Within, add_settings, load_problem
-from folkmoot.cli.show import Json
+from folkmoot.cli.show import Json, Quiet
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.settings import Choose, Data, How, Output, PrivacySettings
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="output")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=LAST)]
 
 
 @add_settings(Data, Choose, How, PrivacySettings, Output)
@@ -34,23 +35,29 @@ def run(
     seed: Seed = None,
     settings: Settings = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     as_json: Json = False,
     given: dict[str, Any],
 ) -> None:
     """Choose the best set for everyone, and write a report."""
     problem = load_problem(path, given, at_most, per, within, seed, settings)
-    run_problem(problem, report=not no_report, as_json=as_json)
+    run_problem(problem, report=not no_report, quiet=quiet, as_json=as_json)
 
 
-def run_problem(problem: "Problem", *, report: bool, as_json: bool) -> None:
+def run_problem(problem: "Problem", *, report: bool, as_json: bool, quiet: bool = False) -> None:
     """Carry out what was asked for on the command line, and show it."""
     from folkmoot.application.run import begin_run
     from folkmoot.cli.show import show_outlook, show_work
 
-    announce = partial(show_outlook, quiet=as_json)
+    silent = as_json or quiet
     with report_stop():
-        finished = begin_run(problem, partial(show_work, quiet=as_json), announce)
-        report_run(finished, report=report, as_json=as_json)
+        finished = begin_run(
+            problem,
+            partial(show_work, quiet=silent),
+            partial(show_outlook, quiet=silent),
+            progress=False if quiet else None,
+        )
+        report_run(finished, report=report, quiet=quiet, as_json=as_json)
 
 
 def resume(
@@ -61,6 +68,7 @@ def resume(
         Path | None, typer.Option(help="Where the server's kit is now, if it is not where the run was begun.")
     ] = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Continue a run that was stopped."""
@@ -68,8 +76,14 @@ def resume(
     from folkmoot.cli.show import show_work
 
     with report_stop():
-        finished = continue_run(path, partial(show_work, quiet=as_json), cluster=cluster, federation=federation)
-        report_run(finished, report=not no_report, as_json=as_json)
+        finished = continue_run(
+            path,
+            partial(show_work, quiet=as_json or quiet),
+            cluster=cluster,
+            federation=federation,
+            progress=False if quiet else None,
+        )
+        report_run(finished, report=not no_report, quiet=quiet, as_json=as_json)
 
 
 def verify(
@@ -150,26 +164,29 @@ def report(
         console().print(f"{one}")
 
 
-def report_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:
+def report_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: bool = False) -> None:
     """Write the report that is wanted, and show the answer: even if there is no room for a report."""
     try:
         written = finished.write_wanted_report() if report else finished
     except OSError as error:
-        show_run(finished, report=False, as_json=as_json)
+        show_run(finished, report=False, quiet=quiet, as_json=as_json)
         why = (error.strerror or "no reason given").lower()
         remedy = f"`folkmoot report {finished.folder.path}` writes the report later"
         raise FolkmootError(f"cannot be written ({why})", place=error.filename, remedy=remedy) from None
-    show_run(written, report=report, as_json=as_json)
+    show_run(written, report=report, quiet=quiet, as_json=as_json)
 
 
-def show_run(finished: "FinishedRun", *, report: bool, as_json: bool) -> None:
-    """The answer, and where everything about it is."""
+def show_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: bool = False) -> None:
+    """The answer, and where everything about it is; `quiet`: only where it is."""
     from folkmoot.cli.show import console, print_json, show_story
 
     if as_json:
         print_json(finished.document())
         return
     out = console()
+    if quiet:
+        out.print(f"{finished.folder.path}", soft_wrap=True)
+        return
     show_story(out, finished.story(compare=report))
     if report and not any(one.suffix == ".html" for one in finished.files):
         out.print("For pages with charts: pip install 'folkmoot[report]', then folkmoot report.")

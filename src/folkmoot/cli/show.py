@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from folkmoot.report.story import Comparison, Story
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only where the answer is.")]
 
 
 def console(*, quiet: bool = False) -> "Console":
