@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn, get_args, get_origin
 
 from folkmoot.application.origin import SECTIONS, SETTINGS, Origin, Wording, as_keyword
 from folkmoot.foundation.errors import InputError
@@ -147,9 +147,9 @@ def fill_section(
     out: dict[str, Any] = {}
     for name, one in known.items():
         if name in given or name in table:
-            out[name] = given[name] if name in given else table[name]
+            said = given[name] if name in given else table[name]
             try:
-                check_value(name, one.type, one.metadata["choices"], out[name])
+                out[name] = check_value(name, one.type, one.metadata["choices"], said)
             except InputError as error:
                 raise origin.locate_at(error, section, name, number) from None
         elif one.default is MISSING:
@@ -166,17 +166,29 @@ def _refuse_missing(section: str, one: Any, origin: Origin, given: bool, number:
     raise InputError(f"[{section}] needs `{one.name}`: {about}", place=place)
 
 
-def check_value(name: str, kind: Any, choices: tuple[str, ...], value: Any) -> None:
-    """A value of the type and among the choices that a setting has."""
+def check_value(name: str, kind: Any, choices: tuple[str, ...], value: Any) -> Any:
+    """The value, if it is of the type and among the choices that a setting has. A list of names may be written as one
+    text with commas.
+    """
+    if get_origin(kind) is tuple:
+        return _check_names(name, value)
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     wanted = next(one for one in kinds if one is not type(None))
     taken = (int, float) if wanted is float else wanted
     if value is None and type(None) in kinds:
-        return
+        return None
     if not isinstance(value, taken) or (isinstance(value, bool) and wanted is not bool):
         raise InputError(f"needs {WORDS[wanted]}, got {value!r}", argument=name)
     if choices and value not in choices:
         raise InputError(f"may be {', '.join(choices)}, not {value!r}{_suggest(str(value), choices)}", argument=name)
+    return value
+
+
+def _check_names(name: str, value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        raise InputError(f"needs a list of names, got {value!r}", argument=name)
+    return tuple(one.strip() for one in names if one.strip())
 
 
 def _unknown(name: str, known: list[str], of: str) -> str:

@@ -21,6 +21,7 @@ from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import add_in_order
 from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.matroids.simple import Uniform
+from folkmoot.objectives.information import Information
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.theory.certificate import bound_along, bound_from_nothing
@@ -84,9 +85,11 @@ def solve(
     known = objective if objective is not None or engine is None else engine.everything
     limit = getattr(known, "largest_set", None)
     if limit is not None and matroid.rank > limit:
+        found = "too many joint states at a client"
+        if isinstance(known, Information):
+            found = f"{known.describe_width(known.measure_width(matroid.rank))}, which is too many"
         raise InputError(
-            f"{matroid.rank} items are to be chosen, but {limit} of these features can already have so many "
-            f"joint states at a client that more cannot be looked at",
+            f"{matroid.rank} items are to be chosen, but so many of these features can have {found}",
             remedy=f"choose {limit} or fewer, or merge rare values",
             argument="matroid",
         )

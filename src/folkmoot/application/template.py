@@ -21,7 +21,7 @@ def make_template(data: Data | None = None) -> str:
             value = default if said is None else said
             among = f" One of {', '.join(choices)}." if choices else ""
             lines.append(f"# {one.metadata['about']}{among}")
-            if value is not None:
+            if value not in (None, ()):
                 shown = spell_toml(one.name, value)
             else:
                 shown = f"{one.name} = {one.metadata['example'] or as_toml(choices[0])}"

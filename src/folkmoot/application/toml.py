@@ -9,6 +9,8 @@ def as_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(as_toml, value))}]"
     return f'"{"".join(map(_escape, str(value)))}"'
 
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Parties that keep their data at home: nothing leaves them but masked sums."
 )
-PUBLIC = ("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity")
-OWN = ("client", "item", "value", "weight", "latitude", "longitude", "missing", "negative", "duplicates")
+PUBLIC = (
+    *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
+    *("category", "merge_rare"),
+)
+OWN = ("client", "item", "value", "weight", "latitude", "longitude", "missing", "negative", "duplicates", "drop")
 ABOUT_RUN = ("epsilon", "delta", "adjacency", "patience", "wait")
 Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The folder of a server or a party.", show_default=False)]
 SHOWN = 30  # lines of a log

@@ -21,7 +21,8 @@ def name_flag(section: str, name: str, _number: int = 0) -> str:
 
 def spell_flag(name: str, value: object) -> str:
     """A setting as one would type it."""
-    return f"{as_flag(name)} {'…' if value is ... else shlex.quote(str(value))}"
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return f"{as_flag(name)} {'…' if value is ... else shlex.quote(text)}"
 
 
 FLAGS = Wording(name_flag, spell_flag)

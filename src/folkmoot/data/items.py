@@ -115,6 +115,12 @@ def match_items(
     return _describe(ordered, ids, key, frame, source, settings, findings), ordered
 
 
+def list_ids(source: DataSource, settings: Data, findings: Findings) -> set[str]:
+    """The ids that a file lists."""
+    _, frame = _read_keyed(source, None, settings, findings)
+    return set(frame[KEY].drop_nulls().to_list())
+
+
 def ground_set(
     ids: Sequence[str], source: DataSource | None, column: str | None, settings: Data, findings: Findings
 ) -> tuple[Items, Ids]:

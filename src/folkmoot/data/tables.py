@@ -5,13 +5,15 @@ import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.columns import find_column, list_words, require_column
-from folkmoot.data.findings import DataFault, Findings, ValueSpread, name_places, say_count
-from folkmoot.data.items import match_items
+from folkmoot.data.features import find_categories, list_features
+from folkmoot.data.findings import DataFault, ValueSpread, name_places, say_count
+from folkmoot.data.items import list_ids, match_items
 from folkmoot.data.keys import number_cells
-from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
+from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
+from folkmoot.data.records import LoadedTable, Records, note_merging
 from folkmoot.data.roles import refuse_missing_column
 from folkmoot.data.source import Matrix, cast_numbers
-from folkmoot.data.wording import describe_tables, name_many
+from folkmoot.data.wording import describe_tables, name_many, name_one
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Ids
@@ -22,7 +24,7 @@ WHOLE = "all rows"  # a column, where all rows are of one site
 NOTHING = ("", "?", "NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", ".")
 
 
-def tables(request: Request) -> Loaded:
+def tables(request: Request) -> LoadedTable:
     """F(S): how many bits the chosen features tell about the target, averaged over sites."""
     source, settings, findings = request.source, request.settings, request.findings
     assert not isinstance(source, Matrix)
@@ -45,14 +47,16 @@ def tables(request: Request) -> Loaded:
     frame, lines = frame.filter(~blank), lines[~blank]
     findings.rows = frame.height
     weight = require_column(settings.weight, source.columns, source.file, "weight") if settings.weight else None
-    features = _features(frame, [site, target, *([weight] if weight else [])], findings)
+    listed = set() if request.about is None else list_ids(request.about, settings, findings)
+    features = list_features(frame, [site, target, *([weight] if weight else [])], listed, request)
     items, features = match_items(features, request.about, settings, findings)
     frame = _handle_missing(frame, lines, site, target, features, request)
     pooled: list[str] = []
     labels = _categories(frame[target], bins, pooled)
     if labels.min() == labels.max():
         raise InputError(f"{target} is the same in every row; there is nothing to predict", place=source.file)
-    codes = np.column_stack([_categories(frame[feature], bins, pooled) for feature in features])
+    named = find_categories(frame, features, bins, request)
+    codes = np.column_stack([_categories(frame[one], bins, pooled, cut=one not in named) for one in features])
     if pooled:
         findings.note(
             f"Cut into {bins} bins at quantiles of the rows of all sites together: {list_words(pooled)}. Real sites "
@@ -61,22 +65,30 @@ def tables(request: Request) -> Loaded:
     owners, names = number_cells(frame[site])
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=len(names))
-    cuts = np.cumsum(sizes)[:-1]
-    objective = Information(
-        np.split(codes[order], cuts),
-        np.split(labels[order], cuts),
-        smoothing=as_number(settings.smoothing, "smoothing"),
-        weights=_weights(frame, owners, sizes, weight),
-        item_names=items.names,
-        client_names=names.texts() if len(names) <= MOST_CLIENT_NAMES else None,
+    records = Records(
+        codes[order].astype(np.int32),
+        labels[order],
+        sizes,
+        ~np.isin(features, pooled),
+        _weights(frame, owners, sizes, weight),
+        as_number(settings.smoothing, "smoothing"),
+        tuple(features),
+        items.names,
+        tuple(names.texts()) if len(names) <= MOST_CLIENT_NAMES else None,
     )
+    least = as_count(settings.merge_rare, "merge_rare", least=0)
+    if least > 1:
+        before, records = records, records.merge_rare(least)
+        findings.notes += note_merging(least, records.list_changes(before))
+    objective = records.build()
     if settings.most is not None:
         objective.most = check_bits(objective, settings.most)
     if findings.measuring:
         findings.per_client, findings.values = ValueSpread.measure(sizes), ValueSpread.measure(labels)
     sites = name_many(None if whole else site, "clients")
     meaning = describe_tables(target, sites, weight or "their rows")
-    return Loaded(request.kind, items, (), meaning, sites, "features", objective)
+    called = name_one(None if whole else site, "client")
+    return LoadedTable(request.kind, items, (), meaning, sites, "features", objective, records, called)
 
 
 def check_bits(objective: Information, given: float) -> float:
@@ -93,20 +105,6 @@ def _blank_missing_words(frame: polars.DataFrame) -> polars.DataFrame:
     bare = text.str.strip_chars()
     frame = frame.with_columns(polars.when(~bare.is_in(NOTHING)).then(bare).name.keep())
     return frame.with_columns(polars.when(number.is_finite()).then(number).name.keep())
-
-
-def _features(frame: polars.DataFrame, others: list[str], findings: Findings) -> list[str]:
-    """Every other column, except names: text that differs in most rows."""
-    columns = [column for column in frame.columns if column not in others]
-    nested = [column for column in columns if frame[column].dtype.is_nested()]
-    most = max(frame.height // 2, 2)
-    names = [c for c in columns if frame[c].dtype == polars.String and frame[c].n_unique() > most]
-    if names:
-        findings.note(f"Left out, because they differ in most rows, as names do: {list_words(names)}.")
-    features = [column for column in columns if column not in (*names, *nested)]
-    if not features:
-        raise InputError(f"there is no feature besides {list_words(others[:2])}", argument="items")
-    return features
 
 
 def _handle_missing(
@@ -142,10 +140,10 @@ def _handle_missing(
     return frame.filter(kept)
 
 
-def _categories(cells: polars.Series, bins: int, pooled: list[str]) -> Ids:
+def _categories(cells: polars.Series, bins: int, pooled: list[str], *, cut: bool = True) -> Ids:
     """Every value is a category; numbers with many values are cut into bins at quantiles; missing is one more."""
     missing = cells.is_null().to_numpy()
-    if cells.dtype.is_numeric() and cells.drop_nulls().n_unique() > bins:
+    if cut and cells.dtype.is_numeric() and cells.drop_nulls().n_unique() > bins:
         pooled.append(cells.name)
         numbers: NDArray[np.float64] = cells.cast(polars.Float64).to_numpy()
         edges = np.unique(np.quantile(numbers[~missing], np.arange(1, bins) / bins))

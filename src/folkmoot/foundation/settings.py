@@ -58,6 +58,15 @@ class Data:
     )
     target: str | None = setting("Tables: column with what is to be predicted.", None, example='"diagnosis"')
     bins: int = setting("Tables: numbers with more values than this are cut into so many bins.", 5)
+    drop: tuple[str, ...] = setting("Tables: columns to leave out.", (), example='["comment", "postcode"]')
+    category: tuple[str, ...] = setting(
+        "Tables: columns of numbers that are categories, such as codes: they are not cut into bins.",
+        (),
+        example='["ward"]',
+    )
+    merge_rare: int = setting(
+        "Tables: values that fewer rows of a site have than this are one value there; 0: all stay as they are.", 0
+    )
     smoothing: float = setting("Tables: added to every count, so that small sites do not believe in chance.", 1.0)
     similarity: str = setting("How alike two rows of numbers are.", "gaussian", choices=SIMILARITIES)
     credit: str | None = setting(

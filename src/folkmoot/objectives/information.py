@@ -10,6 +10,7 @@ the product of the numbers of values of its features. In bits.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -24,6 +25,17 @@ from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array, weigh
 from folkmoot.objectives.objective import Objective
 
 MOST_STATES = 1 << 22
+MOST_NUMBERS = 1 << 25  # one per joint state and label: 256 MB
+NAMED = 3  # features in an error
+
+
+@dataclass(frozen=True)
+class Width:
+    """The most joint states that a number of features has at a client, and the features with most values there."""
+
+    client: int
+    states: float
+    widest: tuple[tuple[int, int], ...]  # feature, values
 
 
 class Information(Objective):
@@ -68,8 +80,8 @@ class Information(Objective):
                 used += values * classes
         self.store = np.concatenate(store)
         self._widest = np.log2(self.arity.max(axis=0))  # over all clients; a smaller batch keeps it
-        room = np.cumsum(np.sort(self._widest)[::-1]) <= log2(MOST_STATES)
-        self.largest_set = None if room.all() else int(room.argmin())
+        self._room = log2(min(MOST_STATES, MOST_NUMBERS // int(self.classes.max())))
+        self.largest_set = find_largest_set(self.arity, self.classes)
 
     def _keep(self, clients: Ids) -> None:
         self.arity, self.offset = self.arity[clients], self.offset[clients]
@@ -77,14 +89,28 @@ class Information(Objective):
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         """Remove random items from a set until no client has too many joint states."""
-        wide = weigh(self._widest, sets.T) > log2(MOST_STATES)
+        wide = weigh(self._widest, sets.T) > self._room
         if not wide.any():
             return sets
         rng, sets = np.random.default_rng(seed), sets.copy()
         for at in np.flatnonzero(wide):
             members = rng.permutation(np.flatnonzero(sets[at]))
-            sets[at, members[np.cumsum(self._widest[members]) > log2(MOST_STATES)]] = False
+            sets[at, members[np.cumsum(self._widest[members]) > self._room]] = False
         return sets
+
+    def measure_width(self, size: int) -> Width:
+        """The client at which so many features can have most joint states."""
+        states = count_states(self.arity, size)
+        client = int(states.argmax())
+        order = np.argsort(-self.arity[client], kind="stable")[:NAMED].tolist()
+        return Width(client, float(states[client]), tuple((item, int(self.arity[client, item])) for item in order))
+
+    def describe_width(self, width: Width, client: str = "client") -> str:
+        """Where there are too many joint states, and why: "1e+09 joint states at client 3 (age has 10 values, …)"."""
+        place = f"{client} {self.client_names[width.client] if self.client_names else width.client}"
+        names = self.item_names or tuple(f"feature {item}" for item in range(self.n_items))
+        values = [f"{names[item]} has {count:,} values" for item, count in width.widest]
+        return f"{width.states:.3g} joint states at {place} ({', '.join(values)})"
 
     def find_ceilings(self) -> Array:
         """H(Y): no features tell more about the label than the label itself."""
@@ -117,11 +143,13 @@ class Information(Objective):
 
     def _run(self, work: Any, inside: Ids, *rest: Any) -> None:
         states = np.exp2(np.log2(self.arity[:, inside]).sum(axis=1))
-        if states.max(initial=1) > MOST_STATES:
+        if states.max(initial=1) > MOST_STATES or (states * self.classes).max(initial=1) > MOST_NUMBERS:
             client = int(states.argmax())
+            order = inside[np.argsort(-self.arity[client, inside], kind="stable")][:NAMED].tolist()
+            widest = tuple((item, int(self.arity[client, item])) for item in order)
             raise InputError(
-                f"the {inside.size} chosen features of client {client} have {states[client]:.3g} joint "
-                f"states, more than {MOST_STATES}",
+                f"the {inside.size} chosen features have {self.describe_width(Width(client, states[client], widest))}, "
+                f"more than {MOST_STATES:,}",
                 remedy="choose fewer features or merge their rare values",
                 argument="tables",
             )
@@ -134,6 +162,20 @@ class Information(Objective):
                 work(*args, inside, client, states, *rest)
 
         run_on_threads(some, blocks(ENTRIES_PER_BLOCK * np.arange(self.n_clients + 1)))
+
+
+def count_states(arity: Ids, size: int) -> Array:
+    """For each client, the most joint states that so many of its features can have."""
+    widest: Array = -np.sort(-np.log2(arity), axis=1)[:, :size]
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp2(widest.sum(axis=1)))
+
+
+def find_largest_set(arity: Ids, classes: Ids) -> int | None:
+    """How many features can be looked at together at every client, whichever they are; None: all of them."""
+    room = np.log2(np.minimum(MOST_STATES, MOST_NUMBERS // classes))
+    fits = np.cumsum(-np.sort(-np.log2(arity), axis=1), axis=1) <= room[:, None]
+    return None if fits.all() else int(fits.sum(axis=1).min())
 
 
 def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

@@ -9,8 +9,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings
 from folkmoot.application.folder import hash_file
+from folkmoot.application.toml import as_toml
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
 from folkmoot.engines.pooling import check_parties
@@ -26,7 +27,9 @@ ROOM = 1.5  # with per_client: how much larger than the others a party may be, i
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
+    *("category", "merge_rare"),
 )
+LATER = ("category", "merge_rare")  # agreements from before they existed keep their digest
 PUBLIC_FIELDS: Fields = {one.name: one for one in fields(Data) if one.name in PUBLIC}
 
 
@@ -138,7 +141,9 @@ class Agreement:
     def digest(self) -> str:
         """Of everything that is agreed on, the items file included."""
         terms = {name: getattr(self.terms, name) for name in TERM_FIELDS}
-        said = [self.name, self.parties, self.per_client, terms, self._list_public(), self.items_sha256]
+        later = [name for name in LATER if getattr(self.data, name) == getattr(Data, name)]
+        public = {name: value for name, value in self._list_public().items() if name not in later}
+        said = [self.name, self.parties, self.per_client, terms, public, self.items_sha256]
         return sha256(b"folkmoot agreement 1\0" + json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -175,17 +180,17 @@ class Agreement:
                 "changes it is no longer understood by the others."
             ),
             "",
-            f"name = {write_value(self.name)}",
+            f"name = {as_toml(self.name)}",
             "# The parties, in the order of their numbers.",
-            f"parties = {write_value(self.parties)}",
+            f"parties = {as_toml(self.parties)}",
             "# Whether each client has a key of its own and is masked by itself; if not, each party is heard as one.",
-            f"per_client = {write_value(self.per_client)}",
+            f"per_client = {as_toml(self.per_client)}",
             *("", "# What everyone requires of a round of secure aggregation.", "[terms]"),
             *write_settings(TERM_FIELDS, {name: getattr(self.terms, name) for name in names}),
             *("", "# How data is read at every party.", "[data]"),
             *write_settings(PUBLIC_FIELDS, given),
             "# SHA-256 of the items file.",
-            f"items_sha256 = {write_value(self.items_sha256)}",
+            f"items_sha256 = {as_toml(self.items_sha256)}",
         ]
         return "\n".join(lines) + "\n"
 

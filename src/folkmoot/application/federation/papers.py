@@ -65,16 +65,16 @@ class Paper:
 
     def fill(self, section: str, fields: Fields, also: Iterable[str] = ()) -> dict[str, Any]:
         """The settings of a table that are given; their types are checked. also: names that somebody else reads."""
-        table = self.take_table(section, [*fields, *also])
+        table, out = self.take_table(section, [*fields, *also]), dict[str, Any]()
         for name, one in fields.items():
             if name in table:
                 try:
-                    check_value(name, one.type, one.metadata["choices"], table[name])
+                    out[name] = check_value(name, one.type, one.metadata["choices"], table[name])
                 except InputError as error:
                     raise self.locate(error, section) from None
             elif one.default is MISSING:
                 self.refuse(f"`{name}` is needed: {one.metadata['about'].rstrip('.').lower()}", section)
-        return {name: table[name] for name in fields if name in table}
+        return out
 
     def take_texts(self, section: str, name: str) -> tuple[str, ...]:
         """A list of texts."""
@@ -91,10 +91,10 @@ def write_settings(fields: Fields, given: Mapping[str, Any]) -> list[str]:
         choices = one.metadata["choices"]
         lines += write_comment(one.metadata["about"] + (f" One of {', '.join(choices)}." if choices else ""))
         default = None if one.default is MISSING else one.default
-        if given.get(name) is not None:
-            lines.append(f"{name} = {write_value(given[name])}")
-        elif default is not None:
-            lines.append(f"# {name} = {write_value(default)}")
+        if given.get(name) not in (None, ()):
+            lines.append(f"{name} = {as_toml(given[name])}")
+        elif default not in (None, ()):
+            lines.append(f"# {name} = {as_toml(default)}")
         else:
             lines.append(f"# {name} = {one.metadata['example'] or (as_toml(choices[0]) if choices else '…')}")
     return lines
@@ -102,8 +102,3 @@ def write_settings(fields: Fields, given: Mapping[str, Any]) -> list[str]:
 
 def write_comment(text: str) -> list[str]:
     return [f"# {line}" for line in wrap(text, WIDTH)]
-
-
-def write_value(value: Any) -> str:
-    """A value, or a list of values, as TOML writes it."""
-    return f"[{', '.join(map(as_toml, value))}]" if isinstance(value, list | tuple) else as_toml(value)

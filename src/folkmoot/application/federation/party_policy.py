@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.application.federation.agreement import Agreement
-from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings, write_value
+from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings
+from folkmoot.application.toml import as_toml
 from folkmoot.engines.folder_store import FILE as STORE_FILE
 from folkmoot.engines.folder_store import open_logs
 from folkmoot.engines.odometer import Mileage, Odometer
@@ -175,7 +176,7 @@ def make_policy_template(agreement: Agreement) -> str:
         *about, example = write_settings({name: one}, {})
         lines += [*about, f"# {name} = {getattr(agreement.terms, name)!r}" if name in TERMS else example]
     lines += write_comment(f"Kinds of questions that are answered, of {', '.join(list_questions())}; all unless given.")
-    lines += [f"# {QUESTIONS} = {write_value(('Gradient', 'Values'))}"]
+    lines += [f"# {QUESTIONS} = {as_toml(('Gradient', 'Values'))}"]
     return "\n".join(lines) + "\n"
 
 
