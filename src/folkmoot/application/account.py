@@ -15,6 +15,7 @@ from folkmoot.application.baselines import find_baselines
 from folkmoot.application.folder import Participants
 from folkmoot.application.job import Job, Task
 from folkmoot.application.problem import Problem
+from folkmoot.application.rarity import find_rare_numbers
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
@@ -22,7 +23,8 @@ from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
 from folkmoot.report.facts import list_speakers
-from folkmoot.report.story import Benefit, Item, LimitUse, PartyFacts, Story, View
+from folkmoot.report.story import Benefit, Item, LimitUse, PartyFacts, RareNumbers, Story, View
+from folkmoot.report.text import count_many
 from folkmoot.version import __version__
 
 SHOWN = 6  # numbers of one client
@@ -53,7 +55,7 @@ def tell_story(
     federated = isinstance(job.method, Conversation)
     chosen = result.chosen
     gains = result.gains or (None,) * len(chosen)
-    count = f"{len(chosen):,} of {n:,} {items}"
+    count, whom = f"{len(chosen):,} of {count_many(n, items)}", count_many(n_clients, clients)
     protection = describe_protection(job, result, members) if federated else ""
     shown = _describe_items(
         subject.items, [limit.per for limit in problem.limits], _find_alone(job, transcript if federated else None)
@@ -62,8 +64,8 @@ def tell_story(
     others = [at for at in range(n) if at not in taken] if subject.items.positions is not None else []
     here = job if isinstance(job, Job) else None
     return Story(
-        title=problem.output.title or f"{count}, chosen for {n_clients:,} {clients}",
-        question=f"Which {count} are best for all {n_clients:,} {clients} together"
+        title=problem.output.title or f"{count}, chosen for {whom}",
+        question=f"Which {count} are best for {f'all {whom} together' if n_clients != 1 else whom}"
         + (", if nobody reveals their data?" if federated else "?"),
         meaning=subject.meaning,
         clients_called=clients,
@@ -88,6 +90,7 @@ def tell_story(
         kind=subject.kind,
         reach=problem.data.reach if subject.kind in WITH_REACH else None,
         benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
+        rare=_find_rare(job, result) if isinstance(job, Job) else (),
     )
 
 
@@ -147,6 +150,13 @@ def _find_alone(job: Task, transcript: Path | None) -> Array | None:
     if isinstance(job, Job) and not isinstance(job.method, Conversation):
         return compute_alone(job.loaded.objective)
     return None
+
+
+def _find_rare(job: Job, result: Result) -> tuple[RareNumbers, ...]:
+    """How many numbers of sums rest on few clients."""
+    if not isinstance(job.method, Conversation):
+        return ()
+    return find_rare_numbers(job.loaded.objective, job.matroid, job.method, result)
 
 
 def _count_benefit(job: Job, result: Result) -> Benefit | None:

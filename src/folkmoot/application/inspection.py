@@ -11,6 +11,7 @@ from folkmoot.algorithms.federated.method import Federated
 from folkmoot.application.job import COHORT, check_has_data, constrain, find_policy, find_promise
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
+from folkmoot.application.rarity import list_rare_numbers
 from folkmoot.application.solve import solve
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
@@ -22,6 +23,8 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.gains import find_importance
 from folkmoot.report.facts import cost_of
+from folkmoot.report.sections.rarity import find_worst
+from folkmoot.report.story import RareNumbers
 
 SAMPLE, SAMPLE_COHORT = 2_000, 100  # clients that the methods are tried on, and of them in a round
 CHOSEN = 20  # items, where nobody says how many
@@ -66,6 +69,7 @@ class Expectation:
     plan: str  # what the default would do with everybody, and why
     outlook: Outlook | None = None  # what noise would cost, where there is an epsilon
     lacking: str = ""  # why no outlook can be had, or what else noise needs
+    rare: RareNumbers | None = None  # how many numbers of a round's sum would rest on few clients; None: noise hides it
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +100,7 @@ class Inspection:
             "plan": expected.plan if expected else None,
             "noise": document_outlook(expected.outlook) if expected and expected.outlook else None,
             "lacking": (expected.lacking if expected else "") or None,
+            "rare": asdict(expected.rare) if expected and expected.rare else None,
         }
 
 
@@ -135,7 +140,15 @@ def _expect(problem: Problem, loaded: Loaded, watch: Steps) -> Expectation:
     spread = measure_spread(loaded.objective)
     trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)
     plan = describe_plan(loaded.objective, matroid, COHORT)
-    return Expectation(matroid, spread, tuple(trials), tried_on, plan, *_look_ahead(problem, loaded, matroid))
+    noise = _look_ahead(problem, loaded, matroid)
+    rare = None if problem.privacy.epsilon is not None else _find_rare(loaded.objective, matroid)
+    return Expectation(matroid, spread, tuple(trials), tried_on, plan, *noise, rare)
+
+
+def _find_rare(objective: Objective, matroid: Matroid) -> RareNumbers | None:
+    """What one round of the default's search would show of whoever is alone with an item."""
+    cohort = min(COHORT, objective.n_clients)
+    return find_worst(list_rare_numbers(objective, matroid, Auto(cohort=cohort), {"one round": cohort}))
 
 
 def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Outlook | None, str]:

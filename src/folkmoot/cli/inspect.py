@@ -53,6 +53,7 @@ def _show_all(out: "Console", found: "Inspection", path: Path, given: dict[str, 
     _show_file(out, found.seen)
     if found.expected is not None:
         _show_spread(out, found.seen, found.expected.spread)
+        _show_rare(out, found.expected, found.seen)
         _show_methods(out, found.expected, found.seen)
         if found.expected.outlook is not None:
             _show_noise(out, found.expected.outlook)
@@ -119,6 +120,20 @@ def _show_spread(out: "Console", seen: "FileLook", spread: "ClientSpread") -> No
             f"the largest is {number(spread.most_important, 2)}."
         )
     )
+
+
+def _show_rare(out: "Console", expected: "Expectation", seen: "FileLook") -> None:
+    """What sums would show of whoever is alone with an item."""
+    from rich.text import Text
+
+    from folkmoot.report.sections.rarity import MUCH, REMEDY, explain_rare
+
+    rare = expected.rare
+    if rare is None or not rare.one:
+        return
+    assert seen.loaded is not None
+    said = f"{explain_rare(rare, seen.loaded.clients_called)}. What helps: {REMEDY}."
+    out.print(Text(said, style="yellow" if rare.one >= MUCH * rare.numbers else ""), soft_wrap=True)
 
 
 def _show_methods(out: "Console", expected: "Expectation", seen: "FileLook") -> None:

@@ -4,6 +4,7 @@ import re
 
 PLAIN = {"client", "item", "column", "row", "col", "id", "index", "uid", "iid", "key", "code", "name", "unnamed", ""}
 IRREGULAR = {"person": "people", "people": "people"}
+CODES = {"isbn": "book", "asin": "product", "sku": "product"}  # what the codes stand for
 IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
 
 
@@ -22,6 +23,7 @@ def name_one(column: str | None, otherwise: str) -> str:
     while words and words[-1] in IDS:
         words.pop()
     one = " ".join(words)
+    one = CODES.get(one, one)
     if one in PLAIN or (words and words[0] == "column"):
         return otherwise
     if one in ("people", "persons"):

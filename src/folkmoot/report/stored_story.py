@@ -6,7 +6,7 @@ from typing import Any
 
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
-from folkmoot.report.story import Baseline, Benefit, Item, LimitUse, PartyFacts, Story, View
+from folkmoot.report.story import Baseline, Benefit, Item, LimitUse, PartyFacts, RareNumbers, Story, View
 
 FORMAT = "folkmoot-story-2"
 
@@ -31,6 +31,7 @@ def from_json(text: str) -> Story:
             LimitUse(**{**one, "used": tuple((group, count) for group, count in one["used"])})
             for one in document["limits"]
         )
+        document["rare"] = tuple(RareNumbers(**one) for one in document["rare"])
         if document.get("benefit") is not None:
             document["benefit"] = Benefit(**document["benefit"])
         if document["view"] is not None:

@@ -81,6 +81,18 @@ class Benefit:
 
 
 @dataclass(frozen=True)
+class RareNumbers:
+    """How many numbers of a sum rest on few clients: an estimate, from who holds what."""
+
+    what: str  # the sum is for: "the search"
+    clients: int  # in it
+    numbers: int  # other than 0
+    one: int  # of these, rest on one client
+    two: int
+    few: int  # up to five, one and two included
+
+
+@dataclass(frozen=True)
 class Story:
     """One run."""
 
@@ -110,6 +122,7 @@ class Story:
     kind: str = ""  # of the data: "places", "ratings", …; unknown unless given
     reach: float | None = None  # beyond which an item is of no use: of places in kilometres
     benefit: Benefit | None = None
+    rare: tuple[RareNumbers, ...] = ()  # nothing: not known, or hidden by noise
 
 
 @dataclass(frozen=True)

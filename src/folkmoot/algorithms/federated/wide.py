@@ -35,6 +35,11 @@ def is_wide(n_items: int) -> bool:
     return n_items > MOST_ITEMS
 
 
+def count_buckets() -> int:
+    """To which all other items are dealt."""
+    return BUCKETS
+
+
 def count_candidates(matroid: Matroid) -> int:
     return max(CANDIDATES, PER_RANK * matroid.rank)
 

@@ -20,6 +20,7 @@ from folkmoot.report.document import (
 )
 from folkmoot.report.facts import cost_of, list_speakers
 from folkmoot.report.numbers import count, raise_powers
+from folkmoot.report.sections.rarity import describe_rare, list_rare_items
 from folkmoot.report.story import Story, View
 from folkmoot.report.text import capitalise, count_many
 
@@ -28,7 +29,7 @@ def describe_exposure(story: Story) -> Section:
     words: list[Part] = [*_list_facts(story)]
     if threat := explain_threat(story):
         words.append(Paragraph(threat, Tone.LEAD))
-    words += [*explain_smallest_sum(story), *explain_difference(story), *list_parties(story)]
+    words += [*explain_smallest_sum(story), *describe_rare(story), *explain_difference(story), *list_parties(story)]
     if unprotected := list_unprotected(story):
         words.append(Section("What is not protected", (Bullets(tuple(unprotected)),)))
     parts: tuple[Part, ...] = tuple(words)
@@ -232,6 +233,7 @@ def list_unprotected(story: Story) -> list[str]:
         *_list_unprotected_at_parties(story),
         f"The sums themselves: secure aggregation hides answers, not sums. The sums of {many} taken together may say "
         "something about a person, above all where cohorts are small or differ by few clients.",
+        *list_rare_items(story),
         "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
         f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
         "The answer against lies: a client can send any numbers within its range, and nobody sees them. Enough false "

@@ -1,0 +1,80 @@
+"""How many numbers of a sum rest on one client, or on few: a sum over a thousand clients hides nobody who is alone with
+an item. Estimated from how many clients hold each item, which only a simulator knows.
+"""
+
+import numpy as np
+from scipy.special import gammaln
+
+from folkmoot.algorithms.federated.wide import count_buckets, count_candidates, is_wide
+from folkmoot.conversation.outcome import Conversation
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.result import Result
+from folkmoot.foundation.sets import Array, Ids
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
+from folkmoot.report.story import RareNumbers
+
+FEW = 5
+SUMS = {Purpose.SINGLETONS: "each item alone", Purpose.SEARCH: "the search"}  # about items, one number each
+
+
+def count_holders(objective: Objective) -> Ids:
+    """How many clients each item is worth something to."""
+    nothing, held = np.zeros(objective.n_items, dtype=bool), np.zeros(objective.n_items, dtype=np.int64)
+    for lo, hi in objective.client_blocks():
+        part = objective if hi - lo == objective.n_clients else objective[lo:hi]
+        held += np.bincount(part.gains_at(nothing).indices, minlength=objective.n_items)
+    return held
+
+
+def list_rare_numbers(
+    objective: Objective, matroid: Matroid, method: Conversation, clients: dict[str, int]
+) -> tuple[RareNumbers, ...]:
+    """Of sums over so many clients, by what they are for: the numbers that rest on few. Where there are too many items
+    to ask about each, those that most clients hold stand for the candidates, and the others are in buckets.
+    """
+    n, everyone, wide = objective.n_items, objective.n_clients, is_wide(objective.n_items)
+    held = np.sort(count_holders(objective))[::-1]
+    size = getattr(method, "shortlist", None) or (count_candidates(matroid) if wide else n)
+    found = [estimate_rare(what, held[:size], among, everyone) for what, among in clients.items()]
+    if wide and size < n and clients:
+        dealt = np.random.default_rng(0).integers(0, count_buckets(), n - size)
+        buckets = np.minimum(np.bincount(dealt, held[size:]), everyone).astype(np.int64)
+        found.append(estimate_rare("all other items, in buckets", buckets, max(clients.values()), everyone))
+    return tuple(found)
+
+
+def find_rare_numbers(
+    objective: Objective, matroid: Matroid, method: Conversation, result: Result
+) -> tuple[RareNumbers, ...]:
+    """The same for a run: of each kind of sum, the one over the fewest clients. None under noise, which hides them."""
+    if result.privacy is not None:
+        return ()
+    fewest: dict[str, int] = {}
+    for one in result.rounds or ():
+        if one.purpose in SUMS and one.answered:
+            what = SUMS[one.purpose]
+            fewest[what] = min(one.answered, fewest.get(what, one.answered))
+    return list_rare_numbers(objective, matroid, method, fewest)
+
+
+def estimate_rare(what: str, held: Ids, clients: int, everyone: int) -> RareNumbers:
+    """What to expect of a sum over clients who are drawn at random, where item e is held by held[e] of everyone."""
+    degrees, times = np.unique(held[held > 0], return_counts=True)
+    chances = np.array([draw_chance(k, degrees, clients, everyone) for k in range(FEW + 1)])
+    some, one, two, few = (
+        round(float((times * part).sum())) for part in (1 - chances[0], chances[1], chances[2], chances[1:].sum(axis=0))
+    )
+    return RareNumbers(what, clients, some, one, two, few)
+
+
+def draw_chance(k: int, degrees: Ids, clients: int, everyone: int) -> Array:
+    """The chance that k of an item's holders are among so many clients, drawn without repeats from everyone."""
+    others = everyone - degrees
+    possible = (k <= degrees) & (k <= clients) & (clients - k <= others)
+
+    def choose(of: Ids | int, some: Ids | int) -> Array:
+        return np.asarray(gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(np.maximum(of - some, 0) + 1.0))
+
+    log = choose(degrees, k) + choose(others, clients - k) - choose(everyone, clients)
+    return np.where(possible, np.exp(np.where(possible, log, 0.0)), 0.0)

@@ -1,0 +1,60 @@
+"""What sums show of whoever is alone with an item: nothing hides one client in a number that only it adds to."""
+
+from folkmoot.report.document import Cell, Form, Header, Level, Name, Paragraph, Part, Quantity, Table, Tone
+from folkmoot.report.numbers import count
+from folkmoot.report.story import RareNumbers, Story
+from folkmoot.report.text import capitalise, name_one_of
+
+MUCH = 0.05  # from this share of the numbers on, it is said at once
+REMEDY = (
+    "fewer items (--shortlist 200), larger cohorts (--cohort), or noise (--epsilon 1), which hides every single one"
+)
+
+
+def explain_rare(one: RareNumbers, clients_called: str) -> str:
+    """One sentence."""
+    each = name_one_of(clients_called)
+    return (
+        f"Of the {count(one.numbers)} numbers other than 0 in a sum over {count(one.clients)} {clients_called} "
+        f"({one.what}), about {count(one.one)} rest on one {each} alone and {count(one.few)} on five or fewer"
+    )
+
+
+def describe_rare(story: Story) -> list[Part]:
+    """The worst kind of sum in words, all of them in a table."""
+    worst = find_worst(story.rare)
+    if worst is None:
+        return []
+    each = name_one_of(story.clients_called)
+    told = f"{explain_rare(worst, story.clients_called)}."
+    if worst.one:
+        told += f" Such a number is what that {each} holds; the sum hides who it is, not what. What helps: {REMEDY}."
+    grave = worst.one >= MUCH * worst.numbers
+    shown = Paragraph(told, Tone.WARNING if grave else Tone.PLAIN, Level.SUMMARY if grave else Level.DETAIL)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            Name(one.what),
+            *(Quantity(part, Form.COUNT) for part in (one.clients, one.numbers, one.one, one.two, one.few)),
+        )
+        for one in story.rare
+    )
+    names = ("Sum", capitalise(story.clients_called), "Numbers", f"Rest on one {each}", "On two", "On five or fewer")
+    return [shown, Table("How many numbers rest on few (estimated)", tuple(map(Header, names)), rows)]
+
+
+def find_worst(rare: tuple[RareNumbers, ...]) -> RareNumbers | None:
+    """The kind of sum of which the largest share rests on one client."""
+    return max((one for one in rare if one.numbers), key=lambda one: one.one / one.numbers, default=None)
+
+
+def list_rare_items(story: Story) -> list[str]:
+    """Among what is not protected."""
+    worst = find_worst(story.rare)
+    if worst is None or not worst.one:
+        return [
+            "Rare items: a number that rests on one client is what that client holds, whatever the size of the sum."
+        ]
+    return [
+        f"Rare items: about {count(worst.one)} of {count(worst.numbers)} numbers in a sum over {count(worst.clients)} "
+        f"{story.clients_called} rest on one of them, and are what that one holds."
+    ]

@@ -1,0 +1,93 @@
+"""Numbers that rest on few clients: estimates against counts of sums that were really drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import folkmoot as fm
+from folkmoot.application.problem import Problem
+from folkmoot.application.rarity import FEW, count_holders, draw_chance, estimate_rare, find_rare_numbers
+from folkmoot.report import markdown
+from folkmoot.report.sections.rarity import find_worst
+from tests.cli.calling import folkmoot
+
+CLIENTS, ITEMS, COHORT = 3_000, 2_000, 200
+
+
+@pytest.fixture(scope="module")
+def crowd() -> fm.Coverage:
+    rng = np.random.default_rng(0)
+    chance = (np.arange(ITEMS) + 3.0) ** -1.1
+    rows, columns = np.repeat(np.arange(CLIENTS), 6), rng.choice(ITEMS, 6 * CLIENTS, p=chance / chance.sum())
+    return fm.Coverage(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(CLIENTS, ITEMS)) > 0)
+
+
+def test_chances_are_those_of_draws_without_repeats() -> None:
+    degrees = np.arange(1, 8)
+    chances = np.array([draw_chance(k, degrees, 4, 9) for k in range(8)])
+    np.testing.assert_allclose(chances.sum(axis=0), 1.0, rtol=1e-9)
+    assert chances[1, 0] == pytest.approx(4 / 9)
+    assert chances[0, 6] == 0.0  # only two of nine do not hold it
+
+
+def test_estimates_are_what_cohorts_show(crowd: fm.Coverage) -> None:
+    """The mean over 200 cohorts; six standard errors, so it fails by chance once in 10^8 seeds."""
+    rng, counted = np.random.default_rng(1), []
+    for _ in range(200):
+        cohort = crowd[np.sort(rng.choice(CLIENTS, COHORT, replace=False))]
+        held = count_holders(cohort)
+        counted.append([(held > 0).sum(), (held == 1).sum(), (held == 2).sum(), ((held > 0) & (held <= FEW)).sum()])
+    found = estimate_rare("a round", count_holders(crowd), COHORT, CLIENTS)
+    off = 6 * np.std(counted, axis=0) / np.sqrt(len(counted)) + 0.5
+    assert (np.abs(np.mean(counted, axis=0) - [found.numbers, found.one, found.two, found.few]) <= off).all()
+    assert found.one > found.numbers / 3
+
+
+def test_of_a_run_the_smallest_sums_count_and_noise_hides_them(crowd: fm.Coverage) -> None:
+    matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=COHORT)
+    result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
+    rare = {one.what: one for one in find_rare_numbers(crowd, matroid, method, result)}
+    assert rare["the search"].clients == COHORT
+    assert rare["each item alone"].clients == CLIENTS  # the jury is everyone
+    assert find_worst(tuple(rare.values())) == rare["the search"]
+    private = fm.solve(crowd, matroid, privacy=fm.Privacy(5.0))
+    assert find_rare_numbers(crowd, matroid, fm.PrivateGreedy(epsilon=5.0), private) == ()
+
+
+def test_a_shortlist_leaves_fewer_numbers_that_rest_on_one(crowd: fm.Coverage) -> None:
+    matroid, shares = fm.Uniform(ITEMS, 5), []
+    for shortlist in (None, 40):
+        method = fm.Auto(cohort=COHORT, shortlist=shortlist)
+        result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
+        one = {rare.what: rare for rare in find_rare_numbers(crowd, matroid, method, result)}["the search"]
+        shares.append(one.one / one.numbers)
+    assert shares[1] < shares[0] / 4
+
+
+@pytest.fixture(scope="module")
+def file(crowd: fm.Coverage, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rare") / "likes.csv"
+    rows = crowd.gains(())
+    owner = np.repeat(np.arange(CLIENTS), np.diff(rows.indptr))
+    path.write_text("user,book\n" + "\n".join(f"{u},b{i}" for u, i in zip(owner, rows.indices, strict=True)) + "\n")
+    return path
+
+
+def test_it_is_said_before_and_after(file: Path, tmp_path: Path) -> None:
+    settings = ["--choose", "5", "--cohort", str(COHORT)]
+    before = folkmoot(tmp_path, "inspect", str(file), "--choose", "5", "--json")
+    assert before.json["rare"]["one"] > 0
+    assert "rest on one user alone" in " ".join(folkmoot(tmp_path, "inspect", str(file), "--choose", "5").out.split())
+    after = folkmoot(tmp_path, "run", str(file), *settings, "--folder", str(tmp_path / "run"))
+    said = " ".join(after.out.split())
+    assert "rest on one user alone" in said
+    assert "--epsilon 1" in said
+    story = Problem.from_data(str(file), choose=5, cohort=COHORT, folder=str(tmp_path / "again")).run().story()
+    worst = find_worst(story.rare)
+    assert worst is not None
+    assert worst.clients == COHORT
+    told = markdown(story)
+    assert "Rare items: about" in told
+    assert "| the search | 200 |" in told
