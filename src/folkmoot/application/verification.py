@@ -193,6 +193,8 @@ def _list_unchecked(folder: Folder, problem: Problem, result: Result, job: Task 
     yield "how long it took"
     if any(one.measured for one in result.rounds or ()):
         yield "the bytes that were counted"
+    if any(one.made is not None for one in result.rounds or ()):
+        yield "that sums were made by secure aggregation"
     if job is None:
         if problem.privacy.federation is None:
             yield "the exact value"
