@@ -20,6 +20,7 @@ from folkmoot.algorithms import (
     RandomSet,
     StochasticGreedy,
 )
+from folkmoot.application.load import load
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.conversation.engine import Cancelled, Control, Engine
@@ -111,6 +112,7 @@ __all__ = [
     "Uniform",
     "__version__",
     "check_submodular",
+    "load",
     "multilinear",
     "resume",
     "rounding",

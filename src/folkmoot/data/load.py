@@ -1,12 +1,14 @@
 """From settings to an objective: open the files, find out what they hold, build the objective."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from folkmoot.data.columns import list_words
 from folkmoot.data.files import open_source, open_table
 from folkmoot.data.findings import Findings
+from folkmoot.data.frame import open_frame
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.places import places
 from folkmoot.data.roles import guess
@@ -16,6 +18,8 @@ from folkmoot.data.standard_input import is_standard_input
 from folkmoot.data.tables import tables
 from folkmoot.data.worth import distances, memberships, ratings
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import is_frame
+from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
 
 BUILD: dict[str, Callable[[Request], Loaded]] = {
@@ -29,18 +33,40 @@ BUILD: dict[str, Callable[[Request], Loaded]] = {
 FROM_MATRIX = ("ratings", "memberships", "distances", "similarity")
 
 
-def load(settings: Data | str | Path, folder: Path | None = None) -> Loaded:
-    """The data that the settings describe, or that of a single file; relative names are relative to the folder."""
-    if not isinstance(settings, Data):
-        settings = Data(file=str(settings))
-    source = open_source(settings.file, folder, "file")
-    about = None if settings.items is None else open_table(settings.items, folder, "items")
+def load(
+    data: Data | str | Path | Any, folder: Path | None = None, *, items: str | Path | Any = None, **settings: Any
+) -> Loaded:
+    """The data of a problem, checked and arranged.
+
+    `data`: settings, the name of a file, or a DataFrame (polars or pandas; levels of an index that have names are
+    columns). `items`: what is known about the items, a file or a DataFrame. Other settings of `Data` follow by their
+    names: `load(frame, client="who", least=4)`. Relative names of files are relative to the folder.
+    """
+    given = _combine(data, items, settings)
     findings = Findings()
-    if is_standard_input(settings.file or ""):
-        findings.note(
-            "The data came from standard input and was not kept: to compute anything again, pipe it in again."
-        )
-    return build(make_request(settings, source, about, findings))
+    if is_frame(data):
+        source: DataSource | Matrix = open_frame(data, "data")
+    else:
+        source = open_source(given.file, folder, "file")
+        if is_standard_input(given.file or ""):
+            findings.note(
+                "The data came from standard input and was not kept: to compute anything again, pipe it in again."
+            )
+    about: DataSource | None = open_frame(items, "items") if is_frame(items) else None
+    if about is None and given.items is not None:
+        about = open_table(given.items, folder, "items")
+    return build(make_request(given, source, about, findings))
+
+
+def _combine(data: Any, items: Any, settings: dict[str, Any]) -> Data:
+    """All settings in one."""
+    if items is not None and not is_frame(items):
+        settings = {**settings, "items": str(items)}
+    known = data if isinstance(data, Data) else Data(file=None if is_frame(data) else str(as_path(data, "data")))
+    for name in settings:
+        if name == "file" or name not in {one.name for one in fields(Data)}:
+            raise InputError("is no setting of data", argument=name)
+    return replace(known, **settings)
 
 
 def make_request(settings: Data, source: DataSource | Matrix, about: DataSource | None, findings: Findings) -> Request:

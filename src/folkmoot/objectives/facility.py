@@ -28,7 +28,7 @@ from folkmoot.objectives.sparse import LEAST_MISS, SETS_PER_WORD, RowOptions, Sp
 class FacilityLocation(SparseRows):
     """f_i(S) = max_{e∈S} c_ie: monotone, submodular, gradient in closed form.
 
-    `benefits` is rows × items (sparse or dense, not negative). Every row is a client, unless `owners` says
+    `benefits` is rows × items (sparse, dense or a DataFrame, not negative). Every row is a client, unless `owners` says
     which client owns each row; a client's function is then the sum of its rows' functions (times `row_weights`).
     """
 

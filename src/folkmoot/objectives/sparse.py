@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import is_frame, read_matrix
 from folkmoot.foundation.inputs import as_matrix, as_number, as_owners, as_weights
 from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
@@ -92,6 +93,11 @@ class SparseRows(Registered, Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
+        if is_frame(matrix):
+            named = read_matrix(matrix, self._argument)
+            matrix = named.numbers
+            item_names = named.columns if item_names is None else item_names
+            client_names = named.rows if client_names is None and owners is None else client_names
         rows = as_matrix(matrix, self._argument, least=self._least, most=self._most, keep_empty=keep_empty)
         self.row_weight = as_weights(row_weights, rows.shape[0], "row_weights", of="row")
         owner = as_owners(owners, rows.shape[0])
