@@ -61,7 +61,9 @@ def add_settings(
             for name in HELPS:
                 values.pop(name)
             given = {
-                name: _split(value) if name in lists else value for name, value in given.items() if value is not None
+                name: _split(value) if name in lists else value
+                for name, value in given.items()
+                if value is not None and value != []
             }
             command(**values, given=given)
 
@@ -86,7 +88,7 @@ def _options(kind: type, only: Collection[str] | None, *, needed: bool) -> list[
         name = as_keyword(SECTIONS[kind], one.name)
         types = get_args(one.type) if isinstance(one.type, UnionType) else (one.type,)
         inner: Any = next(part for part in types if part is not type(None))
-        inner = str if get_origin(inner) is tuple else inner
+        inner = list[str] if get_origin(inner) is tuple else inner
         choices = one.metadata["choices"]
         flag = as_flag(name)
         option = typer.Option(
@@ -111,14 +113,14 @@ def _describe(about: str, choices: tuple[str, ...]) -> str:
 
 
 def _find_lists(kinds: Collection[type]) -> set[str]:
-    """The settings that are lists of words, typed with commas between them."""
+    """The settings that are lists of words, typed with commas between them or as several options."""
     return {
         as_keyword(SECTIONS[kind], one.name) for kind in kinds for one in fields(kind) if get_origin(one.type) is tuple
     }
 
 
-def _split(words: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in words.split(",") if word.strip())
+def _split(given: list[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for words in given for word in words.split(",") if word.strip())
 
 
 def _complete(choices: tuple[str, ...]) -> Callable[[], list[str]] | None:
