@@ -179,7 +179,7 @@ def test_the_flag_that_was_typed_is_named(tmp_path: Path, words: str) -> None:
     is_one_sentence(said, MISTAKES[words])
     assert not [word for word in PYTHON_ONLY if word in said.err]
     flags = {word.rstrip(":;,") for word in said.err.split() if word.startswith("--")}
-    assert all(flag in folkmoot(tmp_path, "run", "--help").out for flag in flags)
+    assert all(flag in folkmoot(tmp_path, "run", "--help-all").out for flag in flags)
     assert sorted(tmp_path.rglob("*")) == before
 
 
