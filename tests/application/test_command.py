@@ -51,6 +51,20 @@ def test_a_command_asks_the_same(
     assert Folder(tmp_path / "run-again").read_result() == run.result
 
 
+def test_lists_are_repeated_options(tmp_path: Path) -> None:
+    rows = [f"{row % 3},{row % 5},{row % 2},{row % 7},{row % 2}" for row in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,a,b,c,target", *rows]) + "\n")
+    data = {"kind": "tables", "client": "site", "target": "target", "drop": ["a", "c"], "method": "greedy", "choose": 1}
+    run = fm.Problem.from_data(tmp_path / "t.csv", **data, folder=tmp_path / "run").run(report=False)
+    command = spell_command(run.folder.read_problem())
+    assert command == (
+        "folkmoot run t.csv --kind tables --client site --target target --drop a --drop c --choose 1 --method greedy"
+    )
+    again = folkmoot(tmp_path, *shlex.split(command)[1:], "--folder", "again", "--no-report")
+    assert again.code == 0, again.err
+    assert Folder(tmp_path / "again").read_result() == run.result
+
+
 def test_files_that_are_far_away_are_named_in_full(tmp_path: Path) -> None:
     ratings(tmp_path)
     deep = tmp_path / "a" / "b" / "c" / "d" / "e" / "f" / "g" / "h" / "i" / "j" / "k" / "l" / "m" / "n" / "run"

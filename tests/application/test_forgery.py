@@ -31,10 +31,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("original")
     ratings(folder)
     films(folder)
-    limit = [{"at_most": 2, "per": "genres"}]
+    limit = [{"at_most": 3, "per": "genres"}]
     data = {
         "items": folder / "movies.csv",
-        "choose": 3,
+        "choose": 5,
         "limits": limit,
         "seed": 5,
         "credit": "Made up.",
@@ -264,6 +264,27 @@ def test_how_sums_were_made_is_what_the_transcript_says(tmp_path: Path, old: str
     run.problem.write_text(text.replace(old, new))
     with pytest.raises(TranscriptError, match=r"run.toml: is not how the sums in the transcript were made"):
         check_run(run.path)
+
+
+def test_folders_of_older_versions_are_read(run: Folder) -> None:
+    """Names of results were in the order of numbers, there were no files for the answer, and words had a command."""
+    document = json.loads(run.result.read_text())
+    name = dict(zip(document["order"], document["names"], strict=True))
+    assert document["order"] != document["selected"]
+    del document["attributes"]
+    former = {**document, "format": "folkmoot-result-5", "names": [name[item] for item in document["selected"]]}
+    run.result.write_text(json.dumps(former))
+    run.about.write_text(json.dumps({"command": FORGED, **json.loads(run.about.read_text())}))
+    run.story.write_text(run.story.read_text().replace("folkmoot-story-2", "folkmoot-story-1"))
+    with pytest.raises(TranscriptError, match=r"answer.csv"):  # says more than such a result does
+        check_run(run.path)
+    run.table.unlink()
+    with pytest.raises(TranscriptError, match=r"story.json: is missing, damaged or old; `folkmoot report"):
+        check_run(run.path)
+    written = open_run(run.path).write_report(markdown=True)
+    assert [item.name for item in written.story().chosen] == document["names"]
+    assert FORGED not in run.markdown.read_text()
+    assert "report.html" in check_run(run.path).checked
 
 
 def test_the_command_line_says_what_it_does_not_vouch_for(original: Path, run: Folder) -> None:
