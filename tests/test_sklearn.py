@@ -21,10 +21,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import folkmoot as fm
+from folkmoot.data.bins import Quantiles, bin_column
 from folkmoot.foundation.sets import Array, Ids
-from folkmoot.sklearn import FederatedSelector, Quantiles, bin_column
+from folkmoot.sklearn import FederatedSelector
 
 Table = tuple[Array, Ids, Any]
+pytestmark = pytest.mark.filterwarnings("ignore::folkmoot.sklearn.NotFederated")
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]

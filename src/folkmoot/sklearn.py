@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Literal, Self
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +14,11 @@ from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
 from folkmoot.application.solve import make_private, solve
 from folkmoot.conversation.outcome import Conversation
+from folkmoot.data.bins import Categories, Quantiles, as_edges, bin_column
 from folkmoot.data.tables import check_bits
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import TEXT, TIME, FrameColumn, is_frame, list_columns
 from folkmoot.foundation.inputs import as_count, as_list
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.objectives.information import MOST_STATES, Information
@@ -24,7 +27,7 @@ from folkmoot.privacy.accounting import Privacy
 try:
     from sklearn.base import BaseEstimator
     from sklearn.feature_selection import SelectorMixin
-    from sklearn.utils import check_random_state
+    from sklearn.utils import check_random_state, check_X_y
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("folkmoot.sklearn needs scikit-learn 1.7 or later: pip install 'folkmoot[sklearn]'") from error
@@ -32,7 +35,11 @@ except ImportError as error:
 COMFORTABLE = 1 << 16  # joint states of k features up to which bins are not reduced: seconds, not minutes
 MOST_CLASSES = 20  # a y of floats with more values is a number to be cut into bins, not a label
 SAMPLING = (FedCG, FedCGPlus, FederatedFrankWolfe, ContinuousGreedy)  # they evaluate random sets, also larger ones
-Edges = Sequence[ArrayLike] | Mapping[str, ArrayLike]
+Edges = Sequence[ArrayLike | None] | Mapping[str, ArrayLike | None]
+
+
+class NotFederated(UserWarning):
+    """No sites were given, so that one of them holds all rows and nothing is federated."""
 
 
 class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,8 +73,9 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         without any k features having more than 65,536 joint states, but at least 2 as long as that makes no more than
         4 million (k = 22). That is five bins up to k = 6, four up to 8, three up to 10, two up to 22; `bins_` says
         how many were used.
-    edges : for each feature the increasing numbers at which it is cut, in the order of the features or by name;
-        the bin of x is the number of edges that are at most x. They are used as given, whatever `bins` is.
+    edges : for each feature the increasing numbers at which it is cut, in the order of the features or by name (for
+        text None, or nothing); the bin of x is the number of edges that are at most x. They are used as given, whatever
+        `bins` is.
     target_edges : the same for a y that is a number.
     smoothing : added to every count at every site (1: Laplace). Without it, small sites mistake chance for information.
     secure : "real" runs secure aggregation for every sum, and refuses fewer than 10 sites, which are too few to hide
@@ -82,11 +90,16 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         feature adds to those before it in `order`.
     scores_ : how many bits each feature tells alone, mean over the sites.
     bins_ : the largest number of bins that a feature could have.
-    edges_ : for each feature, where it was cut.
+    edges_ : for each feature, where it was cut; of a text feature, where the numbers of its categories were.
+    categories_ : for each text feature its words, the most frequent first; None for numbers.
     target_edges_ : where y was cut; None where y is a label.
     sites_ : the sites, in the order of the federation's clients.
     method_ : the method that was used.
     n_features_in_, feature_names_in_ : what `fit` saw.
+
+    X may be a DataFrame (pandas or polars) with columns of text, whose words are categories: the bins − 1 most frequent
+    ones have a bin each, all others share the last. Which words are frequent is public, as edges are; here they are
+    counted over the pooled rows. `transform` returns text as it is.
 
     Missing values (NaN) of a feature are a bin of their own, because it may be informative that a value is missing.
     `transform` leaves them as they are. y is a label, unless it holds floats with fractions or with more than 20
@@ -143,9 +156,10 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Choose features from the rows X with labels y.
 
         `sites`: for each row the site that holds it, text or numbers. None: one site holds all rows, and the features
-        are those of the pooled rows.
+        are those of the pooled rows; a federated method then warns (`NotFederated`) that nothing is federated.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        X, y, words = self._read_rows(X, y)
+        self.categories_ = [None if one is None else one.words for one in words]
         k = as_count(self.k, "k")
         if k > X.shape[1]:
             raise InputError(
@@ -166,7 +180,13 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             method = DiscreteGreedy(expected_answers=len(rows), importance="uniform", polish=0)
         else:
             method = self.method
-        self.edges_, self.bins_ = self._choose_edges(X, k, method)
+        if sites is None and isinstance(method, Conversation):
+            warn(
+                "no sites were given: one site holds all rows, and nothing is federated; pass fit(X, y, sites=…)",
+                NotFederated,
+                stacklevel=2,
+            )
+        self.edges_, self.bins_ = self._choose_edges(X, words, k, method)
         cut = np.column_stack([bin_column(column, at) for column, at in zip(X.T, self.edges_, strict=True)])
         objective = Information(
             [cut[mine] for mine in rows],
@@ -188,6 +208,33 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_: Array = objective.mean_gains(())
         self.support_ = indicator(X.shape[1], np.array(self.result_.selected, dtype=np.int64))
         return self
+
+    def _read_rows(self, X: Any, y: Any) -> tuple[Array, NDArray[Any], list[Categories | None]]:
+        """The rows as numbers, and the words that the numbers of a column stand for; only DataFrames may hold words."""
+        columns = list_columns(X, "X") if is_frame(X) else []
+        for column in columns:
+            if column.kind == TIME:
+                raise InputError(
+                    f"column {column.name!r} holds times",
+                    remedy="give numbers, such as days since a date, or leave it out",
+                    argument="X",
+                )
+        if any(column.kind == TEXT for column in columns):
+            validate_data(self, X, skip_check_array=True)  # the names of the columns
+            words = [Categories(column.cells) if column.kind == TEXT else None for column in columns]
+            numbers = np.column_stack([_number(*both) for both in zip(columns, words, strict=True)])
+            return *check_X_y(numbers, y, dtype=np.float64, ensure_all_finite="allow-nan", estimator=self), words
+        try:
+            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        except ValueError as error:
+            if "could not convert string to float" not in str(error):
+                raise
+            raise InputError(
+                f"holds text ({str(error).partition(': ')[2]})",
+                remedy="pass a DataFrame: of its columns, those of text become categories",
+                argument="X",
+            ) from None
+        return rows, labels, [None] * rows.shape[1]
 
     def _check_most(self, objective: Information) -> float | None:
         """What everybody knows of the label, in bits."""
@@ -214,7 +261,7 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return number_groups(y, "y", len(y))[1], None
         return bin_column(y.astype(np.float64), edges), edges
 
-    def _choose_edges(self, X: Array, k: int, method: Any) -> tuple[list[Array], int]:
+    def _choose_edges(self, X: Array, words: list[Categories | None], k: int, method: Any) -> tuple[list[Array], int]:
         """Where features are cut: into as many bins as possible without too many joint states of the sets that the
         method evaluates.
         """
@@ -229,10 +276,10 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         bins = as_count(self.bins, "bins", least=2)
         if self.edges is not None:
-            cuts = self._check_edges(X.shape[1])
+            cuts = self._check_edges(words, bins)
             bins = max(len(edges) for edges in cuts) + 1
         else:
-            columns = [Quantiles(column) for column in X.T]
+            columns = [one or Quantiles(column) for one, column in zip(words, X.T, strict=True)]
             cuts = [column.edges(bins) for column in columns]
             while bins > 2 and (states(cuts, k) > COMFORTABLE or states(cuts, largest) > MOST_STATES):
                 bins -= 1
@@ -249,8 +296,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return cuts, bins
 
-    def _check_edges(self, n_features: int) -> list[Array]:
-        """The edges given by the user, checked."""
+    def _check_edges(self, words: list[Categories | None], bins: int) -> list[Array]:
+        """The edges given by the user, checked; columns of text have none, and are cut by how frequent words are."""
         edges: Any = self.edges
         if isinstance(edges, Mapping):
             names = getattr(self, "feature_names_in_", None)
@@ -260,14 +307,27 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                     remedy="give a list of edges, or X as a DataFrame",
                     argument="edges",
                 )
-            absent = [name for name in names if name not in edges]
+            absent = [name for name, one in zip(names, words, strict=True) if one is None and name not in edges]
             if absent:
                 raise InputError(f"feature {absent[0]!r} has none ({len(absent)} such features)", argument="edges")
-            edges = [edges[name] for name in names]
+            edges = [edges.get(name) for name in names]
         given = as_list(edges, "edges")
-        if len(given) != n_features:
-            raise InputError(f"needs one list per feature ({n_features}), got {len(given)}", argument="edges")
-        return [as_edges(one, "edges", f"feature {at}") for at, one in enumerate(given)]
+        if len(given) != len(words):
+            raise InputError(f"needs one list per feature ({len(words)}), got {len(given)}", argument="edges")
+        cuts = []
+        for at, (cut, one) in enumerate(zip(given, words, strict=True)):
+            if one is not None and cut is not None:
+                raise InputError(
+                    "holds text, which has no edges", remedy="give None", argument="edges", within=f"feature {at}"
+                )
+            cuts.append(as_edges(cut, "edges", f"feature {at}") if one is None else one.edges(bins))
+        return cuts
+
+    def transform(self, X: Any) -> Any:
+        """X reduced to the chosen features. Columns of a polars DataFrame keep their types where the output is one."""
+        shown = super().transform(X)
+        both = all(hasattr(one, "get_columns") for one in (X, shown))
+        return X.select(shown.columns) if both else shown
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
@@ -280,46 +340,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class Quantiles:
-    """The different values of a column and how many rows lie below each, to cut the column into bins."""
-
-    def __init__(self, column: Array) -> None:
-        self.values: Array
-        self.values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-        self.below = np.cumsum(counts)[:-1]  # rows under values[1], values[2], …
-        self.rows = int(counts.sum())
-
-    def edges(self, bins: int) -> Array:
-        """At most bins − 1 edges, each a value, so that no bin is empty and bins are about equally large.
-
-        Equal values stay in one bin: each edge is the value closest to its quantile that has rows on both sides.
-        """
-        if len(self.values) <= bins:
-            return self.values[1:]
-        wanted = np.arange(1, bins) / bins * self.rows
-        nearest = np.abs(self.below - wanted[:, None]).argmin(axis=1)
-        edges: Array = self.values[1:][np.unique(nearest)]
-        return edges
-
-
-def bin_column(column: Array, edges: Array) -> Ids:
-    """The number of the bin of each value; missing values have the last bin."""
-    return np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
-
-
-def as_edges(given: Any, name: str, within: str | None = None) -> Array:
-    """Increasing finite numbers."""
-    try:
-        edges = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"needs a list of numbers, got {given!r}", argument=name, within=within) from None
-    if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-        raise InputError(
-            f"needs a list of finite numbers, each larger than the one before, got {given!r}",
-            argument=name,
-            within=within,
-        )
-    return edges
+def _number(column: FrameColumn, words: Categories | None) -> Array:
+    return column.cells if words is None else words.number(column.cells)
 
 
 def number_groups(given: Any, name: str, n_rows: int) -> tuple[list[Any], Ids]:
