@@ -1,6 +1,7 @@
 """Files of the shapes that people bring, generated: what a tool does to them can then be measured anywhere."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 HOSPITALS = 24
 DIAGNOSES = 748  # codes; a few are in every tenth row, most in one row of thousands
 DRUGS = 23
+LANGUAGES, SPOKEN = ("en", "de", "es", "fr", "it", "nl", "pt"), (0.80, 0.08, 0.05, 0.03, 0.02, 0.01, 0.01)
+TASTES = 40
 
 
 def write_hospital_table(path: Path, rows: int = 101_766, seed: int = 0) -> Path:
@@ -77,3 +80,53 @@ def _name_code(code: int) -> str:
     if code % 97 == 96:
         return "?"
     return f"V{code}" if code % 11 == 7 else f"{100 + code}" if code % 5 else f"250.{code:03}"
+
+
+def write_books(
+    folder: Path, users: int = 105_283, books: int = 340_553, ratings: int = 1_150_000, seed: int = 0
+) -> Path:
+    """Ratings of books by readers of seven languages: most books have one reader, most readers one book; the file of
+    all books, with their languages, lies beside it.
+    """
+    rng = np.random.default_rng(seed)
+    language_of_book, language_of_user = (rng.choice(len(LANGUAGES), of, p=SPOKEN) for of in (books, users))
+    taste_of_book, taste_of_user = (rng.integers(0, TASTES, of) for of in (books, users))
+    appeal = rng.permutation((np.arange(books) + 9.0) ** -0.78)
+    activity = np.minimum(rng.pareto(0.95, users) + 0.35, 4_000)
+    user = np.repeat(np.arange(users), np.maximum(np.round(activity * ratings / activity.sum()), 1).astype(int))
+    book = _draw(rng, appeal, np.arange(books), len(user))
+    own = rng.random(len(user)) < 0.9
+    typical = rng.random(len(user)) < 0.4
+    for language in range(len(LANGUAGES)):
+        here, mine = np.flatnonzero(language_of_book == language), own & (language_of_user[user] == language)
+        book[mine] = _draw(rng, appeal, here, int(mine.sum()))
+        for taste in range(TASTES):
+            some = mine & typical & (taste_of_user[user] == taste)
+            shelf = here[taste_of_book[here] == taste]
+            if len(shelf):
+                book[some] = _draw(rng, appeal, shelf, int(some.sum()))
+    stars = np.where(rng.random(len(user)) < 0.62, 0, np.clip(np.round(rng.normal(7.6, 1.8, len(user))), 1, 10))
+    rated = polars.DataFrame({"User-ID": user, "ISBN": book, "Book-Rating": stars.astype(np.int64)})
+    once = rated.unique(["User-ID", "ISBN"], keep="first", maintain_order=True)
+    once.write_csv(folder / "ratings.csv", separator=";")
+    known = {"ISBN": np.arange(books), "title": [f"Book {book}" for book in range(books)]}
+    all_books = polars.DataFrame({**known, "language": np.array(LANGUAGES)[language_of_book]})
+    all_books.write_csv(folder / "books.csv", separator=";")
+    return folder / "ratings.csv"
+
+
+def write_pickups(folder: Path, places: int = 564_516, candidates: int = 3_213, seed: int = 0) -> Path:
+    """Where people were picked up in a city of many centres, and where a stand could be."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal((40.73, -73.97), (0.06, 0.06), (40, 2))
+    for name, count in (("pickups", places), ("stands", candidates)):
+        at = centres[rng.integers(0, len(centres), count)] + rng.normal(0, 0.02, (count, 2))
+        frame = polars.DataFrame({"id": np.arange(count), "lat": at[:, 0].round(6), "lon": at[:, 1].round(6)})
+        frame.write_csv(folder / f"{name}.csv")
+    return folder / "pickups.csv"
+
+
+def _draw(rng: np.random.Generator, appeal: Any, among: Any, count: int) -> Any:
+    """So many of these items, each with a chance that follows its appeal."""
+    bounds = np.cumsum(appeal[among])
+    return among[np.searchsorted(bounds, rng.random(count) * bounds[-1])]
