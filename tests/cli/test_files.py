@@ -68,6 +68,8 @@ def test_a_run_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pipe(monkeypatch, b"")
     is_one_sentence(folkmoot(tmp_path, "verify", "stdin-run"), "the data is to come from standard input, and nothing")
     assert folkmoot(tmp_path, "verify", "stdin-run", "--sums-only").code == 0
+    pipe(monkeypatch, content)
+    assert "was not kept" in folkmoot(tmp_path, "report", "stdin-run", "--json").json["lacking"]
 
 
 def test_a_run_from_an_archive(tmp_path: Path) -> None:

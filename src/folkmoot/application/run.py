@@ -27,6 +27,7 @@ from folkmoot.application.job import (
 )
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
+from folkmoot.data import is_standard_input
 from folkmoot.foundation.errors import FolkmootError, InputError, RoundFailed
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class FinishedRun:
         if self.job is not None:
             return self.job, ""
         problem = self.folder.read_problem()
+        if is_standard_input(problem.data.file or ""):  # nobody who wants a report expects it to wait for data
+            return None, "the data came from standard input, and was not kept"
         try:
             self.folder.check_same_data(list_files(problem))
             with self.work(f"reading {problem.source} …"):

@@ -8,6 +8,7 @@ from folkmoot.data.loaded import Loaded, Subject
 from folkmoot.data.look import Column, FileLook, look
 from folkmoot.data.opening import find_on_disk
 from folkmoot.data.public import load_items, load_subject, pin_columns
+from folkmoot.data.standard_input import is_standard_input
 from folkmoot.foundation.settings import Data
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "bind_groups",
     "constraint",
     "find_on_disk",
+    "is_standard_input",
     "load",
     "load_items",
     "load_subject",
