@@ -19,7 +19,7 @@ ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2"),
     *("h3", "p", "dl", "dt", "dd", "div", "data", "figure", "figcaption", "strong", "small"),
     *("table", "caption", "thead", "tbody", "tr", "th", "td", "button", "bdi", "ul", "ol"),
-    *("li", "details", "summary", "pre", "code", "script", "noscript", "br"),
+    *("li", "details", "summary", "pre", "code", "span", "script", "noscript", "br"),
 }
 
 

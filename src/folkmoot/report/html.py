@@ -82,7 +82,7 @@ def _render_part(part: Part) -> Markup | None:
         case Command(text):
             # The page's script shows the button, and makes it work.
             button = element("button", "Copy", type="button", class_="copy", hidden="")
-            return element("div", element("pre", element("code", text)), button, class_="command")
+            return element("div", element("pre", element("code", *_keep_flags(text))), button, class_="command")
         case Table():
             return render_table(part)
         case Figure(name, title, caption):
@@ -99,6 +99,11 @@ def _render_part(part: Part) -> Markup | None:
             return join([element("h3", clean(title)), _render(parts)])
         case Fact():
             return _render_facts((part,), "strip small")
+
+
+def _keep_flags(command: str) -> list[Markup | str]:
+    """The same text, in which no line is broken behind the hyphens of a flag."""
+    return [element("span", part) if part.startswith("-") else part for part in re.split(r"((?<!\S)-+[\w-]+)", command)]
 
 
 def _render_facts(facts: Sequence[Fact], strip: str) -> Markup:

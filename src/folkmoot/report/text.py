@@ -60,19 +60,20 @@ def escape_markdown(name: str) -> str:
     return isolate(re.sub(r"^([-+=#])", r"\\\1", words))
 
 
-ONE = {"people": "person", "series": "series", "species": "species", "news": "news"}
+ONE = {"people": "person", "men": "man", "women": "woman", "children": "child", "series": "series", "news": "news"}
+IE = ("movies", "cookies", "calories", "zombies", "ties", "pies", "selfies")  # one of them ends in -ie
 
 
 def name_one_of(many: str) -> str:
     """The singular of what things are called.
 
-    >>> name_one_of("users"), name_one_of("cities"), name_one_of("people"), name_one_of("addresses")
-    ('user', 'city', 'person', 'address')
+    >>> name_one_of("movies"), name_one_of("cities"), name_one_of("people"), name_one_of("addresses")
+    ('movie', 'city', 'person', 'address')
     """
     *before, last = many.split(" ")
     if last in ONE:
         one = ONE[last]
-    elif last.endswith("ies") and len(last) > 4:
+    elif last.endswith("ies") and last not in IE:
         one = last[:-3] + "y"
     elif re.search(r"(ss|x|z|ch|sh)es$", last):
         one = last[:-2]
