@@ -29,7 +29,8 @@ class Data:
     """Where the data is and how it is read."""
 
     file: str | None = setting(
-        "File with what clients hold: csv, tsv, txt, dat, parquet, arrow, npz, mtx; gz, bz2, xz, zst.",
+        "File with what clients hold: csv, tsv, txt, dat, jsonl, xlsx, parquet, arrow, npz, mtx; gz, bz2, xz, zst, zip; "
+        "- is standard input.",
         None,
         example='"ratings.csv"',
     )
@@ -37,7 +38,9 @@ class Data:
     items: str | None = setting("File about the items: names, attributes, positions.", None, example='"movies.csv"')
     client: str | None = setting("Column that says whose row it is.", None, example='"userId"')
     item: str | None = setting("Column that says which item.", None, example='"movieId"')
-    value: str | None = setting("Column with the rating, distance or weight of a row.", None, example='"rating"')
+    value: str | None = setting(
+        "Column with the rating, distance or weight of a row; empty: none.", None, example='"rating"'
+    )
     items_id: str | None = setting(
         "Column of the items file that the item column refers to.", None, example='"movieId"'
     )
