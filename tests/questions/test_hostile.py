@@ -100,6 +100,7 @@ def test_within_and_folded_are_checked_as_what_they_contain() -> None:
     refuse(replace(inside, items=np.array([0, 2, 4, 6])), "items: needs numbers from 0 to 5")
     refuse(replace(inside, items=np.array([0, 2, 2, 4])), "items: names an item twice")
     refuse(replace(inside, items=np.arange(3)), "x: has shape")
+    refuse(replace(inside, question=make("worth under noise")), "cannot be a Worth, which has noise")
     refuse(replace(inside, question=make("shards", clients=2**40)), "clients: needs 9")
     for name, wrong in {"rows": 17, "buckets": 2**20, "single": float("inf"), "x": np.full(6, 2.0)}.items():
         refuse(make("folded", **{name: wrong}), f"{name}: needs")

@@ -24,9 +24,17 @@ class Within(Query[ReplyT]):
 
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         check_items("items", self.items, n_items)
-        if not isinstance(self.question, Query) or isinstance(self.question, Within) or not len(self.items):
+        question = self.question
+        if not isinstance(question, Query) or isinstance(question, Within) or not len(self.items):
             raise InputError("needs items, and a question about them", argument="question")
-        self.question.check(len(self.items), n_clients)
+        if question.added_noise is not None:  # its price is known to those whom it is put to as it is
+            raise InputError(f"cannot be a {type(question).__name__}, which has noise", argument="question")
+        question.check(len(self.items), n_clients)
+
+    @property
+    def who(self) -> Any:
+        """How clients decide whether they answer."""
+        return getattr(self.question, "who", None)
 
     @property
     def contained(self) -> tuple[Query[Any], ...]:
