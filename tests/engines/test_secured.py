@@ -23,6 +23,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Sum, drive
 from folkmoot.conversation.talk import Talk
 from folkmoot.engines import Federation
+from folkmoot.engines.simulate import bound_dropout, can_bear, find_most_bearable
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.secagg import Announcement, Policy
@@ -177,3 +178,20 @@ def test_what_cannot_be_protected_is_refused(settings: dict[str, Any], sentence:
     objective = crowd(8)
     with pytest.raises(InputError, match=sentence):
         solve(objective, 2, FedCG(2), engine=Simulation(objective, "real", **settings))
+
+
+@pytest.mark.parametrize("clients", [12, 30, 100, 610, 2_000])
+@pytest.mark.parametrize("dropout", [0.0, 0.1, 0.25, 0.3, 0.35])
+def test_terms_allow_for_as_many_dropouts_as_any_terms_can(clients: int, dropout: float) -> None:
+    bound = bound_dropout(dropout, clients)
+    assert bound > dropout
+    assert can_bear(Policy(dropout=bound), clients)
+
+
+@pytest.mark.parametrize("corrupt", [0.0, 0.1, 0.3])
+def test_beyond_what_terms_can_bear_there_are_none(corrupt: float) -> None:
+    """What was asked for is kept, so that whoever refuses it names the number that was given."""
+    limit = find_most_bearable(corrupt)
+    assert bound_dropout(limit + 0.05, 100, corrupt) == limit + 0.05
+    assert not can_bear(Policy(corrupt=corrupt, dropout=limit + 0.05), 100)
+    assert can_bear(Policy(corrupt=corrupt, dropout=limit - 0.05), 100)

@@ -171,3 +171,18 @@ def test_terms_that_so_few_clients_cannot_meet_end_the_round() -> None:
     federation = Federation(10, policy=Policy(fewest=3, dropout=0.9))
     with pytest.raises(AggregationFailed, match="too few to withstand"):
         federation.aggregate()
+
+
+@pytest.mark.parametrize(
+    ("clients", "corrupt", "dropout", "sentence"),
+    [
+        (4, 0.25, 0.3, "4 are too few to withstand 25% corrupt clients and 30% dropouts; ask more"),
+        (50, 0.1, 0.45, "50 are too few to withstand 10% corrupt clients and 45% dropouts, and so is any"),
+        (MOST, 0.1, 0.5, ", and so is any number"),  # at once
+    ],
+)
+def test_shares_that_no_number_of_clients_can_bear_are_told_apart(
+    clients: int, corrupt: float, dropout: float, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        choose(clients, corrupt=corrupt, dropout=dropout)

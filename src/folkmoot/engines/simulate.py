@@ -28,10 +28,12 @@ from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, Noise, NoiseSource
 from folkmoot.secagg import Policy
+from folkmoot.secagg.parameters import count_share, is_hopeless
 
 MARGIN, MOST_GONE = 1.5, 0.9  # terms allow for margin × expected dropout, capped
 PROBED = 256  # clients whose values identify the data
-DEVIATIONS = 4  # standard deviations of the number of dropouts that terms allow for
+DEVIATIONS = 4  # standard deviations of the number of dropouts that terms allow for, where clients are few
+FEW = 1_000  # clients
 
 
 class Simulation(Engine):
@@ -205,22 +207,44 @@ class Simulation(Engine):
         return self.objective if everyone else self.objective[ids]
 
 
-def bound_dropout(dropout: float, clients: int) -> float:
-    """The share of dropouts that terms should allow for, if this share is expected.
+def bound_dropout(dropout: float, clients: int, corrupt: float = Policy.corrupt) -> float:
+    """The share of dropouts that terms should allow for, if this share is expected: with a margin, but never more than
+    any terms can bear beside so many corrupt clients.
 
     If everyone is asked, nobody else can be asked when a round is lost. So with few clients, terms allow for random
     variation, as far as any terms can.
     """
-    dropout = min(dropout, MOST_GONE)
-    least = min(max(Policy.dropout, MARGIN * dropout), MOST_GONE)
-    by_chance = dropout + DEVIATIONS * sqrt(dropout * (1 - dropout) / clients)
-    for share in np.linspace(by_chance, least, 6) if by_chance > least else ():
-        try:
-            Policy(dropout=float(share)).protection(clients)
-        except InputError:
-            continue
-        return float(share)
-    return least
+    expected = min(dropout, MOST_GONE)
+    with_margin = min(MARGIN * expected, (expected + find_most_bearable(corrupt)) / 2)
+    least = max(with_margin, expected, Policy.dropout)
+    by_chance = expected + DEVIATIONS * sqrt(expected * (1 - expected) / clients)
+    if by_chance <= least or clients > FEW:
+        return least
+    shares = np.linspace(by_chance, least, 6).tolist()
+    bearable = (one for one in shares if can_bear(Policy(corrupt=corrupt, dropout=min(one, MOST_GONE)), clients))
+    return next(bearable, max(expected, Policy.dropout))  # if none is, what was asked for is refused, in its own words
+
+
+def find_most_bearable(corrupt: float) -> float:
+    """The share of dropouts d from which on no number of clients is enough. Those who are corrupt are a share
+    c/(1 − d) of the smallest roll, and terms bear only what keeps c/(1 − d) + 2d below 1.
+    """
+    return (3 - sqrt(1 + 8 * corrupt)) / 4
+
+
+def can_bear(terms: Policy, clients: int) -> bool:
+    """Whether these clients are protected on the rolls that they accept: the largest and the smallest are tried, and
+    between them, shares must not be rounded to too many.
+    """
+    fewest, bad = min(terms.quorum(clients), clients), count_share(terms.corrupt, clients)
+    if any(is_hopeless(roll, bad, terms.dropout) for roll in range(fewest, clients + 1)):
+        return False
+    try:
+        terms.protection(clients)
+        terms.protection(fewest, clients)
+    except InputError:
+        return False
+    return True
 
 
 def fingerprint(objective: Objective) -> str:

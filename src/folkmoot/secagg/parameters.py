@@ -88,10 +88,15 @@ def count_share(share: float, clients: int) -> int:
     return floor(share * clients + 1e-9)
 
 
+def is_hopeless(clients: int, bad: int, dropout: float) -> bool:
+    """Whether no threshold can do, at any degree: with 2·threshold > degree + c, too few neighbours would be left."""
+    return bad + 2 * count_share(dropout, clients) >= clients - 1
+
+
 @lru_cache(maxsize=1024)
 def _search(n: int, bad: int, corrupt: float, dropout: float, security: int, correctness: int) -> Parameters:
     gone = count_share(dropout, n)
-    for degree in chain(range(2, n - 1, 2), [n - 1]):
+    for degree in () if is_hopeless(n, bad, dropout) else chain(range(2, n - 1, 2), [n - 1]):
         least = _least_threshold(n, bad, degree, security)
         # P[fewer than t survive] = P[more than degree − t drop out]: the largest t for which that is small enough.
         most = degree - int(np.argmax(_upper_tails(n - 1, gone, degree) <= 2.0**-correctness / n))
@@ -100,9 +105,11 @@ def _search(n: int, bad: int, corrupt: float, dropout: float, security: int, cor
         thresholds = range(least, most)
         best = least + bisect_left(thresholds, True, key=lambda t: _has_one_sum(n, bad, degree, t, security))
         return Parameters(n, degree, best, bad, corrupt, dropout, security, correctness)
+    never = corrupt + 2 * dropout >= 1
     raise InputError(
-        f"{n} are too few to withstand {corrupt:.0%} corrupt clients and {dropout:.0%} dropouts",
-        remedy="ask more clients, or lower the shares",
+        f"{n} are too few to withstand {corrupt:.0%} corrupt clients and {dropout:.0%} dropouts"
+        + (", and so is any number" if never else ""),
+        remedy="lower the shares" if never else "ask more clients, or lower the shares",
         argument="clients",
     )
 
