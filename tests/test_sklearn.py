@@ -407,6 +407,7 @@ def test_noise_hides_sites() -> None:
         ({"most": None}, "most: is needed under noise"),
         ({"most": 0.5}, "most: is 0.5, but the target has"),
         ({"epsilon": 0.001}, "epsilon: noise would drown"),
+        ({"epsilon": 0.001, "most": None}, "epsilon: noise would drown"),  # what helps most is said first
         ({"epsilon": 0.0}, "epsilon: needs a number above 0"),
         ({"method": fm.FedCG()}, "method: FedCG"),
         ({"secure": "plain"}, "epsilon: noise is made of shares"),

@@ -12,8 +12,10 @@ from folkmoot.algorithms.central import ContinuousGreedy, Method
 from folkmoot.algorithms.federated.baselines import FederatedFrankWolfe
 from folkmoot.algorithms.federated.discrete import DiscreteGreedy
 from folkmoot.algorithms.federated.fedcg import FedCG, FedCGPlus
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.solve import make_private, solve
 from folkmoot.conversation.outcome import Conversation
+from folkmoot.conversation.population import Population
 from folkmoot.data.bins import Categories, Quantiles, as_edges, bin_column
 from folkmoot.data.tables import check_bits
 from folkmoot.engines.simulate import Simulation
@@ -23,6 +25,7 @@ from folkmoot.foundation.inputs import as_count, as_list
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.objectives.information import MOST_STATES, Information
 from folkmoot.privacy.accounting import Privacy
+from folkmoot.secagg import Policy
 
 try:
     from sklearn.base import BaseEstimator
@@ -196,6 +199,8 @@ class FederatedSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             item_names=getattr(self, "feature_names_in_", None),
             client_names=names,
         )
+        if self.epsilon is not None and k < X.shape[1]:  # whoever is refused anyway need not find out anything else
+            Outlook.of(method.privacy, Population.of(objective), method.cohort, k, Policy()).check()
         objective.most = self._check_most(objective)
         engine = Simulation(objective, self.secure)
         if not isinstance(method, Conversation) and self.secure == "real":

@@ -14,10 +14,12 @@ import folkmoot as fm
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import ids_of
 from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.engines.simulate import bound_dropout
 from folkmoot.privacy.accounting import combine_mus, find_epsilon
 from folkmoot.privacy.forecast import HOPELESS, MEASURED, expect_ratio, forecast
 from folkmoot.privacy.noise import KeyedNoise
 from folkmoot.questions.hidden import HiddenQuery
+from folkmoot.secagg import Policy
 from tests.conversation.around import Around
 
 
@@ -161,6 +163,46 @@ def test_answers_are_bases(matroid: fm.Matroid) -> None:
     assert len(result.selected) == matroid.rank
     assert matroid.independent(result.selected)
     assert sorted(result.order or ()) == list(result.selected)
+
+
+@pytest.mark.parametrize("matroid", [fm.Uniform(60, 60), fm.Free(60), fm.Partition(np.arange(60) % 4, 15)], ids=repr)
+def test_where_everything_may_be_chosen_only_its_worth_is_asked(matroid: fm.Matroid) -> None:
+    """Nothing is spent on a choice that is none, and no forecast is in the way."""
+    objective = tastes(400)
+    server = Server(simulate(objective))
+    result = run(objective, matroid, engine=server, epsilon=1.0)
+    assert result.selected == tuple(range(60))
+    assert sorted(result.order or ()) == list(range(60))
+    account, estimate = result.privacy, result.estimate
+    assert account is not None
+    assert estimate is not None
+    (spending,) = account.spendings
+    assert spending.label == "appraisal"
+    assert spending.mu**2 == pytest.approx(0.05 * fm.Privacy(1.0).find_mu(400) ** 2)
+    assert len(server.view) == 1
+    assert account.forecast == 1.0
+    assert estimate.low <= float(objective.mean_values(np.ones(60, dtype=bool))) <= estimate.high
+
+
+@pytest.mark.parametrize("dropout", [0.25, 0.3, 0.35])
+def test_many_may_drop_out(dropout: float) -> None:
+    """Terms that allowed for half as many more could not be kept by any number of clients."""
+    objective = tastes(400)
+    account = run(objective, engine=simulate(objective, dropout=dropout), epsilon=10.0).privacy
+    assert account is not None
+    assert not any(one.lost for one in account.spendings)
+
+
+def test_shares_of_dropouts_are_rounded_on_every_roll() -> None:
+    objective = tastes(610)
+    engine = simulate(objective, dropout=0.42, policy=Policy(corrupt=0.0, dropout=bound_dropout(0.42, 610, 0.0)))
+    assert run(objective, engine=engine, epsilon=10.0).privacy is not None
+
+
+def test_what_is_hopeless_is_said_before_what_is_missing() -> None:
+    objective = fm.FacilityLocation(np.random.default_rng(0).random((40, 30)))  # without `most`
+    with pytest.raises(fm.InputError, match="epsilon: noise would drown"):
+        run(objective, engine=simulate(objective), epsilon=0.1)
 
 
 def test_with_little_noise_the_answer_is_nearly_that_of_greedy() -> None:

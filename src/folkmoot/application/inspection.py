@@ -154,7 +154,7 @@ def _find_rare(objective: Objective, matroid: Matroid) -> RareNumbers | None:
 def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Outlook | None, str]:
     """What noise would cost, and what it needs that is not there."""
     promise = find_promise(problem)
-    if not promise:
+    if not promise or matroid.allows_all:
         return None, ""
     population = Population.of(loaded.objective)
     terms = find_policy(problem, population.n_clients)

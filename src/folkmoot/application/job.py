@@ -168,11 +168,11 @@ def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
             job.method.check(job.matroid)
             if problem.privacy.secure == "real" or isinstance(job.method, PrivateGreedy):
                 _check_cohort(job, job.method)
+            if (outlook := find_outlook(job)) is not None:
+                outlook.check()  # first: whoever is refused anyway need not find out anything else
             if isinstance(job.method, PrivateGreedy):
                 _check_most(job)
                 check_fresh(Population.of(loaded.objective), job.method.cohort, job.method.plan_rounds(matroid))
-            if (outlook := find_outlook(job)) is not None:
-                outlook.check()
         job.engine()
     return job
 
@@ -180,13 +180,15 @@ def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
 def find_policy(problem: Problem, clients: int) -> Policy:
     """The terms of secure aggregation that a problem sets for so many clients."""
     privacy = problem.privacy
-    dropout = bound_dropout(as_number(privacy.dropout, "dropout"), clients)
-    return Policy(corrupt=privacy.corrupt, dropout=dropout, security=privacy.security)
+    terms = Policy(corrupt=privacy.corrupt, security=privacy.security)
+    return replace(terms, dropout=bound_dropout(as_number(privacy.dropout, "dropout"), clients, terms.corrupt))
 
 
 def find_outlook(job: Task) -> Outlook | None:
-    """What to expect under noise; None where there is none, or parties have yet to say how many clients there are."""
-    if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy):
+    """What to expect under noise; None where there is none, or nothing to choose, or parties have yet to say how many
+    clients there are.
+    """
+    if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy) or job.matroid.allows_all:
         return None
     method, population = job.method, Population.of(job.loaded.objective)
     known = method.cohort, job.matroid.rank, job.policy, job.loaded.kind

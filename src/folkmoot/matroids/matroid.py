@@ -74,6 +74,11 @@ class Matroid(Registered, ABC):
         return len(self.first_base(np.arange(self.n_items)))
 
     @property
+    def allows_all(self) -> bool:
+        """Whether the only base is everything: then there is nothing to choose."""
+        return self.rank == self.n_items
+
+    @property
     def blocks(self) -> Blocks | None:
         """This matroid as groups with capacities, if it is of that kind; None otherwise."""
         return None

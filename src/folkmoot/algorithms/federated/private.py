@@ -90,15 +90,21 @@ class PrivateGreedy(Conversation):
 
     def plan_rounds(self, matroid: Matroid) -> int:
         """The most there can be."""
+        if matroid.allows_all:
+            return 1
         if self.positions is not None:
             return 2
         return count_funnel(matroid) + min(matroid.rank, MOST_PICKS) + 1
 
     def run(self, talk: Talk) -> Run[Outcome]:
-        most = find_most(talk)
         purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid))
-        search = self._search(talk, purse, most) if self.positions is None else self._count(talk, purse)
-        members, order = yield from search
+        most = find_most(talk)
+        if talk.matroid.allows_all:  # nothing to choose, so nothing to spend but what the answer is worth
+            members, order = np.ones(talk.matroid.n_items, dtype=bool), np.arange(talk.matroid.n_items)
+        elif self.positions is None:
+            members, order = yield from self._search(talk, purse, most)
+        else:
+            members, order = yield from self._count(talk, purse)
         estimate = yield from self._appraise(talk, purse, members, most)
         ranges = Ranges(most, most, talk.matroid.n_items * most, public=True)
         appraised = AppraisedSet(members, estimate, order, None)

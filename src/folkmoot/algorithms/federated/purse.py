@@ -1,7 +1,7 @@
 """What a run under differential privacy may spend, what it has spent, and whom it asks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, TypeVar
 
@@ -64,9 +64,12 @@ class Purse:
         expected = talk.terms.protection(speakers).honest
         mu = privacy.find_mu(population.n_clients)
         inflation = find_inflation(population, privacy, speakers, expected)
-        outlook = forecast(asked, talk.matroid.rank, mu, inflation)
+        settled = talk.matroid.allows_all  # nothing can be chosen wrongly; only what it is worth has noise
+        chosen = 1 if settled else talk.matroid.rank
+        outlook = forecast(asked, chosen, mu, inflation)
+        outlook = replace(outlook, expected=1.0) if settled else outlook
         if outlook.is_hopeless:
-            enough = find_enough_clients(privacy, talk.matroid.rank, inflation)
+            enough = find_enough_clients(privacy, chosen, inflation)
             ways = [] if enough is None else [f"{enough:,} clients would be enough"]
             raise InputError(
                 outlook.describe(),
@@ -124,6 +127,8 @@ class Purse:
         """What was decided, and why."""
         if any(one.label == "census" for one in self.spendings):
             return "Private greedy on a census: one round counted who is nearest to which place; the map says the rest."
+        if self.talk.matroid.allows_all:
+            return "Private greedy: everything may be chosen, so it was, and only what it is worth was asked."
         picks = sum(one.label.startswith("picking") for one in self.spendings)
         signal = "" if self.signal is None else f"; the best items stood {self.signal:.1f} deviations above the noise"
         return f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}{signal}."
