@@ -10,8 +10,6 @@ from folkmoot.application.solve import solve
 from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import indicator
-from folkmoot.matroids.matroid import Matroid
-from folkmoot.objectives.objective import Objective
 from folkmoot.report.story import MOST_POPULAR, Baseline
 
 RANDOM_SETS = 8  # as many as federated runs ask about
@@ -26,9 +24,7 @@ def find_baselines(job: Job, *, central: bool) -> list[Baseline]:
     popular = float(objective.mean_values(Popularity().choose(objective, matroid, seed=0).members))
     found = [
         Baseline(MOST_POPULAR, popular, "the items that are worth most alone; sums are enough"),
-        Baseline(
-            "random", value_random(objective, matroid, job.problem.seed), f"the mean of {RANDOM_SETS} random sets"
-        ),
+        Baseline("random", fmean(value_random_sets(job)), f"the mean of {RANDOM_SETS} random sets"),
     ]
     if central and not isinstance(job.method, Greedy):
         value = solve(objective, matroid, Greedy()).value
@@ -36,8 +32,9 @@ def find_baselines(job: Job, *, central: bool) -> list[Baseline]:
     return found
 
 
-def value_random(objective: Objective, matroid: Matroid, seed: int) -> float:
-    """The mean value of random allowed sets: those that a federated run with this seed asks about, too."""
-    rng, n = PublicCoins.of(seed, Stream.RANDOM_BASES).generator(), matroid.n_items
+def value_random_sets(job: Job) -> tuple[float, ...]:
+    """What random allowed sets are worth: those that a federated run with the same seed asks about, too."""
+    matroid = job.matroid
+    rng, n = PublicCoins.of(job.problem.seed, Stream.RANDOM_BASES).generator(), matroid.n_items
     sets = np.array([indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_SETS)])
-    return fmean(objective.mean_values(sets).tolist())
+    return tuple(job.loaded.objective.mean_values(sets).tolist())

@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any
 
 from folkmoot.application.account import versions
-from folkmoot.application.baselines import value_random
+from folkmoot.application.baselines import value_random_sets
 from folkmoot.application.folder import make_folder, write
 from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, add_map, carry_out, make_method, prepare
 from folkmoot.application.problem import Problem
@@ -24,7 +24,8 @@ from folkmoot.report.text import count_many
 
 USUAL = ("auto", "fedcg", "fedcg+", "discrete", "frank-wolfe", "greedy", "popularity", "random")
 WITHOUT_NOISE: dict[str, Any] = {name: getattr(PrivacySettings, name) for name in PROMISE}
-FROM_SUMS = ("popularity", "random")  # need no more than sums, though they are computed from the data here
+RANDOM = "random"
+FROM_SUMS = ("popularity", RANDOM)  # need no more than sums, though they are computed from the data here
 UNDER_NOISE = (PRIVATE, "auto", "greedy", "popularity", "random")  # the usual ones where there is an epsilon
 
 
@@ -109,13 +110,6 @@ def _solve_once(job: Job, name: str, seed: int) -> Result:
     return carry_out(replace(job, problem=problem, method=method), progress=False)
 
 
-def _value_once(job: Job, name: str, result: Result) -> float:
-    """What a method's set is worth; of a random choice, the mean that every report of a run with this seed shows."""
-    if name == "random":
-        return value_random(job.loaded.objective, job.matroid, result.seed)
-    return float(result.value)
-
-
 def _entry(job: Job, name: str, results: list[Result]) -> Entry:
     first, names = results[0], job.loaded.items.names
     costs = [cost for cost in map(cost_of, results) if cost is not None]  # none of a central method
@@ -127,7 +121,8 @@ def _entry(job: Job, name: str, results: list[Result]) -> Entry:
         epsilon=None if promise is None else promise.epsilon,
         delta=None if promise is None else promise.delta,
         federated=first.estimate is not None or name in FROM_SUMS,
-        values=tuple(_value_once(job, name, one) for one in results),
+        # Of a random choice, the same sets whose mean every report of a run shows: they do not depend on a method.
+        values=value_random_sets(job) if name == RANDOM else tuple(one.value for one in results),
         seconds=mean(one.seconds for one in results),
         rounds=round(sum(cost.rounds for cost in costs) / len(results)),
         bytes_up=sum(cost.up for cost in costs) / max(answers, 1),

@@ -105,9 +105,9 @@ def _warn_of_noise(comparison: Comparison) -> list[Paragraph]:
 
 def _explain(comparison: Comparison) -> str:
     return (
-        f"Value: {comparison.meaning}. ± is the standard deviation over the seeds. “Of best central” is the mean value "
-        "divided by that of the best method that sees all data, rounded down. Bytes up are what one client sends per "
-        "round."
+        f"Value: {comparison.meaning}. ± is the standard deviation over the seeds; of a random choice, over the sets "
+        "whose mean every report shows. “Of best central” is the mean value divided by that of the best method that "
+        "sees all data, rounded down. Bytes up are what one client sends per round."
     )
 
 

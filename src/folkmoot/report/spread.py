@@ -72,8 +72,10 @@ def _list_rows(comparison: Comparison, scored: list[RankedEntry]) -> tuple[list[
         kind = "sees sums only" if one.entry.federated else "sees all data"
         name = isolate(shorten(one.entry.name))
         base: Spec = {"label": label, "name": name, "place": place, "kind": kind}
-        for seed, value in zip(comparison.seeds, one.entry.values, strict=False):
+        by_seed = len(one.entry.values) == len(comparison.seeds)
+        for at, value in enumerate(one.entry.values):
             if isfinite(value):
+                seed = comparison.seeds[at] if by_seed else "–"  # random sets are as many as they are
                 values.append(base | {"value": value, "shown": number(value, 6), "seed": seed})
         known = [value for value in one.entry.values if isfinite(value)]
         means.append(base | {"mean": one.mean, "low": min(known), "high": max(known), "text": text})

@@ -131,7 +131,7 @@ class Entry:
 
     name: str
     federated: bool
-    values: tuple[float, ...]  # F(S), one per seed
+    values: tuple[float, ...]  # F(S), one per seed; of a random choice, one per random set
     seconds: float  # mean
     rounds: int = 0
     bytes_up: float = 0.0  # per client and round, mean
