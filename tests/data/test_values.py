@@ -182,9 +182,51 @@ def test_a_kind_that_is_given_is_not_asked_about(tmp_path: Path) -> None:
     assert flags.objective.gains([]).nnz == 3
 
 
+SHAPES = {
+    "books": ("User-ID,ISBN,Book-Rating", "ratings"),
+    "shop": ("Member_number,Date,itemDescription", "memberships"),
+    "invoices": ("InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID", "ratings"),
+    "reviews": ("reviewerID,asin,overall,unixReviewTime", "ratings"),
+    "music": ("userID,artistID,weight", "ratings"),
+    "visits": ("timestamp,visitorid,event,itemid,transactionid", "memberships"),
+    "households": ("household_key,BASKET_ID,DAY,PRODUCT_ID,QUANTITY,SALES_VALUE,STORE_ID", "asked"),
+    "videos": ("user_id,video_id,watch_ratio,date", "ratings"),
+    "tags": ("userId,movieId,tag,timestamp", "memberships"),
+    "courses": ("student_id,course_id,grade,semester", "ratings"),
+    "survey": ("respondent,option,age,agree", "asked"),
+}
+
+
+def fill(column: str, rng: np.random.Generator) -> str:
+    """A cell as such a column has it."""
+    name = column.lower()
+    if name in ("asin", "isbn", "stockcode", "description", "itemdescription", "tag", "event"):
+        return f"x{rng.integers(40)}"
+    if name in ("date", "invoicedate"):
+        return f"2015-03-{rng.integers(10, 28)}"
+    if name == "agree":
+        return str(rng.choice(["yes", "no"]))
+    if "time" in name:
+        return str(rng.integers(900_000_000, 10**9))
+    if name in ("invoiceno", "transactionid", "basket_id"):
+        return str(rng.integers(10**6))
+    return str(rng.integers(1, 30)) if name.rstrip("_").endswith(("id", "key", "number")) else str(rng.integers(1, 6))
+
+
+@pytest.mark.parametrize(("head", "kind"), SHAPES.values(), ids=SHAPES)
+def test_columns_of_well_known_files(tmp_path: Path, head: str, kind: str) -> None:
+    rng = np.random.default_rng(3)
+    rows = [",".join(fill(column, rng) for column in head.split(",")) for _ in range(400)]
+    write(tmp_path, "known.csv", "\n".join([head, *rows]) + "\n")
+    seen = look(Data(file="known.csv"), tmp_path)
+    asked = isinstance(seen.problem, OpenQuestion)
+    assert (kind if asked else seen.kind) == kind
+    assert asked == (kind == "asked")
+
+
 def test_positions_and_titles_are_found_by_their_words(tmp_path: Path) -> None:
     write(tmp_path, "shops.csv", "primaryTitle,Shop Latitude,Shop Longitude\nX,52,13\nY,48,11\n")
     read = loaded(tmp_path, "home_lat,home_lon\n52.1,13\n48.1,11\n", items="shops.csv", reach=20)
     assert (read.kind, read.items.names) == ("places", ("X", "Y"))
-    with pytest.raises(InputError, match="do not show"):
+    with pytest.raises(InputError, match=r"do not show .* latitude=… or longitude=… or client=…"):
         loaded(tmp_path, "from_lat,from_lon,to_lat,to_lon\n52.1,13,1,1\n48.1,11,2,2\n", items="shops.csv", reach=20)

@@ -17,6 +17,7 @@ ITEMS = (
     *("item", "movie", "product", "article", "book", "song", "film", "track", "artist", "video", "game", "recipe"),
     *("place", "store", "facility", "candidate", "page", "business", "restaurant", "hotel", "course", "project"),
     *("option", "proposal", "isbn", "asin", "sku", "anime", "beer", "wine", "app", "album", "podcast", "episode"),
+    "venue",
 )
 SITES = (
     *("site", "hospital", "clinic", "bank", "school", "centre", "center", "institution", "branch", "practice"),

@@ -10,6 +10,8 @@ from folkmoot.data.values import ask_for_value, find_value, is_distance, is_flag
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 
+POSITION = ("latitude", "longitude")
+
 
 def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data) -> tuple[str, str]:
     """The kind of a file, and why."""
@@ -43,9 +45,15 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     raise InputError(
         f"its columns ({list_words(source.columns)}) do not show what it holds",
         remedy="say which are which, or what kind of file it is",
-        settings=[(name, ...) for name in ("client", "item", "value", "target", "kind")],
+        settings=[(name, ...) for name in (*_list_doubtful(source), "client", "item", "value", "target", "kind")],
         place=source.file,
     )
+
+
+def _list_doubtful(source: DataSource) -> list[str]:
+    """Roles that several columns could have, of those that only one may."""
+    found = {role: any(find_by_alias([column], role) for column in source.columns) for role in POSITION}
+    return [role for role in POSITION if found[role] and find_by_alias(source.columns, role) is None]
 
 
 def _guess_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str, str] | None:

@@ -18,7 +18,7 @@ AMOUNTS = {
     *("rating", "ratings", "rate", "star", "stars", "score", "scores", "grade", "preference", "utility", "benefit"),
     *("quantity", "quantities", "qty", "amount", "amounts", "count", "counts", "frequency", "times", "units", "hours"),
     *("minutes", "playtime", "plays", "listens", "streams", "clicks", "views", "visits", "purchases", "spent", "spend"),
-    *("vote", "votes", "interest", "relevance", "affinity"),
+    *("vote", "votes", "interest", "relevance", "affinity", "overall", "value", "values", "ratio", "duration", "sales"),
 }
 FLAGS = {
     *("like", "liked", "likes", "love", "loved", "favorite", "favourite", "purchased", "bought", "ordered", "clicked"),
