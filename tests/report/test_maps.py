@@ -143,7 +143,7 @@ def test_names_on_a_phone_are_short() -> None:
 
 def test_dots_are_shaded_by_what_they_are_worth_and_the_caption_says_by_what() -> None:
     story = with_reach(150.0, [NEAR, (44.5, 11.3)])
-    assert "darker" not in explain(story)
+    assert "stronger" not in explain(story)
     worth = tuple(replace(item, alone=share) for item, share in zip(story.others, (1.0, 0.25), strict=True))
     shaded = replace(story, others=worth)
     drawn = map_of(shaded)
@@ -152,9 +152,9 @@ def test_dots_are_shaded_by_what_they_are_worth_and_the_caption_says_by_what() -
     dots = find_layers(drawn.wide, "circle")[1]
     assert dots["encoding"]["opacity"]["field"] == "alone"
     assert {row["name"]: row["alone"] for row in drawn.datasets["others"]} == {"Village 0": 1.0, "Village 1": 0.25}
-    assert "the darker the more each is worth alone by the sums that the server knows" in explain(shaded)
+    assert "the stronger the more each is worth alone by the sums that the server knows" in explain(shaded)
     assert "server" not in explain(replace(shaded, secure="none"))
-    assert "darker" not in markdown(shaded)  # which has no map
+    assert "stronger" not in markdown(shaded)  # which has no map
 
 
 def test_the_scale_stands_where_no_marker_is() -> None:

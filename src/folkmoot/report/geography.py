@@ -7,7 +7,6 @@ from math import atan, cos, degrees, exp, floor, log, log10, pi, radians, sqrt, 
 from folkmoot.foundation.sphere import RADIUS
 
 STEEPEST = 84.0  # degrees north or south: nearer to the poles Mercator grows without end
-AROUND = 0.12  # without a reach, a map shows at least this much of its own extent around the chosen places
 TWISTED = 1.3  # where a kilometre is so much longer at one edge than at the other, no bar is true
 Place = tuple[float, float]  # latitude, longitude
 
@@ -74,12 +73,23 @@ def _extent(points: list[Place], centre: float) -> tuple[tuple[float, float], tu
 
 
 def surround(chosen: list[Place], others: list[Place], reach: float | None) -> list[Place]:
-    """What a map of the chosen places has to show: each of them and, up to its reach, what is around it. Where a reach
-    goes far beyond all places, or there is none: about as far as there are any.
+    """What a map of the chosen places has to show: each of them and, up to its reach, what is around it. Where that goes
+    far beyond all places, about as far as there are any; without a reach, the other places that are not further away
+    than the chosen are from each other.
     """
-    here, everywhere = _measure_extent(chosen), _measure_extent([*chosen, *others])
-    off = max(AROUND * here, min(here, everywhere / 4)) if reach is None else min(reach, everywhere / 2)
-    return [corner for place in chosen for corner in _step_around(place, off)]
+    if reach is not None:
+        off = min(reach, _measure_extent([*chosen, *others]) / 2)
+        return [corner for place in chosen for corner in _step_around(place, off)]
+    around = [corner for place in chosen for corner in _step_around(place, _measure_extent(chosen))]
+    return [*chosen, *_keep_within(others, around)]
+
+
+def _keep_within(places: list[Place], corners: list[Place]) -> list[Place]:
+    """Those in the rectangle around the corners."""
+    centre = middle([longitude for _, longitude in corners])
+    (west, east), (south, north) = _extent(corners, centre)
+    flat = ((place, _flatten(*place, centre)) for place in places)
+    return [place for place, (x, y) in flat if west <= x <= east and south <= y <= north]
 
 
 def _measure_extent(places: list[Place]) -> float:

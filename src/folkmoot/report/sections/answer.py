@@ -80,7 +80,7 @@ def _explain_map(story: Story, drawn: Map) -> str:
     if drawn.datasets:
         dots = f"Dots: other {story.items_called}"
         if drawn.shaded:
-            dots += ", the darker the more each is worth alone" + (
+            dots += ", the stronger the more each is worth alone" + (
                 "" if story.secure == "none" else " by the sums that the server knows"
             )
         if story.size_called and drawn.sized:
