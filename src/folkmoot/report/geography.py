@@ -73,7 +73,7 @@ def _extent(points: list[Place], centre: float) -> tuple[tuple[float, float], tu
 
 
 def surround(chosen: list[Place], others: list[Place], reach: float | None) -> list[Place]:
-    """What a map of the chosen places has to show: each of them and, up to its reach, what is around it. Where that goes
+    """What a map of the chosen places has to show: each of them and, up to its reach, what is around. Where that goes
     far beyond all places, about as far as there are any; without a reach, the other places that are not further away
     than the chosen are from each other.
     """
