@@ -104,3 +104,25 @@ def test_files_as_ever(tmp_path: Any) -> None:
     assert fm.load("r.csv", tmp_path).kind == "ratings"
     with pytest.raises(fm.InputError, match="data: needs the name of a file, got 7"):
         fm.load(7)
+
+
+def test_tables_of_sites(library: Any) -> None:
+    north = library.DataFrame({"smokes": ["yes", "no", "yes", "no"], "age": [1, 1, 2, 2], "ill": ["y", "n", "y", "n"]})
+    south = library.DataFrame({"ill": ["y", "n"], "age": [2, 2], "smokes": ["yes", "no"]})  # in another order
+    objective = fm.Information([north, south], "ill")
+    assert objective.item_names == ("smokes", "age")
+    assert objective.values([0]).tolist() == [1.0, 1.0]
+    assert objective.values([1]).tolist() == [0.0, 0.0]
+    features = north[["smokes", "age"]], south[["smokes", "age"]]
+    same = fm.Information(features, [north["ill"], south["ill"]])
+    assert same.item_names == objective.item_names
+    assert same.values([0, 1]).tolist() == objective.values([0, 1]).tolist()
+    with pytest.raises(fm.InputError, match="client 1 and client 0 do not both have the column smokes"):
+        fm.Information([north, south[["ill", "age"]]], "ill")
+    with pytest.raises(fm.InputError, match="target: the tables have no column 'sick'"):
+        fm.Information([north, south], "sick")
+    with pytest.raises(fm.InputError, match="client 1 has a ndarray, client 0 a DataFrame"):
+        fm.Information([north, np.eye(3)], "ill")
+    gaps = library.DataFrame({"smokes": ["yes", None], "ill": ["y", "n"]})
+    with pytest.raises(fm.InputError, match="client 0, row 1, column 0 is missing"):
+        fm.Information([gaps], "ill")

@@ -99,6 +99,36 @@ def read_matrix(frame: Any, argument: str) -> NamedMatrix:
     return NamedMatrix(np.column_stack([column.cells for column in columns]), [one.name for one in columns], rows)
 
 
+@dataclass(frozen=True, eq=False)
+class NamedTables:
+    """Tables with the same columns, which have names."""
+
+    tables: list[NDArray[Any]]
+    columns: list[str]
+
+
+def read_tables(frames: Sequence[Any], argument: str) -> NamedTables:
+    """DataFrames that have the same columns, in the order of the first one's."""
+    names: list[str] = []
+    tables = []
+    for at, frame in enumerate(frames):
+        if not is_frame(frame):
+            raise InputError(
+                f"client {at} has a {type(frame).__name__}, client 0 a DataFrame; give all in one way",
+                argument=argument,
+            )
+        columns = {column.name: column.cells for column in list_columns(frame, argument)}
+        names = names or list(columns)
+        if set(columns) != set(names):
+            odd = sorted(set(columns) ^ set(names))
+            raise InputError(f"client {at} and client 0 do not both have the column {odd[0]}", argument=argument)
+        table = np.empty((len(frame), len(names)), dtype=object)
+        for place, name in enumerate(names):
+            table[:, place] = columns[name]
+        tables.append(table)
+    return NamedTables(tables, names)
+
+
 def _read_index(frame: Any) -> list[str] | None:
     """The names of the rows of a pandas DataFrame; none where rows are just counted."""
     index = getattr(frame, "index", None)

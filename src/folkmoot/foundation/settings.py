@@ -29,8 +29,8 @@ class Data:
     """Where the data is and how it is read."""
 
     file: str | None = setting(
-        "File with what clients hold: csv, tsv, txt, dat, jsonl, xlsx, parquet, arrow, npz, mtx; gz, bz2, xz, zst, zip; "
-        "- is standard input.",
+        "File with what clients hold: csv, tsv, txt, dat, jsonl, xlsx, parquet, arrow, npz, mtx; gz, bz2, xz, zst, zip."
+        " Or - for standard input.",
         None,
         example='"ratings.csv"',
     )

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import is_frame, read_tables
 from folkmoot.foundation.inputs import as_list, as_number
 from folkmoot.foundation.kernels import ENTRIES_PER_BLOCK, blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, as_array, weigh
@@ -42,14 +43,15 @@ class Information(Objective):
     """I(X_S; Y) of discrete features and a class label, features independent given the label.
 
     `tables`: one table per client, data points × features, of numbers or text; every different value of a
-    column is a category. `target`: the column that holds the label (the same in every table; it is then
-    not an item), or one array of labels per client. `smoothing` is added to every count.
+    column is a category. They may be DataFrames, whose columns name the items. `target`: the column that holds the
+    label (its number, or its name in DataFrames; the same in every table; it is then not an item), or one array of
+    labels per client. `smoothing` is added to every count.
     """
 
     def __init__(
         self,
         tables: Sequence[Any],
-        target: int | Sequence[Any],
+        target: int | str | Sequence[Any],
         *,
         smoothing: float = 0.0,
         weights: ArrayLike | None = None,
@@ -57,6 +59,16 @@ class Information(Objective):
         client_names: Any = None,
     ) -> None:
         extra = as_number(smoothing, "smoothing")
+        if (given := as_list(tables, "tables")) and is_frame(given[0]):
+            named = read_tables(given, "tables")
+            tables, names = named.tables, named.columns
+            if isinstance(target, str):
+                if target not in names:
+                    raise InputError(f"the tables have no column {target!r}", argument="target")
+                target = names.index(target)
+            if isinstance(target, int | np.integer) and 0 <= target < len(names):
+                names = [name for at, name in enumerate(names) if at != target]
+            item_names = names if item_names is None else item_names
         features, labels = _split(tables, target)
         self._describe(features[0].shape[1], len(features), weights, item_names, client_names)
         # One flat store: a client's P(y), then for each of its features the table P(value | y).
@@ -178,7 +190,7 @@ def find_largest_set(arity: Ids, classes: Ids) -> int | None:
     return None if fits.all() else int(fits.sum(axis=1).min())
 
 
-def _split(tables: Sequence[Any], target: int | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+def _split(tables: Sequence[Any], target: int | str | Sequence[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     """Features and labels of each client, checked."""
     given = [as_array(table, "tables", f"client {at}") for at, table in enumerate(as_list(tables, "tables"))]
     if not given:
