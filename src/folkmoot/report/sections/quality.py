@@ -1,7 +1,7 @@
 """How good the answer is: what was measured, what is proved, and what other ways to choose give."""
 
 from folkmoot.conversation.result import Result
-from folkmoot.report.charts import baselines_chart, find_interval, is_answer, rounds_chart
+from folkmoot.report.charts import baselines_chart, find_interval, is_answer, is_near, rounds_chart
 from folkmoot.report.document import (
     Bullets,
     Fact,
@@ -287,13 +287,22 @@ def _list_ways_to_choose(story: Story) -> list[Part]:
     return [table, Paragraph(told + "can do that, a server cannot.", Tone.FINE)]
 
 
+def _explain_bound(story: Story, sure: str) -> str:
+    known = find_known(story.result)
+    if known.bound is None:
+        return ""
+    if is_near(known.bound, [bar.value for bar in bars_of(story)]):
+        return f"The dashed line is the bound{sure}."
+    return f"The bound{sure} is too far away to be drawn."
+
+
 def _draw_figures(story: Story) -> tuple[Figure, ...]:
     result, known = story.result, find_known(story.result)
     figures = []
     if (spec := baselines_chart(story)) is not None:
         ends = "The whiskers are the interval of the estimate. " if find_interval(known) else ""
         sure = "" if result.estimate is None or result.estimate.everyone else f" ({describe_confidence(result)})"
-        caption = f"{ends}The dashed line is the bound{sure}." if known.bound is not None else ends
+        caption = ends + _explain_bound(story, sure)
         title = "Compared with other ways to choose." if len(bars_of(story)) > 1 else "The value and the bound."
         figures.append(Figure("baselines", title, caption.strip(), spec))
     if (spec := rounds_chart(story)) is not None:
