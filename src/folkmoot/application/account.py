@@ -19,6 +19,8 @@ from folkmoot.application.rarity import find_rare_numbers
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.data import Items
+from folkmoot.data.columns import require_column
+from folkmoot.data.items import SEVERAL
 from folkmoot.engines.rehearsal import rehearse
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array
@@ -98,12 +100,23 @@ def list_limits(problem: Problem, result: Result, items: Items | None) -> tuple[
     """Every limit, and how many of each group were chosen, where it is known what groups items belong to."""
     found = []
     for limit in problem.limits:
-        groups = None if items is None else items.groups(limit.per, limit.within)
-        used = Counter(groups[item] for item in result.chosen) if groups is not None else Counter[str | None]()
+        asked = limit.at_most, limit.per, limit.within or ""
+        if items is None:
+            found.append(LimitUse(*asked))
+            continue
+        groups = items.groups(limit.per, limit.within)
+        used = Counter(groups[item] for item in result.chosen)
         free = used.pop(None, 0)
         fullest = sorted(((str(name), count) for name, count in used.items()), key=lambda one: (-one[1], one[0]))
-        found.append(LimitUse(limit.at_most, limit.per, limit.within or "", tuple(fullest), free))
+        found.append(LimitUse(*asked, tuple(fullest), free, _count_several(items, limit.per, result)))
     return tuple(found)
+
+
+def _count_several(items: Items, attribute: str, result: Result) -> int:
+    """How many of the chosen have more than one value of an attribute."""
+    column = require_column(attribute, items.attributes.columns, items.file or "", "per")
+    cells = items.attributes[column].cast(polars.String).to_list()
+    return sum(SEVERAL in (cells[item] or "") for item in result.chosen)
 
 
 def count_clients(job: Task, members: Participants | None) -> int:
@@ -185,9 +198,13 @@ def _describe_items(items: Items, wanted: list[str], alone: Array | None) -> Cal
 
     def describe(item: int) -> Item:
         known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
-        details_of = [(name, str(value).replace("|", ", ")[:LONGEST]) for name, value in known]
+        details_of = [(name, str(value).replace(SEVERAL, ", ")[:LONGEST]) for name, value in known]
+        firsts = [(name, str(value).partition(SEVERAL)[0].strip()) for name, value in known if SEVERAL in str(value)]
         here = Item(
-            items.names[item], details=tuple(details_of), size=None if sizes is None else float(sizes[item] or 0)
+            items.names[item],
+            details=tuple(details_of),
+            size=None if sizes is None else float(sizes[item] or 0),
+            counted=tuple((name, first[:LONGEST]) for name, first in firsts if name in wanted),
         )
         if items.positions is None or not np.isfinite(items.positions[item]).all():
             return here

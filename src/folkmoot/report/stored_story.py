@@ -23,7 +23,8 @@ def from_json(text: str) -> Story:
             raise KeyError
         for name in ("chosen", "others"):
             document[name] = tuple(
-                Item(**{**one, "details": tuple((k, v) for k, v in one["details"])}) for one in document[name]
+                Item(**{**one, **{part: tuple((k, v) for k, v in one[part]) for part in ("details", "counted")}})
+                for one in document[name]
             )
         document["baselines"] = tuple(Baseline(**one) for one in document["baselines"])
         document["parties"] = tuple(PartyFacts(**one) for one in document["parties"])

@@ -18,6 +18,7 @@ class Item:
     longitude: float | None = None
     size: float | None = None  # a public number such as the population of a place: how large its dot is
     alone: float | None = None  # its worth alone, as a share of the largest, where the sums say it
+    counted: tuple[tuple[str, str], ...] = ()  # of attributes with several values, the one that a limit counts
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class LimitUse:
     within: str = ""
     used: tuple[tuple[str, int], ...] = ()  # groups with something chosen, the fullest first; nothing: not known
     free: int = 0  # chosen items without a group, which the limit does not count
+    several: int = 0  # chosen items with more than one value, of which the first makes the group
 
 
 @dataclass(frozen=True)

@@ -123,10 +123,25 @@ def _list_details(items: tuple[Item, ...]) -> tuple[tuple[Header, ...], list[lis
     if len(keys) > MOST_DETAILS:
         joined = ["; ".join(f"{key}: {value}" for key, value in item.details) for item in items]
         return (Header("Details", spare=True),), [[Name(text) for text in joined]]
-    columns = [[dict(item.details).get(key, "") for item in items] for key in keys]
-    return tuple(Header(capitalise(clean(key)), spare=True) for key in keys), [
-        _read_numbers(texts) for texts in columns
+    columns = [
+        _stress_counted(key, items) or _read_numbers([dict(item.details).get(key, "") for item in items])
+        for key in keys
     ]
+    return tuple(Header(capitalise(clean(key)), spare=True) for key in keys), columns
+
+
+def _stress_counted(key: str, items: tuple[Item, ...]) -> list[Name]:
+    """Of several values, the one that a limit counts, and the others beside it; nothing where no item has several."""
+    counted = [dict(item.counted).get(key) for item in items]
+    texts = [dict(item.details).get(key, "") for item in items]
+    return (
+        [
+            Name(text) if first is None else Name(first, note=f"also {text.removeprefix(first).lstrip(', ')}")
+            for text, first in zip(texts, counted, strict=True)
+        ]
+        if any(counted)
+        else []
+    )
 
 
 def _read_numbers(texts: list[str]) -> list[Name]:

@@ -35,6 +35,8 @@ def describe_limit(limit: LimitUse) -> str:
     """At most 2 per genre: Comedy 2 of 2, Drama 1 of 2."""
     within = f" within {limit.within}" if limit.within else ""
     told = f"At most {limit.at_most:,} per {limit.per}{within}"
+    if limit.several:
+        told += " (of several, the first counts)"
     groups = [f"{name} {count:,} of {limit.at_most:,}" for name, count in limit.used]
     left = len(groups) - MOST_GROUPS
     if left > 1:
