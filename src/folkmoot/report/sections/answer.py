@@ -23,7 +23,7 @@ from folkmoot.report.maps import Map, map_of
 from folkmoot.report.numbers import NARROW, count, number
 from folkmoot.report.sections.benefit import explain_benefits, list_benefits
 from folkmoot.report.story import Item, Story
-from folkmoot.report.text import capitalise, clean
+from folkmoot.report.text import capitalise, clean, count_many
 
 MOST_DETAILS = 3  # columns; more details than that share one
 
@@ -59,7 +59,7 @@ def explain_order(story: Story) -> str:
     order = "In the order in which they were chosen" if e is None else "In the order in which the search would add them"
     told = f"{order}. The gain is what an item adds to those above it."
     if e is not None and not e.everyone:
-        told += f" Gains come from sums over {count(e.clients)} {story.clients_called} and add up to the estimate, "
+        told += f" Gains come from sums over {count_many(e.clients, story.clients_called)} and add up to the estimate, "
         told += f"{number(e.value)}" + ("." if story.result.value is None else ", not to the exact value.")
     return told
 

@@ -41,7 +41,7 @@ def describe_exposure(story: Story) -> Section:
 def summarise_exposure(story: Story) -> str:
     """What the server knows now, in one sentence; nothing where it is not known how answers were added up."""
     cost = cost_of(story.result)
-    sums = "sums" if cost is None else f"sums over {count(cost.smallest)} {story.clients_called} or more"
+    sums = "sums" if cost is None else f"sums over {count_many(cost.smallest, story.clients_called)} or more"
     sums += " with noise" if story.result.privacy is not None else ""
     if story.secure in ("real", FEDERATION):
         return f"The server learned {sums}, never what one of them said."

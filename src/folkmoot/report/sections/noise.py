@@ -27,6 +27,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import central_share, cost_of, is_simulated_here
 from folkmoot.report.numbers import count, number, percent, round_up
 from folkmoot.report.story import Story
+from folkmoot.report.text import count_many
 from folkmoot.secagg.parameters import count_share
 
 PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
@@ -111,15 +112,15 @@ def find_share_spent(account: PrivacyAccount) -> float:
 
 def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     """What ε and δ mean for one person, in two sentences: the definition, and under which conditions it holds."""
-    many = f"the {count(story.n_clients)} {story.clients_called}" if story.n_clients else f"the {story.clients_called}"
+    many = count_many(story.n_clients, story.clients_called) if story.n_clients else story.clients_called
     other = (
         "it would be if that one had taken part with nothing to say"
         if account.adjacency == "zero-out"
         else "it would be if anyone else, with any other data, had taken part instead"
     )
     promise = (
-        f"For each single one of {many}, anything that the server, or whoever it tells, can see or conclude from all "
-        f"rounds together is at most {_write_times(account.epsilon)} times (e^ε) as likely with the data of that one "
+        f"For each single one of the {many}, anything that the server, or whoever it tells, can see or conclude from "
+        f"all rounds together is at most {_write_times(account.epsilon)} times (e^ε) as likely with the data of that one "
         f"as {other}, and the other way round, apart from a difference in probability of at most "
         f"{round_up(account.delta, 2)} (δ)."
     )
@@ -287,7 +288,7 @@ def _draw_budget(account: PrivacyAccount) -> list[Figure]:
 def list_unhidden(story: Story, account: PrivacyAccount) -> list[str]:
     """What the promise does not cover."""
     cost = cost_of(story.result)
-    rounds = f" of these {count(cost.rounds)} rounds" if cost is not None else ""
+    rounds = f" of these {count(cost.rounds)} rounds" if cost is not None and cost.rounds > 1 else " round"
     lines = [
         f"That one took part: the server knows who was asked and who answered in each{rounds}, and how many there are.",
         _explain_groups(account),

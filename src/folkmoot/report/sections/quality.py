@@ -22,6 +22,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import bars_of, central_share, find_known, list_absent, was_simulated
 from folkmoot.report.numbers import NARROW, count, number, percent, round_down, round_up
 from folkmoot.report.story import Story
+from folkmoot.report.text import count_many
 
 LOOSE = 0.8  # a ratio below this is worth a word about why
 LARGEST = {  # who said how large values are
@@ -64,6 +65,10 @@ def summarise_quality(story: Story) -> str:
     return "; ".join(told) + "."
 
 
+def count_asked(clients: int, who: str) -> str:
+    return f"{count_many(clients, who)} {'was' if clients == 1 else 'were'} asked"
+
+
 def warn_of_absent(story: Story) -> list[Paragraph]:
     """An estimate speaks for those who could be heard; a party that is away is not away by chance."""
     absent = list_absent(story)
@@ -102,7 +107,7 @@ def _list_facts(story: Story) -> list[Fact]:
     known, e = find_known(story.result), story.result.estimate
     facts = []
     if e is not None and not e.everyone:
-        note = f"from sums over {count(e.clients)} {story.clients_called}: {describe_interval(story)}"
+        note = f"from sums over {count_many(e.clients, story.clients_called)}: {describe_interval(story)}"
         facts.append(Fact("Estimate", Quantity(e.value, field="estimate.value"), note))
     if known.bound is not None:
         reached = known.ratio is not None and known.ratio >= 1
@@ -136,13 +141,13 @@ def state_certificate(story: Story) -> list[str]:
             told.append(f"The chosen set is worth {number(known.value)}, computed from the data of all {who}.")
     elif e.everyone:
         told.append(
-            f"The chosen set is worth {number(e.value)}. All {count(e.clients)} {who} were asked, so this does not "
-            "depend on chance."
+            f"The chosen set is worth {number(e.value)}. Everyone was asked ({count_many(e.clients, who)}), so this does "
+            "not depend on chance."
         )
     else:
         told.append(
             f"Judging by sums alone, the chosen set is worth {number(e.value)} ({describe_interval(story)}). "
-            f"{count(e.clients)} {who} were asked after the choice was made"
+            f"{count_asked(e.clients, who)} after the choice was made"
             + ("; the interval allows for the noise in their sum." if result.privacy is not None else ".")
         )
     if e is not None and e.clipped:
@@ -153,7 +158,7 @@ def state_certificate(story: Story) -> list[str]:
     elif known.bound is None or known.ratio is None:
         why = ""
         if e is not None and e.range_from == "jury":
-            why = f" Only {count(e.clients)} {who} were asked how large values are; say what the most is, or ask "
+            why = f" Only {count_asked(e.clients, who)} how large values are; say what the most is, or ask "
             why += "everyone, to get a bound."
         told.append(f"No bound holds for this answer, so how far it is from the best is not known.{why}")
     elif known.ratio >= 1:
@@ -171,7 +176,7 @@ def state_certificate(story: Story) -> list[str]:
             pass  # more would cost more of the budget
         elif e is not None and not e.everyone and known.ratio < LOOSE:
             told.append(
-                f"The bound is loose because it rests on {count(e.clients)} {who}"
+                f"The bound is loose because it rests on {count_many(e.clients, who)}"
                 + (f" of {count(story.n_clients)}" if story.n_clients else "")
                 + ". A larger jury makes it tighter."
             )

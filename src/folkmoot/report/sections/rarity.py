@@ -3,7 +3,7 @@
 from folkmoot.report.document import Cell, Form, Header, Level, Name, Paragraph, Part, Quantity, Table, Tone
 from folkmoot.report.numbers import count
 from folkmoot.report.story import RareNumbers, Story
-from folkmoot.report.text import capitalise, name_one_of
+from folkmoot.report.text import capitalise, count_many, name_one_of
 
 MUCH = 0.05  # from this share of the numbers on, it is said at once
 REMEDY = (
@@ -15,7 +15,7 @@ def explain_rare(one: RareNumbers, clients_called: str) -> str:
     """One sentence."""
     each = name_one_of(clients_called)
     return (
-        f"Of the {count(one.numbers)} numbers other than 0 in a sum over {count(one.clients)} {clients_called} "
+        f"Of the {count(one.numbers)} numbers other than 0 in a sum over {count_many(one.clients, clients_called)} "
         f"({one.what}), about {count(one.one)} rest on one {each} alone and {count(one.few)} on five or fewer"
     )
 
