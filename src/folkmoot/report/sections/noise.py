@@ -120,8 +120,8 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     )
     promise = (
         f"For each single one of the {many}, anything that the server, or whoever it tells, can see or conclude from "
-        f"all rounds together is at most {_write_times(account.epsilon)} times (e^ε) as likely with the data of that one "
-        f"as {other}, and the other way round, apart from a difference in probability of at most "
+        f"all rounds together is at most {_write_times(account.epsilon)} times (e^ε) as likely with the data of that "
+        f"one as {other}, and the other way round, apart from a difference in probability of at most "
         f"{round_up(account.delta, 2)} (δ)."
     )
     conditions = (

@@ -141,8 +141,8 @@ def state_certificate(story: Story) -> list[str]:
             told.append(f"The chosen set is worth {number(known.value)}, computed from the data of all {who}.")
     elif e.everyone:
         told.append(
-            f"The chosen set is worth {number(e.value)}. Everyone was asked ({count_many(e.clients, who)}), so this does "
-            "not depend on chance."
+            f"The chosen set is worth {number(e.value)}. Everyone was asked ({count_many(e.clients, who)}), so this "
+            "does not depend on chance."
         )
     else:
         told.append(
