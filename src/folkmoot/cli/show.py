@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.foundation.compiling import LOG
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from folkmoot.application.outlook import Outlook
+    from folkmoot.foundation.compiling import Compiling
     from folkmoot.report.story import Comparison, Story
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only where the answer is.")]
+
+COMPILING = "compiling for this machine, once"
 
 
 def console(*, quiet: bool = False) -> "Console":
@@ -38,8 +43,24 @@ def show_work(what: str, *, quiet: bool) -> Iterator[None]:
     if quiet or not out.is_terminal:
         yield
         return
-    with out.status(what):
+    with out.status(what) as status, LOG.watch(lambda now: status.update(draw_compiling(now) if now else what)):
         yield
+
+
+def draw_compiling(now: "Compiling") -> "RenderableType":
+    """A line that says why a first run takes longer than the next: how far the compiler has come."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    if now.of is None:
+        return say_compiling(now)
+    line = Table.grid(padding=(0, 1))
+    line.add_row(f"{COMPILING}:", ProgressBar(now.of, now.number, width=20), f"{now.number} of about {now.of}")
+    return line
+
+
+def say_compiling(now: "Compiling") -> str:
+    return f"{COMPILING} …" if now.of is None else f"{COMPILING}: {now.number} of about {now.of}"
 
 
 @contextmanager
@@ -50,8 +71,15 @@ def bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     out = console(quiet=True)
     with Progress(*columns, console=out, transient=True, disable=quiet or not out.is_terminal) as progress:
-        task = progress.add_task("")
-        yield lambda what, done, of: progress.update(task, description=what, completed=done, total=of)
+        task, doing = progress.add_task(""), ""
+
+        def show(what: str, done: int, of: int) -> None:
+            nonlocal doing
+            doing = what
+            progress.update(task, description=what, completed=done, total=of)
+
+        with LOG.watch(lambda now: progress.update(task, description=say_compiling(now) if now else doing)):
+            yield show
 
 
 def show_outlook(outlook: "Outlook", *, quiet: bool) -> None:

@@ -11,8 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.sets import Array, Ids, Rows
+from folkmoot.foundation.sets import Array, Ids, Rows, share
 
+ITEM, PLACE = 32, (1 << 32) - 1  # a key is an item, shifted by 32 bits, plus its place in the row
 FIRST, LAST, LARGEST, MEAN, SUM = range(5)
 RULES = {"first": FIRST, "last": LAST, "largest": LARGEST, "mean": MEAN, "sum": SUM}
 
@@ -29,8 +30,9 @@ class Entries:
     def merge(self, rule: str) -> None:
         """Sort the items within each row, and merge repeated ones by the rule."""
         values = np.empty(0) if self.values is None else self.values
-        count = order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST))
-        self._keep(count)
+        longest = int(np.diff(self.starts).max(initial=0))
+        room = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=values.dtype)
+        self._keep(order_and_merge(self.starts, self.items, values, RULES.get(rule, FIRST), *room))
 
     def renumber_items(self, where: Ids, n_items: int) -> None:
         """Give item e the number where[e]."""
@@ -63,7 +65,9 @@ def row_starts(clients: NDArray[np.int32], n_clients: int) -> Ids:
 def place_column(clients: NDArray[np.int32], starts: Ids, column: NDArray[Any], dtype: DTypeLike | None = None) -> Any:
     """The column in the order of the clients, and of the file within a client."""
     out: NDArray[Any] = np.empty(len(column), dtype=dtype or column.dtype)
-    place(clients, starts[:-1].copy(), column, out)
+    column = column.astype(out.dtype, copy=False)
+    plain = np.dtype(f"i{out.itemsize}")  # what is moved is no matter: numbers of one size are moved by the same code
+    place(share(clients), starts[:-1].copy(), share(column.view(plain)), out.view(plain))
     return out
 
 
@@ -107,8 +111,26 @@ def list_repeats(starts: Ids, items: NDArray[np.int32], seen: NDArray[np.int32],
 
 
 @kernel
-def order_and_merge(starts: Ids, items: NDArray[np.int32], values: Array, rule: int) -> int:
-    """Sort and merge in place; kept entries move up to fill the gaps. Returns how many are kept."""
+def sort_keys(keys: Ids, count: int) -> None:
+    """The first `count` keys in rising order, by Shell's method: rows are short, and it takes a tenth as long to
+    compile as numba's own sort.
+    """
+    gap = count
+    while gap > 1:
+        gap = max((5 * gap - 1) // 11, 1)
+        for at in range(gap, count):
+            key, to = keys[at], at
+            while to >= gap and keys[to - gap] > key:
+                keys[to] = keys[to - gap]
+                to -= gap
+            keys[to] = key
+
+
+@kernel
+def order_and_merge(starts: Ids, items: NDArray[np.int32], values: Array, rule: int, keys: Ids, old: Array) -> int:
+    """Sort and merge in place; kept entries move up to fill the gaps. Returns how many are kept. `keys` and `old` are
+    room for the longest row.
+    """
     valued = len(values) > 0
     kept, first = 0, 0
     for row in range(len(starts) - 1):
@@ -118,15 +140,15 @@ def order_and_merge(starts: Ids, items: NDArray[np.int32], values: Array, rule: 
         for at in range(first + 1, last):
             rises &= items[at] > items[at - 1]
         if not rises:
-            key = np.empty(size, np.int64)  # the item, then the place: sorting these is stable
             for at in range(size):
-                key[at] = np.int64(items[first + at]) * size + at
-            key.sort()
-            old = values[first:last].copy()
-            for at in range(size):
-                items[first + at] = key[at] // size
+                keys[at] = (np.int64(items[first + at]) << ITEM) + at  # the item, then the place: no two are equal
                 if valued:
-                    values[first + at] = old[key[at] % size]
+                    old[at] = values[first + at]
+            sort_keys(keys, size)
+            for at in range(size):
+                items[first + at] = keys[at] >> ITEM
+                if valued:
+                    values[first + at] = old[keys[at] & PLACE]
         begin, times = kept, 1
         for at in range(first, last):
             if kept > begin and items[at] == items[kept - 1]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from folkmoot.foundation.coins import coin
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.sets import Array, Ids, share
 
 
 class Coding(NamedTuple):
@@ -54,20 +54,29 @@ def encode_number(value: float, how: CodingScalars, client: int, item: int) -> i
     return below + (coin(how.key, client, item) < scaled - below if how.stochastic else scaled - below >= 0.5)
 
 
-@kernel
 def code_column(values: Array, how: CodingScalars, ids: Ids, item: int) -> Ids:
     """One number a client."""
-    out = np.empty(len(values), np.int64)
-    for at in range(len(values)):
-        out[at] = encode_number(values[at], how, ids[at], item)
+    out = np.empty(len(values), dtype=np.int64)
+    code_numbers(share(values), how, share(ids), item, out)
+    return out
+
+
+def code_rows(start: NDArray[Any], items: NDArray[Any], values: Array, how: CodingScalars, ids: Ids) -> Ids:
+    """The entries of sparse rows, a row a client."""
+    out = np.empty(len(values), dtype=np.int64)
+    start, items = (numbers.astype(np.int64, copy=False) for numbers in (start, items))
+    code_entries(share(start), share(items), share(values), how, share(ids), out)
     return out
 
 
 @kernel
-def code_rows(start: NDArray[Any], items: NDArray[Any], values: Array, how: CodingScalars, ids: Ids) -> Ids:
-    """The entries of sparse rows, a row a client."""
-    out = np.empty(len(values), np.int64)
+def code_numbers(values: Array, how: CodingScalars, ids: Ids, item: int, out: Ids) -> None:
+    for at in range(len(values)):
+        out[at] = encode_number(values[at], how, ids[at], item)
+
+
+@kernel
+def code_entries(start: Ids, items: Ids, values: Array, how: CodingScalars, ids: Ids, out: Ids) -> None:
     for row in range(len(start) - 1):
         for at in range(start[row], start[row + 1]):
             out[at] = encode_number(values[at], how, ids[row], items[at])
-    return out

@@ -12,7 +12,7 @@ import numpy as np
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.sets import Array, Ids, share
 
 MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 GOLDEN, FIRST, SECOND = (np.uint64(k) for k in MIX)
@@ -95,10 +95,14 @@ def coin(key: np.uint64, client: int, item: int) -> float:
     return float(np.float64(hash_triple(key, client, item) >> S11) * 2.0**-53)
 
 
-@kernel
 def coins(key: np.uint64, ids: Ids, item: int) -> Array:
     """One coin a client."""
     out = np.empty(len(ids))
+    toss_coins(key, share(ids), item, out)
+    return out
+
+
+@kernel
+def toss_coins(key: np.uint64, ids: Ids, item: int, out: Array) -> None:
     for at in range(len(ids)):
         out[at] = coin(key, ids[at], item)
-    return out

@@ -1,11 +1,21 @@
 """Machine code for kernels: loaded from disk where it is cached, compiled by numba otherwise."""
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from numba.core import types
 from numba.core.caching import FunctionCache
+from numba.core.event import Event, Listener, register
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
+
+from folkmoot.foundation.compiling import LOG
+
+# no_cfunc_wrapper skips a C wrapper that nobody calls
+OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "boundscheck": None}
+
+NARROW = types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32
 
 
 class KernelCache(FunctionCache):
@@ -18,12 +28,58 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        LOG.loaded += found is not None
+        return found
 
 
-def compile_kernel(function: Callable[..., Any]) -> Any:
+class KernelDispatcher(CPUDispatcher):
     """A function that compiles itself for the types it is called with."""
-    compiler: Any = numba.njit  # no_cfunc_wrapper skips a C wrapper that nobody calls; njit's types lack the option
-    dispatcher = compiler(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-    dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The form in which another kernel calls this one: whole numbers have 64 bits. Otherwise it would be compiled
+        anew for each constant, and for item numbers of two bytes and of four.
+        """
+        return super().get_call_template(tuple(map(widen, args)), kws)
+
+
+def widen(kind: Any) -> Any:
+    """The type without its value; of 64 bits, if it is a whole number with fewer."""
+    plain: Any = types.unliteral(kind)  # type: ignore[no-untyped-call]
+    return types.int64 if plain in NARROW else plain
+
+
+class CompileListener(Listener):
+    """Logs what is compiled, and pauses the garbage collector meanwhile: all that the compiler makes is in use, and
+    looking through it would take a seventh of the time.
+    """
+
+    def __init__(self) -> None:
+        self.collects: list[bool] = []  # whether garbage was collected before each kernel that is being compiled
+
+    def on_start(self, event: Event) -> None:
+        if isinstance(event.data["dispatcher"], KernelDispatcher):
+            self.collects.append(gc.isenabled())
+            gc.disable()
+            LOG.begin()
+
+    def on_end(self, event: Event) -> None:
+        if isinstance(event.data["dispatcher"], KernelDispatcher):
+            LOG.end()
+            if self.collects.pop():
+                gc.enable()
+
+
+register("numba:compile", CompileListener())  # type: ignore[no-untyped-call]
+
+
+def make_function(kernel: Callable[..., Any]) -> Any:
+    """For Python to call: cached on disk."""
+    dispatcher: Any = KernelDispatcher(py_func=kernel, targetoptions=OPTIONS)
+    dispatcher._cache = KernelCache(kernel)  # type: ignore[no-untyped-call]
     return dispatcher
+
+
+def make_part(kernel: Callable[..., Any]) -> Any:
+    """For other kernels to call: without what Python needs in order to call it, and cached as a part of them."""
+    return KernelDispatcher(py_func=kernel, targetoptions=OPTIONS | {"no_cpython_wrapper": True})

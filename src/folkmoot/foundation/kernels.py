@@ -45,15 +45,19 @@ class Kernel:
 
     @cached_property
     def _function(self) -> Any:
-        from folkmoot.foundation.compiled import (
-            compile_kernel,  # imports numba, which is slow and not always needed
-        )
+        from folkmoot.foundation.compiled import make_function  # imports numba, which is slow and not always needed
 
-        return compile_kernel(self.py_func)
+        return make_function(self.py_func)
+
+    @cached_property
+    def _part(self) -> Any:
+        from folkmoot.foundation.compiled import make_part
+
+        return make_part(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:  # numba reads this where one kernel calls another
-        return self._function._numba_type_
+        return self._part._numba_type_
 
 
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)

@@ -60,6 +60,13 @@ def freeze(array: AnyArray) -> AnyArray:
     return array
 
 
+def share(array: AnyArray) -> AnyArray:
+    """A read-only view of the array. A kernel is compiled anew for arrays that it may write to: what it only reads is
+    passed to it in this form.
+    """
+    return freeze(array.view())
+
+
 def indicator(n_items: int, items: Ids | Sequence[int]) -> Mask:
     """The mask of a list of item ids that was checked before."""
     mask = np.zeros(n_items, dtype=bool)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.foundation.kernels import kernel, sum_blocks
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.sparse import ScoredRows, SparseRows, to_fixed_point
 
@@ -38,7 +38,7 @@ class AccumulatedRows(SparseRows):
         out, rows = np.zeros(len(self.layout.items)), len(self.row_weight)
         state, sums = np.empty(rows), np.empty(0, dtype=np.int64)
         if len(out):
-            survey(self.layout, self._kind, self._cap, members, out, 0.0, 0, rows, state, out, sums)
+            survey(self.layout, self._kind, self._cap, share(members), out, 0.0, 0, rows, state, out, sums)
         return out
 
     @cached_property
@@ -59,10 +59,10 @@ class AccumulatedRows(SparseRows):
         return scores if self._kind == MISSES else np.minimum(scores, self._cap)
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
-        state, nowhere = np.empty(len(weight)), np.empty(0)
+        state, nowhere, inside = np.empty(len(weight)), np.empty(0), share(members)
         sums: Ids = sum_blocks(
             lambda lo, hi, into: survey(
-                self.layout, self._kind, self._cap, members, weight, scale, lo, hi, state, nowhere, into
+                self.layout, self._kind, self._cap, inside, weight, scale, lo, hi, state, nowhere, into
             ),
             self.layout.row_start,
             self.n_items,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from folkmoot.foundation.coding import Coding, CodingScalars, encode_number
 from folkmoot.foundation.kernels import kernel, sum_blocks
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
     add_coded_gradient,
@@ -52,7 +52,7 @@ class FacilityLocation(SparseRows):
         out, rows = np.zeros(len(self.layout.items)), len(self.row_weight)
         better, sums = np.empty(rows, dtype=np.int32), np.empty(0, dtype=np.int64)
         if len(out):
-            survey(self.layout, members, out, 0.0, 0, rows, better, out, sums)
+            survey(self.layout, share(members), out, 0.0, 0, rows, better, out, sums)
         return out
 
     @cached_property
@@ -72,7 +72,7 @@ class FacilityLocation(SparseRows):
 
     def _start(self, members: Mask, weight: Array, scale: float) -> tuple[Any, Ids]:
         better = np.zeros(len(weight), dtype=np.int32)
-        inside, nowhere = members if members.any() else members[:0], np.empty(0)
+        inside, nowhere = share(members if members.any() else members[:0]), np.empty(0)
         sums: Ids = sum_blocks(
             lambda lo, hi, into: survey(self.layout, inside, weight, scale, lo, hi, better, nowhere, into),
             self.layout.row_start,

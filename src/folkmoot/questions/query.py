@@ -10,11 +10,12 @@ from math import hypot
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.noise import Noise
 from folkmoot.questions.checking import check_encoding, check_question, find_largest_set, is_about_singletons
@@ -211,12 +212,17 @@ def repeat_rows(rows: Rows, times: Ids) -> Rows:
     return sparse.csr_array((rows.data * np.repeat(times, np.diff(rows.indptr)), rows.indices, rows.indptr), rows.shape)
 
 
+def add_up(columns: NDArray[Any], numbers: Ids, length: int) -> Ids:
+    """The sum of the numbers of each column."""
+    out = np.zeros(length, dtype=np.int64)
+    add_numbers(share(columns), share(numbers), out)
+    return out
+
+
 @kernel
-def add_up(columns: Any, numbers: Ids, length: int) -> Ids:
-    out = np.zeros(length, np.int64)
+def add_numbers(columns: NDArray[Any], numbers: Ids, out: Ids) -> None:
     for at in range(len(numbers)):
         out[columns[at]] += numbers[at]
-    return out
 
 
 def write_dense(numbers: Ids) -> Rows:
