@@ -254,6 +254,7 @@ def test_no_number_of_a_result_can_be_changed(run: Folder, field: str, change: C
         ('secure = "ideal"', 'secure = "real"'),
         ('secure = "ideal"', 'secure = "plain"'),
         ("corrupt = 0.1", "corrupt = 0.2"),
+        ('secure = "ideal"', 'federation = "elsewhere"'),
     ],
 )
 def test_how_sums_were_made_is_what_the_transcript_says(tmp_path: Path, old: str, new: str) -> None:

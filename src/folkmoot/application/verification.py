@@ -21,6 +21,7 @@ from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.settings import FEDERATION
 from folkmoot.report import Story, markdown, page
 from folkmoot.report.stored_story import from_json, to_json
 
@@ -88,9 +89,8 @@ def _compute_again(folder: Folder, problem: Problem, written: Result, job: Task 
     if job is not None:
         _check_same_run(folder, job)
     again = verify(folder.transcript, engine=job.engine() if isinstance(job, Job) else None)
-    if isinstance(job, Job):
-        _check_summing(folder, job, again)
-    elif job is not None:
+    _check_summing(folder, problem, again, job)
+    if job is not None and not isinstance(job, Job):
         _check_members(folder, job)
     if job is not None:
         return _forget_unknown(name_chosen(again, job), written)
@@ -109,11 +109,12 @@ def _check_same_run(folder: Folder, job: Task) -> None:
         raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
 
 
-def _check_summing(folder: Folder, job: Job, result: Result) -> None:
+def _check_summing(folder: Folder, problem: Problem, result: Result, job: Task | None) -> None:
     """Refuse a problem that says its sums were made in another way than the transcript does."""
-    real = job.problem.privacy.summing == "real"
+    secure = problem.privacy.summing in ("real", FEDERATION)
     made = [one.made is not None for one in result.rounds or () if one.answered]
-    if any(one != real for one in made) or read_terms(folder.transcript) != job.engine().terms:
+    terms = read_terms(folder.transcript)
+    if any(one != secure for one in made) or (isinstance(job, Job) and terms != job.engine().terms):
         raise TranscriptError("is not how the sums in the transcript were made", place=folder.problem)
 
 
