@@ -158,9 +158,7 @@ def _make_grid(table: Table) -> Grid:
             # A number is kept whole: names give way where the terminal is narrow.
             written = Text(clean(text), no_wrap=isinstance(cell, Quantity))
             if isinstance(cell, Name) and cell.note:
-                note = clean(cell.note)
-                note = note.replace(" ", "\u00a0") if len(note) <= LONGEST_WORD else note  # "(ε = 1)" stays in one line
-                written.append(f" ({note})", style="dim")
+                written.append(f" ({clean(cell.note)})", style="dim")
             cells.append(written)
         grid.add_row(*cells)
     return grid
