@@ -53,6 +53,7 @@ from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
 
 JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
+SURE = 4  # juries in one say which of very many items are most popular: each of them matters to few clients
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -163,15 +164,8 @@ class Federated(Conversation):
         if self.juries is None or self.polish:
             looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
             if wide:
-                least = float(looks[0].gradient[first].min())
-                more = yield from find_missed(problem, first, least, looks[0].beyond)
-                if more is not None:
-                    place = np.searchsorted(ids_of(more), ids_of(talk))
-                    talk, n = more, more.matroid.n_items
-                    problem = yield from self._pose(talk, ranges, jury)
-                    found, first = renumber(found, place, n), spread(first, place, n)
-                    x = found.x if isinstance(found, Point) else None
-                    looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
+                problem, found, first, looks = yield from self._look_again(problem, found, first, looks)
+                talk, x = problem.talk, found.x if isinstance(found, Point) else None
             rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
         y = find_point_near(problem, chosen, x)
@@ -194,10 +188,32 @@ class Federated(Conversation):
             why = about if why is None else f"{why}; {about}"
         return Outcome(x, worth, ranges, found.promise, covered, why)
 
-    def _pose(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[SearchProblem]:
-        """What the search is given: what each item is worth alone, and who judges."""
-        alone = yield from ask_singleton_means(talk, ranges, jury)
+    def _pose(
+        self, talk: Talk, ranges: Ranges, jury: int | None, known: SearchProblem | None = None
+    ) -> Run[SearchProblem]:
+        """What the search is given: what each item is worth alone, and who judges. `known`: the same about fewer items,
+        which are not asked about twice: one sum over nearly everybody is enough.
+        """
+        most = jury if jury is None or talk.whole is None or known is not None else SURE * jury
+        alone = yield from ask_singleton_means(talk, ranges, most)
+        if known is not None:
+            alone = alone.copy()
+            alone[np.searchsorted(ids_of(talk), ids_of(known.talk))] = known.singletons
         return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
+
+    def _look_again(
+        self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look]
+    ) -> Run[tuple[SearchProblem, SearchResult, Mask, list[Look]]]:
+        """The same about more items, where some that were left out may be better than the least of the chosen ones."""
+        more = yield from find_missed(problem, first, float(looks[0].gradient[first].min()), looks[0].beyond)
+        if more is None:
+            return problem, found, first, looks
+        place, n = np.searchsorted(ids_of(more), ids_of(problem.talk)), more.matroid.n_items
+        problem = yield from self._pose(more, problem.ranges, problem.jury, problem)
+        found, first = renumber(found, place, n), spread(first, place, n)
+        x = found.x if isinstance(found, Point) else None
+        look = yield from ask_look(problem, find_point_near(problem, first, x))
+        return problem, found, first, [look]
 
     def _ranges(self, talk: Talk, jury: int | None) -> Run[Ranges]:
         """How large values are: from public knowledge, or from the clients."""
