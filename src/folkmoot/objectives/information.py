@@ -135,8 +135,9 @@ class Information(Objective):
     def values_at(self, sets: Mask) -> Array:
         out = np.zeros((self.n_clients, len(sets)))
         for s, members in enumerate(sets):
-            inside = np.flatnonzero(members)
-            self._run(information, inside, out[:, s])
+            values = np.zeros(self.n_clients)  # not the column itself: a kernel is compiled anew for arrays with gaps
+            self._run(information, np.flatnonzero(members), values)
+            out[:, s] = values
         return out
 
     def gains_at(self, members: Mask) -> Rows:
