@@ -1,4 +1,4 @@
-"""What was chosen, what each item adds, and what clients have from it."""
+"""What was chosen, and what each item adds."""
 
 from itertools import accumulate
 
@@ -21,7 +21,7 @@ from folkmoot.report.document import (
 from folkmoot.report.facts import finite_or_none
 from folkmoot.report.maps import Map, map_of
 from folkmoot.report.numbers import NARROW, count, number
-from folkmoot.report.sections.benefit import explain_benefits, list_benefits
+from folkmoot.report.sections.benefit import explain_benefits
 from folkmoot.report.story import Item, Story
 from folkmoot.report.text import capitalise, clean, count_many
 
@@ -33,18 +33,17 @@ def describe_answer(story: Story) -> Section:
     if not story.chosen:
         return Section(title, (Paragraph(f"None of the {story.items_called} was chosen.", level=Level.SUMMARY),))
     order = explain_order(story)
-    benefits: tuple[Part, ...] = tuple(list_benefits(story))
     words = (*((Paragraph(order, Tone.FINE),) if order else ()), *explain_benefits(story))
     listed: tuple[Part, ...] = (_list_items(story), *words, *_draw_bars(story))
     drawn = map_of(story)
     if drawn is None:
-        return Section(title, (*benefits, *listed))
+        return Section(title, listed)
     place = Figure(
         "map", "Where they are.", _explain_map(story, drawn), drawn.wide, drawn.narrow, drawn.datasets or None
     )
     if drawn.broad:
-        return Section(title, (*benefits, place, *listed))
-    return Section(title, (*benefits, Halves(listed, (place,))))
+        return Section(title, (place, *listed))
+    return Section(title, (Halves(listed, (place,)),))
 
 
 def explain_order(story: Story) -> str:

@@ -10,6 +10,7 @@ from folkmoot.report.facts import (
     is_simulated_here,
     was_simulated,
 )
+from folkmoot.report.sections.benefit import list_benefits
 from folkmoot.report.sections.noise import summarise_spending
 from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
 from folkmoot.report.story import LimitUse, Story
@@ -26,6 +27,7 @@ def describe_headline(story: Story) -> tuple[Part, ...]:
     if story.unchecked:
         words.append(Paragraph(story.unchecked, Tone.WARNING, Level.SUMMARY))
     words += [Paragraph(describe_limit(limit), level=Level.SUMMARY) for limit in story.limits]
+    words += list_benefits(story)
     if setting := explain_setting(story):
         words.append(Paragraph(setting, level=Level.SUMMARY))
     return (*words, *_list_facts(story))
