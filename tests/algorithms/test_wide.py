@@ -1,4 +1,4 @@
-"""Thousands of items: candidates are found by sums of buckets, and what is claimed holds for all items."""
+"""Tens of thousands of items: candidates are found by sums of buckets, and what is claimed holds for all items."""
 
 from dataclasses import replace
 from pathlib import Path

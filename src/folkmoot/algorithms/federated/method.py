@@ -62,7 +62,7 @@ class Federated(Conversation):
     """A method whose server learns only sums. These settings are common to all such methods.
 
     shortlist: ask only about this many items, the best by what they are worth alone (None: all items, or where there
-    are thousands, the best few thousand, which cheap sums of buckets find).
+    are more than 10,000, the best few thousand, which cheap sums of buckets find).
     roundings: number of pipage draws that are scored besides the top of x. polish: most rounds of best swaps.
     jury: number of clients who score (None: 40 cohorts, or everyone). juries: number of juries, one round each, that
     together say how good the answer is, its value and its bound in one question (None: two questions, to one jury

@@ -22,7 +22,7 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.folded import Folded, FoldedReply, estimate_items
 from folkmoot.questions.magnitude import Ranges
 
-MOST_ITEMS = 5_000  # up to so many items, each is asked about
+MOST_ITEMS = 10_000  # up to so many items, each is asked about: buckets would not cost less
 CANDIDATES, PER_RANK = 2_000, 20  # the larger of so many in all, and so many per item to be chosen
 MISSED = 500  # items that a second look may add
 ROWS, BUCKETS = 2, 3_584  # of a sum of buckets
