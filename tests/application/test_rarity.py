@@ -84,6 +84,8 @@ def test_it_is_said_before_and_after(file: Path, tmp_path: Path) -> None:
     said = " ".join(after.out.split())
     assert "rest on one user alone" in said
     assert "--epsilon 1" in said
+    printed = folkmoot(tmp_path, "run", str(file), *settings, "--folder", "json", "--json", "--no-report").json
+    assert [one["what"] for one in printed["rare"]] == ["each item alone", "the search"]
     story = Problem.from_data(str(file), choose=5, cohort=COHORT, folder=str(tmp_path / "again")).run().story()
     worst = find_worst(story.rare)
     assert worst is not None

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,8 +61,9 @@ class FinishedRun:
         from folkmoot.report import state_verdict
 
         answer, files = json.loads(self.result.to_json()), [str(one) for one in self.files]
-        verdict = state_verdict(self.story(compare=False))
-        about = {"run": str(self.folder.path), "report": files, "verdict": verdict}
+        story = self.story(compare=False)
+        about = {"run": str(self.folder.path), "report": files, "verdict": state_verdict(story)}
+        about["rare"] = [asdict(one) for one in story.rare]  # numbers of sums that rest on few clients
         return {**about, "worth": state_worth(self.result), "result": answer}
 
     def story(self, *, compare: bool = True) -> "Story":
