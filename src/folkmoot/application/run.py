@@ -63,8 +63,8 @@ class FinishedRun:
         answer, files = json.loads(self.result.to_json()), [str(one) for one in self.files]
         story = self.story(compare=False)
         about = {"run": str(self.folder.path), "report": files, "verdict": state_verdict(story)}
-        about["rare"] = [asdict(one) for one in story.rare]  # numbers of sums that rest on few clients
-        return {**about, "worth": state_worth(self.result), "result": answer}
+        rare = [asdict(one) for one in story.rare]  # numbers of sums that rest on few clients
+        return {**about, "worth": state_worth(self.result), "rare": rare, "result": answer}
 
     def story(self, *, compare: bool = True) -> "Story":
         """All that reports are made from, from the data; `compare`: with what takes longer to compute."""
