@@ -73,6 +73,7 @@ CASES = {
     "text called jsonl": bad(RATINGS, "r.jsonl: line 1 is not a JSON object; write one", name="r.jsonl"),
     "a JSON array": bad('[{"user": 1}]', "r.json: is one array, not lines; write one object per line", name="r.json"),
     "a JSON list later": bad('{"user":1,"item":2}\n[1]\n', "r.jsonl: line 2 is not a JSON object", name="r.jsonl"),
+    "JSON in Latin-1": bad(b'{"user":1,"item":"caf\xe9"}\n', "r.jsonl: line 1 is not UTF-8", name="r.jsonl"),
     "empty JSON lines": bad("\n\n", "r.jsonl: is empty", name="r.jsonl"),
     "an address": Case({}, {"file": "https://host/r.csv"}, ("https://host/r.csv is an address", "download it first")),
     "a collapsed address": Case({}, {"file": "s3:/host/r.csv"}, ("s3://host/r.csv is an address, not a file",)),

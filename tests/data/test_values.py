@@ -128,7 +128,9 @@ def test_what_may_be_a_value_is_asked_about(tmp_path: Path, text: str) -> None:
     assert (ignored.kind, ignored.objective.n_clients) == ("memberships", 25)
     assert not any("not used" in note for note in ignored.notes)
     assert loaded(tmp_path, text, value=column, duplicates="first", missing="drop").kind in ("ratings", "memberships")
-    assert look(Data(file="ratings.csv"), tmp_path).problem is not None
+    seen = look(Data(file="ratings.csv"), tmp_path)
+    assert seen.problem is not None
+    assert seen.taken == (("client", "user"), ("item", "product"))
 
 
 def test_of_two_possible_values_one_is_to_be_named(tmp_path: Path) -> None:

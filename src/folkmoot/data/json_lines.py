@@ -80,7 +80,9 @@ class JsonLines(DataSource):
 
     def _read_line(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode())
+        except UnicodeDecodeError:
+            raise InputError(f"line {number} is not UTF-8", remedy="save it as UTF-8", place=self.file) from None
         except (ValueError, RecursionError):
             row = None
         if isinstance(row, dict):

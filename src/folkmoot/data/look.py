@@ -10,9 +10,9 @@ from folkmoot.data.files import open_source, open_table
 from folkmoot.data.findings import DataFault, Findings, ValueSpread
 from folkmoot.data.load import build, make_request
 from folkmoot.data.loaded import Loaded
-from folkmoot.data.roles import guess
+from folkmoot.data.roles import find_pair, guess
 from folkmoot.data.source import DataSource, Matrix, cast_numbers
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.foundation.settings import Data
 
 
@@ -68,6 +68,9 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
         loaded = build(make_request(mild, source, about, findings))
     except InputError as error:
         problem = error
+        if isinstance(error, OpenQuestion) and isinstance(source, DataSource):  # client and item are known
+            client, item, _ = find_pair(source, settings, by_words=True)
+            findings.record_columns(client=client, item=item)
     return FileLook(
         source.file,
         _columns(source),

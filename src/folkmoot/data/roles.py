@@ -60,7 +60,7 @@ def _guess_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[
     """The kind of a table of clients and items, and why; None if it is none. A column that may be a value is asked
     about.
     """
-    client, item, value = _find_pair(source, settings, by_words=by_words)
+    client, item, value = find_pair(source, settings, by_words=by_words)
     if not (client and item):
         return None
     if settings.least is not None:
@@ -88,7 +88,7 @@ def _list_given(settings: Data) -> list[str]:
     return [column for column in (settings.weight, settings.latitude, settings.longitude) if column]
 
 
-def _find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str | None, str | None, str | None]:
+def find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str | None, str | None, str | None]:
     """Client, item and value, as far as they can be found. `by_words`: clients and items also by words of their names,
     which is less sure.
     """
@@ -116,13 +116,13 @@ def _find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[s
 
 def has_flags(source: DataSource, settings: Data) -> bool:
     """Whether a table of clients and items has a column that says yes or no to each."""
-    value = _find_pair(source, settings, by_words=True)[2]
+    value = find_pair(source, settings, by_words=True)[2]
     return value is not None and is_flag(source, value)
 
 
 def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: bool) -> PairColumns:
     """The columns of a table of clients and items, checked."""
-    client, item, value = _find_pair(source, settings, by_words=True)
+    client, item, value = find_pair(source, settings, by_words=True)
     if len(source.columns) == 1:
         raise InputError(f"has only one column ({source.columns[0]}); clients and items are needed", place=source.file)
     if client is None:
