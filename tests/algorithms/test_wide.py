@@ -10,6 +10,7 @@ from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.algorithms.federated.wide import MOST_ITEMS
+from folkmoot.engines import PartyPolicy
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array
@@ -17,6 +18,8 @@ from folkmoot.objectives.restricted import restrict
 from folkmoot.questions.folded import Folded, FoldedReply, estimate_items
 from folkmoot.secagg import Policy
 from folkmoot.theory.certificate import upper_bound
+from tests.engines.pools import CLIENTS as PARTY_CLIENTS
+from tests.engines.pools import TERMS, make_engine, make_parties, reasons
 
 ITEMS, CLIENTS, CHOSEN = MOST_ITEMS + 1_000, 2_000, 10
 MOST_UP = 85_000  # bytes that a client sends in a round: an answer of at most 40 kB, and the protocol's own
@@ -158,6 +161,19 @@ def test_masked_sums_are_the_same() -> None:
         fm.solve(crowd, 3, fm.Auto(polish=0), engine=Simulation(crowd, kind, **terms)) for kind in ("ideal", "real")
     )
     assert ideal == real
+
+
+def test_parties_that_speak_for_their_clients_agree() -> None:
+    """Every question of a run is one that parties answer, and their sums are the simulator's."""
+    rng = np.random.default_rng(6)
+    rows, columns = np.repeat(np.arange(PARTY_CLIENTS), 30), rng.integers(0, ITEMS, PARTY_CLIENTS * 30)
+    crowd = fm.Coverage(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(PARTY_CLIENTS, ITEMS)) > 0)
+    parties = make_parties(crowd, PartyPolicy(TERMS, largest_share=1.0))  # of 20 clients, one party has many
+    method = fm.Auto(cohort=20, polish=2)
+    found = fm.solve(None, 3, method, engine=make_engine(parties), seed=4)
+    alone = fm.solve(crowd, 3, method, seed=4)
+    assert (found.selected, found.estimate) == (alone.selected, alone.estimate)
+    assert not reasons(parties)
 
 
 def reply_of(question: Folded, objective: fm.Objective) -> FoldedReply:
