@@ -126,3 +126,15 @@ def test_tables_of_sites(library: Any) -> None:
     gaps = library.DataFrame({"smokes": ["yes", None], "ill": ["y", "n"]})
     with pytest.raises(fm.InputError, match="client 0, row 1, column 0 is missing"):
         fm.Information([gaps], "ill")
+
+
+def test_features_of_items(library: Any) -> None:
+    frame = library.DataFrame({"item": ["red", "white"], "acid": [1.0, 2.0], "sugar": [3.0, 1.0]})
+    objective = fm.LogDet(frame, noise=1.0)
+    assert objective.item_names == ("red", "white")
+    assert objective.values([0, 1]).tolist() == fm.LogDet([[1.0, 3.0], [2.0, 1.0]], noise=1.0).values([0, 1]).tolist()
+
+
+def test_a_problem_is_about_files(library: Any) -> None:
+    with pytest.raises(fm.InputError, match=r"^file: needs the name of a file, got DataFrame; folkmoot.load and"):
+        fm.Problem.from_data(library.DataFrame(RATINGS))

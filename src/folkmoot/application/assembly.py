@@ -57,7 +57,12 @@ class Changes:
 def as_file(given: object, name: str) -> Path:
     """The path of a file, without loading what checks numbers too."""
     if not isinstance(given, str | os.PathLike):
-        raise InputError(f"needs the name of a file, got {given!r}", argument=name)
+        table = hasattr(given, "columns")  # a DataFrame, whose text has many lines
+        raise InputError(
+            f"needs the name of a file, got {type(given).__name__ if table else repr(given)}",
+            remedy="folkmoot.load and folkmoot.solve take tables" if table else None,
+            argument=name,
+        )
     return Path(given)
 
 

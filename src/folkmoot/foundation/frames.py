@@ -91,7 +91,7 @@ def read_matrix(frame: Any, argument: str) -> NamedMatrix:
         held = {TEXT: "text", TIME: "times"}[strange[0].kind]
         raise InputError(
             f"column {strange[0].name} holds {held}; numbers are needed",
-            remedy="leave it out, or put the names of the clients into the index, or into the first column",
+            remedy="leave it out, or put what names the rows into the index, or into the first column",
             argument=argument,
         )
     if not columns:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import is_frame, read_matrix
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, weigh
 from folkmoot.objectives.objective import Objective
@@ -17,8 +18,8 @@ MOST = 1e100
 class LogDet(Objective):
     """f_i(S) = ½ log det(I + Φ_S Φ_Sᵀ / σ²): monotone and submodular; in nats.
 
-    `features`: clients × items × dimensions (or items × dimensions for one client); two items are as similar
-    to a client as their feature vectors. `noise`: the standard deviation σ of a measurement.
+    `features`: clients × items × dimensions (or items × dimensions for one client, which may be a DataFrame); two items
+    are as similar to a client as their feature vectors. `noise`: the standard deviation σ of a measurement.
     """
 
     def __init__(
@@ -30,6 +31,9 @@ class LogDet(Objective):
         item_names: Any = None,
         client_names: Any = None,
     ) -> None:
+        if is_frame(features):
+            named = read_matrix(features, "features")
+            features, item_names = named.numbers, named.rows if item_names is None else item_names
         # In units of the noise: σ itself is never squared, so nothing overflows or vanishes.
         self.features = _check(features, as_number(noise, "noise", above=True))
         n_clients, n_items, _ = self.features.shape
