@@ -3,7 +3,7 @@ an item. Estimated from how many clients hold each item, which only a simulator 
 """
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from folkmoot.algorithms.federated.wide import count_buckets, count_candidates, is_wide
 from folkmoot.conversation.outcome import Conversation
@@ -74,6 +74,7 @@ def draw_chance(k: int, degrees: Ids, clients: int, everyone: int) -> Array:
     possible = (k <= degrees) & (k <= clients) & (clients - k <= others)
 
     def choose(of: Ids | int, some: Ids | int) -> Array:
+        gammaln = scipy.special.gammaln  # by its full name: scipy loads it on first use
         return np.asarray(gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(np.maximum(of - some, 0) + 1.0))
 
     log = choose(degrees, k) + choose(others, clients - k) - choose(everyone, clients)

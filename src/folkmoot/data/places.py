@@ -6,7 +6,7 @@ Pairs within reach are found by a tree over the unit sphere, using the lengths o
 
 import numpy as np
 import polars
-from scipy.spatial import KDTree
+import scipy
 
 from folkmoot.data.columns import find_column
 from folkmoot.data.entries import Entries, place_column, row_starts
@@ -46,7 +46,7 @@ def places(request: Request) -> Loaded:
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
     items = read_places(request.about, settings, findings)
     assert items.positions is not None
-    here, there = project(people.numbers), KDTree(project(items.positions))
+    here, there = project(people.numbers), scipy.spatial.KDTree(project(items.positions))
     nearest = measure_arcs(np.asarray(there.query(here)[0]))
     reach = choose_reach(request, nearest, "in kilometres")
     entries = _find_pairs(here, there, reach)
@@ -121,10 +121,10 @@ def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
     return read_items(about, settings, findings, frame.filter(~lacking))
 
 
-def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
+def _find_pairs(here: Array, there: "scipy.spatial.KDTree", reach: float) -> Entries:
     """1 − distance/reach for all pairs within reach."""
     chord = 2 * np.sin(min(reach / RADIUS, np.pi) / 2)
-    pairs = int(KDTree(here).count_neighbors(there, chord))
+    pairs = int(scipy.spatial.KDTree(here).count_neighbors(there, chord))
     if pairs > MOST_PAIRS:
         raise InputError(
             f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}",
@@ -134,7 +134,9 @@ def _find_pairs(here: Array, there: KDTree, reach: float) -> Entries:
     rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
     values, end = np.empty(pairs), 0
     for first in range(0, len(here), ROWS):
-        found = KDTree(here[first : first + ROWS]).sparse_distance_matrix(there, chord, output_type="ndarray")
+        found = scipy.spatial.KDTree(here[first : first + ROWS]).sparse_distance_matrix(
+            there, chord, output_type="ndarray"
+        )
         start, end = end, end + len(found)
         rows[start:end], items[start:end] = found["i"] + first, found["j"]
         values[start:end] = 1.0 - measure_arcs(found["v"]) / reach

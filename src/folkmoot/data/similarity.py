@@ -2,7 +2,7 @@
 
 import numpy as np
 import polars
-from scipy.spatial.distance import cdist
+import scipy
 
 from folkmoot.data.columns import find_column, list_words, require_column
 from folkmoot.data.entries import Entries
@@ -82,7 +82,7 @@ def _distances(rows: Array, items: Array) -> Array:
     out = np.empty(len(rows) * len(items))
     step = max(1, PAIRS // len(items))
     for first in range(0, len(rows), step):
-        part = cdist(rows[first : first + step], items)
+        part = scipy.spatial.distance.cdist(rows[first : first + step], items)
         out[first * len(items) : first * len(items) + part.size] = part.ravel()
     return out
 
