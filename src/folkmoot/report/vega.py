@@ -1,10 +1,14 @@
 """The one door to vl-convert, which brings Vega: its JavaScript for pages and its renderer for pictures."""
 
+import os
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.version import __version__
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -12,6 +16,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v{}.json"
 PAGE_VERSION = 6  # what the bundle's Vega speaks; our specs are the same in both
 NOTEBOOK_VERSION = 5  # what notebooks know how to show
 SCALE = 2.0
+KEPT = Path(__file__).parent / "__pycache__"
 
 
 def converter() -> Any:
@@ -24,8 +29,26 @@ def converter() -> Any:
 
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
-    script: str = converter().javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    """Vega, Vega-Lite and Vega-Embed as one script that needs no network.
+
+    Making it takes longer than all else of a small report, so it is kept beside Python's own compiled files, if that
+    folder may be written to.
+    """
+    tool = converter()
+    kept = KEPT / f"vega-{tool.__version__}-{__version__}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_bytes().decode()
+    script = make_bundle(tool)
+    with suppress(OSError):
+        KEPT.mkdir(exist_ok=True)
+        half = KEPT / f"{kept.name}.{os.getpid()}"
+        half.write_bytes(script.encode())
+        half.replace(kept)  # whole or not at all, whoever else writes it
+    return script
+
+
+def make_bundle(tool: Any) -> str:
+    script: str = tool.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     # Inside a script element these would end it, or hide what follows; in JavaScript they mean the same.
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
