@@ -90,7 +90,7 @@ def tell_story(
         corrupt=find_corrupt(problem, result, members),
         limits=list_limits(problem, result, subject.items),
         kind=subject.kind,
-        reach=problem.data.reach if subject.kind in WITH_REACH else None,
+        reach=job.reach if subject.kind in WITH_REACH else None,
         benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
         rare=_find_rare(job, result) if isinstance(job, Job) else (),
     )

@@ -84,6 +84,11 @@ class Task:
     method: Method | Conversation
 
     @property
+    def reach(self) -> float | None:
+        """Beyond which an item is of no use, where that is a part of the problem."""
+        return self.problem.data.reach
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was read and what was done about it, and how groups were made of it."""
         remarks = [remark for limit in self.problem.limits for remark in self.subject.items.remarks(limit.per)]

@@ -73,6 +73,10 @@ class NetworkedTask(Task):
     agreement: Agreement
 
     @property
+    def reach(self) -> float | None:
+        return self.agreement.data.reach
+
+    @property
     def registrar(self) -> Registrar:
         """What checks the enrolments of parties."""
         return Registrar(self.agreement.make_charter(self.subject.items), load_root(self.kit / ROOT))
