@@ -45,9 +45,10 @@ class Simulation(Engine):
     some exchange before it has sent its vector. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to handle this. least: a round in which fewer than this share of the clients answer has
     no sum.
-    policy: None for terms that allow for one and a half times these dropouts. threads: None for all cores. witness:
-    under "real", remembers what the server saw of one client. noise: where questions with noise get theirs from; None:
-    the operating system. A simulation draws the sum of all shares at once, unless the source says otherwise.
+    policy: None for terms that allow for one and a half times these dropouts, as far as any terms can. threads: None
+    for all cores. witness: under "real", remembers what the server saw of one client. noise: where questions with noise
+    get theirs from; None: the operating system. A simulation draws the sum of all shares at once, unless the source
+    says otherwise.
     """
 
     def __init__(
