@@ -39,6 +39,10 @@ def test_a_server_knows_the_mean_distance_and_no_more() -> None:
     assert explain_benefits(make("places", None, reach=10.0, secure="federation")) == []
 
 
+def test_short_ways_are_told_in_metres() -> None:
+    assert tell(make("places", 0.6, reach=1.5))["Mean distance"][0] == "600 m"
+
+
 def test_distances_have_the_unit_of_their_file() -> None:
     assert tell(make("distances", 0.5, reach=5000.0))["Mean distance"][0] == "2,500"
 

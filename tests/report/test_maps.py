@@ -157,6 +157,16 @@ def test_dots_are_shaded_by_what_they_are_worth_and_the_caption_says_by_what() -
     assert "stronger" not in markdown(shaded)  # which has no map
 
 
+def test_many_markers_have_no_numbers_and_the_caption_says_none() -> None:
+    crowd = [(40 + 0.01 * at, 10.0) for at in range(61)]
+    story = replace(places(crowd, []), kind="places", reach=1.0)
+    drawn = map_of(story)
+    assert drawn is not None
+    assert not drawn.numbered
+    assert "numbers" not in explain(story)
+    assert "The numbers are those in the table." in explain(with_reach(100.0))
+
+
 def test_the_scale_stands_where_no_marker_is() -> None:
     points = [(10.0, 290.0), (290.0, 290.0), (10.0, 10.0)]
     assert find_corner(points, 9.0, (80.0, 30.0), 300.0, 300.0) == (220.0, 0.0, 300.0, 30.0)

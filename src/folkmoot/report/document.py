@@ -67,7 +67,7 @@ DIGITS_FIXED: dict[Form, Callable[[float], str]] = {
     Form.COUNT: lambda value: count(int(value)),
     Form.SIZE: size,
     Form.SECONDS: lambda value: f"{number(value, 3)} s",
-    Form.KILOMETRES: lambda value: f"{number(value, 3)} km",
+    Form.KILOMETRES: lambda value: f"{number(value, 3)} km" if value >= 1 else f"{number(1000 * value, 3)} m",
 }
 
 

@@ -29,6 +29,7 @@ from folkmoot.report.text import clean
 from folkmoot.report.vega import Spec
 
 MOST_ROWS = 24  # a longer table scrolls in a frame of its own
+FLAG = re.compile(r"((?<![\w-])--?[a-z][\w-]*)")
 
 
 def render_html(document: Document) -> Markup:
@@ -75,7 +76,7 @@ def _render(parts: Iterable[Part], strip: str = "strip small") -> Markup:
 def _render_part(part: Part) -> Markup | None:
     match part:
         case Paragraph(text, tone):
-            return element("p", clean(text), class_=None if tone is Tone.PLAIN else tone)
+            return element("p", *_keep_flags(clean(text)), class_=None if tone is Tone.PLAIN else tone)
         case Bullets(lines, ordered):
             listed = [element("li", _render_cell(line)) for line in lines]
             return element("ol" if ordered else "ul", *listed, class_="names" if ordered else None)
@@ -101,9 +102,9 @@ def _render_part(part: Part) -> Markup | None:
             return _render_facts((part,), "strip small")
 
 
-def _keep_flags(command: str) -> list[Markup | str]:
+def _keep_flags(text: str) -> list[Markup | str]:
     """The same text, in which no line is broken behind the hyphens of a flag."""
-    return [element("span", part) if part.startswith("-") else part for part in re.split(r"((?<!\S)-+[\w-]+)", command)]
+    return [element("span", part) if part.startswith("-") else part for part in FLAG.split(text)]
 
 
 def _render_facts(facts: Sequence[Fact], strip: str) -> Markup:

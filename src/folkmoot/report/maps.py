@@ -46,6 +46,7 @@ class Map:
     reach: float | None  # kilometres: of the circles; None: none are drawn
     shaded: bool  # whether dots are the darker, the more they are worth
     sized: bool  # whether dots are as large as what they stand for
+    numbered: bool  # whether markers have numbers
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def map_of(story: Story) -> Map | None:
         reach=reach if _has_circles(desk, here, reach, len(chosen)) else None,
         shaded=_is_shaded(shown),
         sized=any(item.size for item in shown),
+        numbered=len(chosen) <= MOST_NUMBERED,
     )
 
 

@@ -73,7 +73,7 @@ def _draw_bars(story: Story) -> tuple[Figure, ...]:
 
 
 def _explain_map(story: Story, drawn: Map) -> str:
-    told = ["The numbers are those in the table."]
+    told = ["The numbers are those in the table."] if drawn.numbered else []
     if drawn.reach is not None:
         told.append(f"Circles: {drawn.reach:g} km around each.")
     if drawn.datasets:
