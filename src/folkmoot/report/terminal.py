@@ -101,7 +101,7 @@ def _print_table(out: Console, table: Table) -> None:
     with _widen(out, grid):
         out.print(grid)
     if more:
-        out.print(f"… and {more:,} more")
+        out.print(f"… and {more:,} more (a pipe gets all: | cat)")
 
 
 def _find_gap(table: Table) -> int:
