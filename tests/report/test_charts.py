@@ -7,6 +7,8 @@ import pytest
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Round
 from folkmoot.report.charts import FAR, baselines_chart, rounds_chart
+from folkmoot.report.comparison import describe_comparison
+from folkmoot.report.document import Paragraph
 from folkmoot.report.spread import find_outside, spread_chart
 from folkmoot.report.story import Entry
 from folkmoot.report.vega import Spec
@@ -87,3 +89,17 @@ def test_a_method_far_below_does_not_press_the_others_together() -> None:
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"][0] > 4.0
     numbers = next(layer for layer in spec["layer"] if layer.get("encoding", {}).get("text") == {"field": "text"})
     assert [row["text"] for row in numbers["data"]["values"]] == ["4.300", "4.250", "4.100", "0.400"]
+
+
+def test_a_comparison_begins_with_what_to_take_away() -> None:
+    def lead(*values: tuple[str, bool, float]) -> list[str]:
+        entries = tuple(Entry(name, federated, (value,), 1.0) for name, federated, value in values)
+        head = describe_comparison(replace(COMPARISON, entries=entries, seeds=(1,))).head
+        return [part.text.replace("\u202f", " ") for part in head if isinstance(part, Paragraph)]
+
+    best = lead(("greedy", False, 4.4), ("auto", True, 4.2), ("popularity", True, 4.0))
+    assert best == ["Of the methods that see only sums, auto is best: 5 % above popularity."]
+    assert lead(("auto", True, 3.9), ("popularity", True, 4.0)) == [
+        "No method that sees only sums is better than popularity."
+    ]
+    assert lead(("auto", True, 3.9), ("greedy", False, 4.0)) == []

@@ -19,13 +19,15 @@ from folkmoot.report.document import (
     Tone,
 )
 from folkmoot.report.facts import RankedEntry, rank_entries
-from folkmoot.report.numbers import count, round_up
+from folkmoot.report.numbers import NARROW, count, round_down, round_up
 from folkmoot.report.sections.noise import summarise_promise, warn_of_promise
 from folkmoot.report.sections.reproduction import describe_rerun
 from folkmoot.report.spread import spread_chart
 from folkmoot.report.story import Comparison
 from folkmoot.report.text import capitalise
 
+POPULARITY = "popularity"  # the method that every other is measured by
+LEAST = 0.0005  # a smaller difference is none
 HEADERS = (
     Header("Method"),
     Header("Mean value", aligned=True),
@@ -47,7 +49,7 @@ def describe_comparison(comparison: Comparison) -> Document:
     return Document(
         comparison.title,
         comparison.question,
-        tuple(_list_facts(comparison)),
+        (*_state_best(comparison), *_list_facts(comparison)),
         (
             Section("The methods, best first", methods),
             Section(
@@ -61,9 +63,27 @@ def describe_comparison(comparison: Comparison) -> Document:
     )
 
 
+def find_best(comparison: Comparison) -> RankedEntry | None:
+    """The best of the methods that see sums only."""
+    return next((one for one in rank_entries(comparison) if one.entry.federated and one.mean is not None), None)
+
+
+def _state_best(comparison: Comparison) -> list[Paragraph]:
+    """What a hurried reader takes away: how the best from sums compares with popularity, which anybody could have."""
+    best = find_best(comparison)
+    popular = next((one for one in rank_entries(comparison) if one.entry.name == POPULARITY), None)
+    if best is None or best.mean is None or popular is None or not popular.mean or popular.mean <= 0:
+        return []
+    above = best.mean / popular.mean - 1
+    told = f"No method that sees only sums is better than {POPULARITY}."
+    if above > LEAST:
+        share = f"{round_down(100 * above, 2)}{NARROW}%"
+        told = f"Of the methods that see only sums, {best.entry.name} is best: {share} above {POPULARITY}."
+    return [Paragraph(told, Tone.LEAD, Level.SUMMARY)]
+
+
 def _list_facts(comparison: Comparison) -> list[Fact]:
-    facts = []
-    best = next((one for one in rank_entries(comparison) if one.entry.federated and one.mean is not None), None)
+    facts, best = list[Fact](), find_best(comparison)
     if best is not None:
         facts.append(Fact("Best from sums alone", Quantity(best.mean, field="best.mean"), best.entry.name))
     if best is not None and best.ratio is not None:
