@@ -237,7 +237,7 @@ def test_add_a_check_in_secure_aggregation() -> None:
 
 def test_add_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every field of every section is in the template, and is an option of the command line."""
-    template, said = make_template(Data(file="r.csv")), folkmoot(tmp_path, "run", "--help")
+    template, said = make_template(Data(file="r.csv")), folkmoot(tmp_path, "run", "--help-all")
     shown = re.sub(r"\s+", " ", said.out)
     for section, kind in SECTIONS.items():
         for one in fields(kind):
