@@ -16,7 +16,6 @@ from folkmoot.report.numbers import (
     NOTHING,
     column,
     count,
-    fraction,
     number,
     percent,
     round_down,
@@ -40,7 +39,6 @@ class Form(StrEnum):
     LOW = "low"  # rounded down: what is promised
     HIGH = "high"  # rounded up: what is not exceeded
     SHARE = "share"  # 97.3 %, rounded down
-    RATIO = "ratio"  # 0.9731, rounded down
     COUNT = "count"
     SIZE = "size"  # in bytes
     SECONDS = "seconds"
@@ -63,7 +61,6 @@ DIGITS_MATTER: dict[Form, Callable[[float, int], str]] = {
 }
 DIGITS_FIXED: dict[Form, Callable[[float], str]] = {
     Form.SHARE: percent,
-    Form.RATIO: fraction,
     Form.COUNT: lambda value: count(int(value)),
     Form.SIZE: size,
     Form.SECONDS: lambda value: f"{number(value, 3)} s",

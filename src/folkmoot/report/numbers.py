@@ -43,15 +43,6 @@ def round_up(value: float | None, digits: int = DIGITS) -> str:
     return number(value, digits, ROUND_CEILING)
 
 
-def fraction(ratio: float) -> str:
-    """Four digits, rounded down.
-
-    >>> fraction(0.97319), fraction(0.29), fraction(1.0)
-    ('0.9731', '0.2900', '1.0000')
-    """
-    return str(Decimal(repr(float(ratio))).quantize(Decimal("0.0001"), ROUND_FLOOR))
-
-
 def percent(ratio: float) -> str:
     """One digit after the point, rounded down.
 
