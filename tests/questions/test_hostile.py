@@ -11,6 +11,8 @@ import pytest
 import folkmoot as fm
 from folkmoot.engines import Bundle
 from folkmoot.engines.answering import Inquiry, write_times
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.questions import Folded, Magnitude, Query, Within
 from folkmoot.secagg import Refused
 from tests.questions.fuzz.targets import (
     ALL,
@@ -100,10 +102,44 @@ def test_within_and_folded_are_checked_as_what_they_contain() -> None:
     refuse(replace(inside, items=np.array([0, 2, 4, 6])), "items: needs numbers from 0 to 5")
     refuse(replace(inside, items=np.array([0, 2, 2, 4])), "items: names an item twice")
     refuse(replace(inside, items=np.arange(3)), "x: has shape")
+    refuse(replace(inside, items=np.array([0, 4, 2, 5])), "items: needs numbers in increasing order")
+    for wrong in (
+        np.array([[0, 1], [2, 3], [4, 5]]),
+        np.arange(4.0),
+        np.ones(4, dtype=bool),
+        np.arange(4).astype("u8"),
+    ):
+        refuse(replace(inside, items=wrong), "items: ")  # pairs would once be added up, beyond the announced limit
     refuse(replace(inside, question=make("worth under noise")), "cannot be a Worth, which has noise")
     refuse(replace(inside, question=make("shards", clients=2**40)), "clients: needs 9")
-    for name, wrong in {"rows": 17, "buckets": 2**20, "single": float("inf"), "x": np.full(6, 2.0)}.items():
-        refuse(make("folded", **{name: wrong}), f"{name}: needs")
+    for name, value in {"rows": 17, "buckets": 2**20, "single": float("inf"), "x": np.full(6, 2.0)}.items():
+        refuse(make("folded", **{name: value}), f"{name}: needs")
+
+
+def test_gains_that_vanish_beside_their_unit_are_folded_all_the_same() -> None:
+    """Numbers of 0 once made a kernel write beyond its array: twenty items that are nearly certain leave 1e-272."""
+    clients = fm.ProbabilisticCoverage(np.ones((2, 300)))
+    x = np.zeros(300)
+    x[:18], x[18] = 1.0, 0.5
+    query = Folded(x=x, single=2.0**200, rows=1, buckets=1, coins=PublicCoins(1))
+    query.check(300, 2)
+    assert query.answers(clients, np.arange(2), np.ones(2, dtype=np.int64)).toarray().tolist() == [[1], [1]]
+
+
+def test_sets_that_are_too_large_to_evaluate_are_narrowed() -> None:
+    """In buckets as in gradients: whether a party fails must not depend on what its clients hold."""
+    rng = np.random.default_rng(1)
+    clients = fm.Information([rng.integers(0, 10, (50, 41)) for _ in range(2)], target=40)
+    ids, times = np.arange(2), np.ones(2, dtype=np.int64)
+    folded = Folded(x=np.where(np.arange(40) < 20, 1.0, 0.0), single=10.0, rows=1, buckets=4, coins=PublicCoins(1))
+    questions: list[Query[Any]] = [
+        folded,
+        Within(items=np.arange(20), question=replace(folded, x=np.ones(20))),
+        Within(items=np.arange(20), question=Magnitude()),
+    ]
+    for query in questions:
+        query.check(40, 2)
+        assert query.answers(clients, ids, times).shape == (2, query.length)
 
 
 @pytest.mark.parametrize(

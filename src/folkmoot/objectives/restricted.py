@@ -53,5 +53,9 @@ class RestrictedObjective(Objective):
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         return self.inner.narrow_sets(self._widen(sets), seed)[:, self.items]
 
+    def find_ceilings(self) -> Array:
+        """Of all items: these alone may be more than can be evaluated together."""
+        return self.inner.find_ceilings()
+
     def client_blocks(self) -> list[tuple[int, int]]:
         return self.inner.client_blocks()

@@ -81,7 +81,10 @@ class Folded(Query[FoldedReply]):
             point = np.zeros(whole.n_items)
             point[kept] = self.x
         known = (point == 0) | (point == 1)
-        gains = whole.gains_at(point == 1) if known.all() else whole.gradients(point, seed=self.coins.key)
+        if known.all():  # a set, unless it is too large to be evaluated
+            gains = whole.gains_at(whole.narrow_sets((point == 1)[None, :], self.coins.key)[0])
+        else:
+            gains = whole.gradients(point, seed=self.coins.key)
         apart = point > 0  # items that are asked about by themselves, or are in the set
         if kept is not None:
             apart[kept] = True
@@ -151,7 +154,7 @@ def fold(
         for at in range(start[client], start[client + 1]):
             if apart[items[at]] or not gains[at] > 0.0:
                 continue
-            number = int(np.ceil(min(gains[at] / unit, limit)))
+            number = max(int(np.ceil(min(gains[at] / unit, limit))), 1)  # also where the quotient is as good as 0
             for row in range(slots.shape[0]):
                 slot = row * buckets + slots[row, items[at]]
                 if best[slot] == 0:

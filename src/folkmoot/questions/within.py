@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.restricted import restrict
-from folkmoot.questions.checking import check_items
+from folkmoot.questions.checking import Scale
 from folkmoot.questions.encoding import Encoding
 from folkmoot.questions.query import Query, ReplyT
 
@@ -23,7 +25,9 @@ class Within(Query[ReplyT]):
         freeze(self.items)
 
     def check(self, n_items: int, n_clients: int | None = None) -> None:
-        check_items("items", self.items, n_items)
+        Scale(n_items, n_clients, None).check_array("items", Ids, self.items)
+        if (np.diff(self.items) <= 0).any():  # in one order: or the same could be asked twice, in other words
+            raise InputError("needs numbers in increasing order", argument="items")
         question = self.question
         if not isinstance(question, Query) or isinstance(question, Within) or not len(self.items):
             raise InputError("needs items, and a question about them", argument="question")
