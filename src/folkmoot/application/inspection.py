@@ -1,6 +1,7 @@
 """A look at a problem's data: what is in it, and what to expect of each method, measured on a sample of the clients."""
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.rarity import list_rare_numbers
 from folkmoot.application.solve import solve
+from folkmoot.application.suggestion import suggest
+from folkmoot.application.table_costs import count_samples, find_fit, predict_seconds
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.data import FileLook, Loaded, look
+from folkmoot.data.records import LoadedTable
 from folkmoot.engines.leading import check_protection
 from folkmoot.foundation.errors import InputError
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.information import Information
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.gains import find_importance
@@ -28,6 +33,7 @@ from folkmoot.report.story import RareNumbers
 
 SAMPLE, SAMPLE_COHORT = 2_000, 100  # clients that the methods are tried on, and of them in a round
 CHOSEN = 20  # items, where nobody says how many
+ENOUGH, ENOUGH_SAMPLES = 10.0, 10.0  # seconds that a method may take at most on the sample; one that samples sets
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class Expectation:
     outlook: Outlook | None = None  # what noise would cost, where there is an epsilon
     lacking: str = ""  # why no outlook can be had, or what else noise needs
     rare: RareNumbers | None = None  # how many numbers of a round's sum would rest on few clients; None: noise hides it
+    changed: str = ""  # what was wanted and cannot be, and what was tried instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +85,7 @@ class Inspection:
 
     seen: FileLook
     expected: Expectation | None
+    next: Mapping[str, Any] | None = None  # what to add to the settings for a run that works; None: not known
 
     def document(self) -> dict[str, Any]:
         """What `folkmoot inspect --json` prints."""
@@ -100,6 +108,8 @@ class Inspection:
             "plan": expected.plan if expected else None,
             "noise": document_outlook(expected.outlook) if expected and expected.outlook else None,
             "lacking": (expected.lacking if expected else "") or None,
+            "changed": (expected.changed if expected else "") or None,
+            "next": None if self.next is None else dict(self.next),
             "rare": asdict(expected.rare) if expected and expected.rare else None,
         }
 
@@ -128,21 +138,73 @@ def inspect(problem: Problem, watch: Steps = lambda *_: None) -> Inspection:
         seen = look(problem.data)
     if seen.problem is not None:
         seen = replace(seen, problem=problem.origin.locate(seen.problem))
-    return Inspection(seen, None if seen.loaded is None else _expect(problem, seen.loaded, watch))
+    if seen.loaded is None:
+        return Inspection(seen, None)
+    choice = choose_sensibly(problem, seen.loaded)
+    expected = _expect(problem, choice, watch)
+    best = max((one for one in expected.trials if one.rounds), key=lambda one: one.ratio or 0.0, default=None)
+    if best is None:
+        return Inspection(seen, expected)
+    changes = choice.changes if best.method == "auto" else {**choice.changes, "method": best.method}
+    return Inspection(seen, expected, suggest(problem, seen, choice.loaded, choice.matroid, changes, expected.outlook))
 
 
-def _expect(problem: Problem, loaded: Loaded, watch: Steps) -> Expectation:
-    count = problem.choose.count
-    if count is None and not problem.limits:
-        count = max(min(CHOSEN, len(loaded.items.names) // 2), 1)
-    matroid = constrain(problem, loaded.items, count)
+@dataclass(frozen=True, eq=False)
+class SensibleChoice:
+    """What can be chosen from the data, and what had to be changed for it."""
+
+    loaded: Loaded
+    matroid: Matroid
+    changes: Mapping[str, Any] = field(default_factory=dict)  # settings by their keywords
+    why: str = ""
+
+
+def choose_sensibly(problem: Problem, loaded: Loaded) -> SensibleChoice:
+    """As many items as are wanted, if a run could choose them; otherwise fewer, or rare values of tables merged. Half
+    of them at most where nobody says how many: to choose everything, nobody need be asked.
+    """
+    n_items, free = len(loaded.items), problem.choose.count is None and not problem.limits
+    half, changes, why = max(n_items // 2, 1), dict[str, Any](), list[str]()
+
+    def limit(count: int | None) -> Matroid:
+        if count is not None and count != problem.choose.count:
+            changes["choose"] = count
+        return constrain(problem, loaded.items, count)
+
+    matroid = limit(min(CHOSEN, half) if free else problem.choose.count)
+    if matroid.allows_all and n_items > 1:
+        why.append(f"All {n_items:,} {loaded.items_called} would be chosen, and there would be nothing to decide.")
+        matroid = limit(half)
+    if not isinstance(loaded, LoadedTable):
+        return SensibleChoice(loaded, matroid, changes, " ".join(why))
+    rank, fit = matroid.rank, find_fit(loaded, None if free else matroid.rank)
+    if fit.count < rank or (free and fit.count != rank):
+        matroid = limit(fit.count)
+    if fit.least:
+        changes["merge_rare"] = fit.least
+    if fit.least or fit.count < rank:
+        why.append(_explain_fit(loaded, rank, fit.count, fit.least))
+    table = loaded.merge_rare(fit.least) if fit.least else loaded
+    return SensibleChoice(table, matroid, changes, " ".join(why))
+
+
+def _explain_fit(table: LoadedTable, wanted: int, count: int, least: int) -> str:
+    """Why less is chosen, or values are merged."""
+    objective = table.objective
+    most = objective.describe_width(objective.measure_width(wanted), table.site_called)
+    merged = f", if values with fewer than {least:,} rows at a {table.site_called} are merged" if least else ""
+    return f"{wanted} {table.items_called} can have {most}, too many to look at; {count} can be chosen{merged}."
+
+
+def _expect(problem: Problem, choice: SensibleChoice, watch: Steps) -> Expectation:
+    loaded, matroid = choice.loaded, choice.matroid
     watch("what clients hold", 0, 1)
     spread = measure_spread(loaded.objective)
     trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)
     plan = describe_plan(loaded.objective, matroid, COHORT)
     noise = _look_ahead(problem, loaded, matroid)
     rare = None if problem.privacy.epsilon is not None else _find_rare(loaded.objective, matroid)
-    return Expectation(matroid, spread, tuple(trials), tried_on, plan, *noise, rare)
+    return Expectation(matroid, spread, tuple(trials), tried_on, plan, *noise, rare, choice.why)
 
 
 def _find_rare(objective: Objective, matroid: Matroid) -> RareNumbers | None:
@@ -184,6 +246,9 @@ def describe_plan(objective: Objective, matroid: Matroid, cohort: int) -> str:
 def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps) -> tuple[list[Trial], int]:
     """Every kind of method on a sample of the clients; and how many they were."""
     count = min(SAMPLE, objective.n_clients)
+    if isinstance(objective, Information):
+        seconds = predict_seconds(objective.arity, objective.classes, matroid.rank)
+        count = max(min(count, int(objective.n_clients * ENOUGH / seconds)), 1)
     ids = np.sort(np.random.default_rng(seed).choice(objective.n_clients, count, replace=False))
     some = objective if count == objective.n_clients else objective[ids]
     methods: dict[str, Method | Federated] = {
@@ -198,6 +263,11 @@ def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps)
     best, out = 0.0, []
     for place, (name, method) in enumerate(methods.items()):
         watch(name, place, len(methods))
+        if isinstance(some, Information) and (too_long := find_excess(some, matroid, method)):
+            out.append(
+                Trial(name, None, problem=f"not tried, because it samples sets: it could take {too_long:,.0f} s")
+            )
+            continue
         try:
             result = solve(some, matroid, method, seed=seed, progress=False)
         except InputError as error:
@@ -209,3 +279,10 @@ def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps)
         asked = (0, 0.0) if cost is None else (cost.rounds, cost.mean_up)
         out.append(Trial(name, result.value / best if best > 0 else 1.0, *asked, promise))
     return out, count
+
+
+def find_excess(objective: Information, matroid: Matroid, method: Method | Federated) -> float:
+    """The seconds that a method could take which samples many sets; 0: not too many."""
+    samples = count_samples(method, matroid.rank)
+    seconds = predict_seconds(objective.arity, objective.classes, matroid.rank, samples) if samples else 0.0
+    return seconds if seconds > ENOUGH_SAMPLES else 0.0

@@ -29,6 +29,7 @@ from folkmoot.application.answer_files import list_attributes
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
+from folkmoot.application.table_costs import check_table
 from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.population import Population
@@ -36,6 +37,7 @@ from folkmoot.conversation.progress import Watcher
 from folkmoot.conversation.result import Result
 from folkmoot.conversation.transcript import Transcript
 from folkmoot.data import Group, Items, Limit, Loaded, Subject, bind_groups, find_on_disk, load, make_groups
+from folkmoot.data.records import LoadedTable
 from folkmoot.engines.simulate import Simulation, bound_dropout
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.errors import InputError
@@ -166,7 +168,21 @@ def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
     matroid = constrain(problem, loaded.items, problem.choose.count)
     method = add_map(make_method(problem, only_what_fits=only_what_fits), loaded, problem.data.reach)
     job = Job(problem, loaded, matroid, method)
+    check_job(job)
+    return job
+
+
+def check_job(job: Job) -> None:
+    """Refuse what cannot be carried out, or would take hours, before anybody is asked."""
+    problem, loaded, matroid = job.problem, job.loaded, job.matroid
     with problem.locate_errors(own_settings(problem)):
+        if isinstance(loaded, LoadedTable):
+            try:
+                check_table(loaded, matroid.rank, job.method)
+            except InputError as error:
+                if error.argument != "method":
+                    raise
+                raise problem.origin.locate_at(error, "method", "name") from None
         if problem.privacy.cluster is not None:
             _check_cluster(problem, job.method)
         if isinstance(job.method, Conversation):
@@ -179,7 +195,6 @@ def prepare(problem: Problem, *, only_what_fits: bool = False) -> Job:
                 _check_most(job)
                 check_fresh(Population.of(loaded.objective), job.method.cohort, job.method.plan_rounds(matroid))
         job.engine()
-    return job
 
 
 def find_policy(problem: Problem, clients: int) -> Policy:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ALIKE, FAR = 2, 50  # γ / m_F
 NOISE = ("epsilon", "delta", "adjacency")
 BAR = 24  # letters: a bar of the curve
+ABOUT_COLUMNS = ("Left out", "Taken for", "Cut into", "Values that")  # notes on the columns of a table
+STARS = 5  # what ratings usually go up to
 ELSEWHERE = ("items_id", "name")  # roles of columns of the items file
 
 
@@ -44,12 +46,12 @@ def inspect(
     if as_json:
         print_json(found.document())
     else:
-        _show_all(console(), found, path, given)
+        _show_all(console(), found, path, given, _spell_limits(at_most or [], per or [], within))
     if not found.seen.is_readable:
         raise typer.Exit(2)
 
 
-def _show_all(out: "Console", found: "Inspection", path: Path, given: dict[str, Any]) -> None:
+def _show_all(out: "Console", found: "Inspection", path: Path, given: dict[str, Any], limits: list[str]) -> None:
     _show_file(out, found.seen)
     if found.expected is not None:
         _show_spread(out, found.seen, found.expected.spread)
@@ -59,8 +61,8 @@ def _show_all(out: "Console", found: "Inspection", path: Path, given: dict[str, 
             _show_noise(out, found.expected.outlook)
         else:
             out.print(f"Without --method, folkmoot run would use {found.expected.plan}.", soft_wrap=True)
-        _show_lacking(out, found.expected, found.seen)
-        _show_next(out, found.expected, path, found.seen, given)
+        _show_lacking(out, found)
+        _show_next(out, found, path, given, limits)
 
 
 def _show_file(out: "Console", seen: "FileLook") -> None:
@@ -82,6 +84,9 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
         out.print(table)
     for fault in seen.faults:
         out.print(Text(clean(f"! {fault} (--{fault.what} says what to do)"), style="yellow"))
+    for note in seen.notes:
+        if note.startswith(ABOUT_COLUMNS):
+            out.print(Text(clean(note)), soft_wrap=True)
     if seen.problem is not None:
         out.print(Text(clean(f"Nothing can be chosen from it yet: {seen.problem}"), style="yellow"))
         return
@@ -138,10 +143,14 @@ def _show_rare(out: "Console", expected: "Expectation", seen: "FileLook") -> Non
 
 def _show_methods(out: "Console", expected: "Expectation", seen: "FileLook") -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from folkmoot.report.numbers import size
+    from folkmoot.report.text import clean
 
     assert seen.loaded is not None
+    if expected.changed:
+        out.print(Text(clean(expected.changed), style="yellow"), soft_wrap=True)
     who = seen.loaded.clients_called
     table = Table(
         title=f"What to expect: {expected.matroid.rank} items, tried on {expected.tried_on:,} {who}, 100 per round",
@@ -157,7 +166,7 @@ def _show_methods(out: "Console", expected: "Expectation", seen: "FileLook") -> 
     out.print(table)
     for one in expected.trials:
         if one.problem:
-            out.print(f"{one.method}: {one.problem}")
+            out.print(f"{one.method}: {one.problem}.", soft_wrap=True)
 
 
 def _show_noise(out: "Console", outlook: "Outlook") -> None:
@@ -192,36 +201,52 @@ def _show_noise(out: "Console", outlook: "Outlook") -> None:
         out.print(Text(f"{outlook.caveat}.", style="yellow"), soft_wrap=True)
 
 
-def _show_lacking(out: "Console", expected: "Expectation", seen: "FileLook") -> None:
+def _show_lacking(out: "Console", found: "Inspection") -> None:
     """What else noise needs."""
     from rich.text import Text
 
+    expected = found.expected
+    assert expected is not None
     if expected.lacking == "most":
-        example = 1 if seen.kind == "tables" else 5
+        example = found.next.get("most", STARS) if found.next else STARS
         said = (
-            f"Under noise nobody can be asked how large values are: add what everybody knows, such as --most {example}."
+            "Under noise nobody can be asked how large values are: add what everybody knows, such as "
+            f"--most {example:g}."
         )
         out.print(Text(said, style="yellow"), soft_wrap=True)
     elif expected.lacking:
         out.print(Text(f"Noise is not possible: {expected.lacking}.", style="yellow"), soft_wrap=True)
 
 
-def _show_next(out: "Console", expected: "Expectation", path: Path, seen: "FileLook", given: dict[str, Any]) -> None:
+def _show_next(out: "Console", found: "Inspection", path: Path, given: dict[str, Any], limits: list[str]) -> None:
     """The command that one would type now."""
     import shlex
 
-    best = max((one for one in expected.trials if one.rounds), key=lambda one: one.ratio or 0.0, default=None)
+    from rich.text import Text
+
+    assert found.expected is not None
+    if found.next is None:
+        out.print(Text("No command is known to work on this file as it is.", style="yellow"), soft_wrap=True)
+        return
+    if found.expected.outlook is not None and "epsilon" in found.next:
+        epsilon = found.next["epsilon"]
+        said = "without noise" if epsilon is None else f"with ε = {epsilon:g}"
+        out.print(
+            Text(f"A run with ε = {given['epsilon']:g} would be refused; what follows is {said}.", style="yellow")
+        )
     words = ["folkmoot", "run", str(path)]
-    noise = NOISE if expected.outlook is None else ()  # which cannot be had
-    said = {name: value for name, value in given.items() if name != "choose" and name not in noise}
-    mended = {"missing": "category" if seen.kind == "tables" else "drop", "negative": "zero", "duplicates": "first"}
-    said |= {fault.what: said.get(fault.what, mended[fault.what]) for fault in seen.faults}
-    for name, value in said.items():
-        words += [as_flag(name), str(value)]
-    if path.suffix != ".toml":
-        words += ["--choose", str(expected.matroid.rank)]
-    if expected.lacking == "most":
-        words += ["--most", "1" if seen.kind == "tables" else "5"]
-    if "epsilon" not in given and best is not None and best.method != "auto":
-        words += ["--method", best.method]
-    out.print(f"Next: {shlex.join(words)}", soft_wrap=True)
+    for name, value in {**given, **found.next}.items():
+        if value is not None and not (name in NOISE and found.next.get("epsilon", 0) is None):
+            words += [as_flag(name), ",".join(value) if isinstance(value, tuple) else _spell(value)]
+    out.print(f"Next: {shlex.join([*words, *limits])}", soft_wrap=True)
+
+
+def _spell(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _spell_limits(at_most: list[int], per: list[str], within: str | None) -> list[str]:
+    words = [
+        word for most, group in zip(at_most, per, strict=True) for word in ("--at-most", str(most), "--per", group)
+    ]
+    return words if within is None else [*words, "--within", within]
