@@ -12,6 +12,7 @@ import folkmoot as fm
 from folkmoot.algorithms.federated.wide import MOST_ITEMS
 from folkmoot.engines import PartyPolicy
 from folkmoot.engines.simulate import Simulation
+from folkmoot.engines.witness import Witness
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array
 from folkmoot.objectives.restricted import restrict
@@ -134,6 +135,9 @@ def test_what_is_missed_at_first_is_found_next_to_the_answer() -> None:
     assert popular.value < 0.8 * best.value < found.value
     assert found.value >= 0.97 * best.value
     assert found.upper_bound >= best.value
+    alone = [one.up for one in found.rounds or () if one.label == "each item alone"]
+    assert len(alone) == 2
+    assert alone[1] < alone[0] - 4_000  # bytes: those that are known are not asked about again
 
 
 @pytest.mark.parametrize("shortlist", [50, ITEMS])
@@ -157,10 +161,11 @@ def test_masked_sums_are_the_same() -> None:
     rows, columns = np.repeat(np.arange(24), 40), rng.integers(0, ITEMS, 24 * 40)
     crowd = fm.Coverage(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(24, ITEMS)) > 0)
     terms: dict[str, Any] = {"dropout": 0.0, "policy": Policy(corrupt=0.0, dropout=0.0, security=40)}
-    ideal, real = (
-        fm.solve(crowd, 3, fm.Auto(polish=0), engine=Simulation(crowd, kind, **terms)) for kind in ("ideal", "real")
-    )
+    witness = Witness()
+    ideal = fm.solve(crowd, 3, fm.Auto(polish=0), engine=Simulation(crowd, "ideal", **terms))
+    real = fm.solve(crowd, 3, fm.Auto(polish=0), engine=Simulation(crowd, "real", witness=witness, **terms))
     assert ideal == real
+    assert witness.found is None  # no client said a number for each item
 
 
 def test_parties_that_speak_for_their_clients_agree() -> None:

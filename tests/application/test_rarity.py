@@ -8,7 +8,7 @@ from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.application.problem import Problem
-from folkmoot.application.rarity import FEW, count_holders, draw_chance, estimate_rare, find_rare_numbers
+from folkmoot.application.rarity import ALONE, FEW, OTHERS, count_holders, draw_chance, estimate_rare, find_rare_numbers
 from folkmoot.report import markdown
 from folkmoot.report.sections.rarity import find_worst
 from tests.cli.calling import folkmoot
@@ -64,6 +64,27 @@ def test_a_shortlist_leaves_fewer_numbers_that_rest_on_one(crowd: fm.Coverage) -
         one = {rare.what: rare for rare in find_rare_numbers(crowd, matroid, method, result)}["the search"]
         shares.append(one.one / one.numbers)
     assert shares[1] < shares[0] / 4
+
+
+def test_all_items_are_asked_about_alone_before_a_shortlist(crowd: fm.Coverage) -> None:
+    matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=COHORT, shortlist=40)
+    result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
+    alone = next(one for one in find_rare_numbers(crowd, matroid, method, result) if one.what == ALONE)
+    held = count_holders(crowd)
+    assert (alone.clients, alone.numbers, alone.one) == (CLIENTS, (held > 0).sum(), (held == 1).sum())
+
+
+def test_buckets_are_not_items(monkeypatch: pytest.MonkeyPatch, crowd: fm.Coverage) -> None:
+    """Sums of buckets are over a jury; what candidates are worth alone is asked of four at once."""
+    monkeypatch.setattr("folkmoot.algorithms.federated.wide.MOST_ITEMS", 1_000)
+    monkeypatch.setattr("folkmoot.algorithms.federated.wide.CANDIDATES", 300)
+    matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=20, jury=400)
+    result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
+    again = any(one.label.startswith("finding more") for one in result.rounds or ())
+    rare = {one.what: one for one in find_rare_numbers(crowd, matroid, method, result)}
+    assert list(rare) == [ALONE, "the search", OTHERS]
+    assert (rare[ALONE].clients, rare["the search"].clients, rare[OTHERS].clients) == (400 if again else 1_600, 20, 400)
+    assert rare[ALONE].numbers <= 300 < rare[OTHERS].numbers
 
 
 @pytest.fixture(scope="module")

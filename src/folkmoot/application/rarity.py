@@ -5,7 +5,7 @@ an item. Estimated from how many clients hold each item, which only a simulator 
 import numpy as np
 import scipy
 
-from folkmoot.algorithms.federated.wide import count_buckets, count_candidates, is_wide
+from folkmoot.algorithms.federated.wide import BUCKETS, ROWS, count_candidates, is_wide
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Result
@@ -15,7 +15,8 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.report.story import RareNumbers
 
 FEW = 5
-SUMS = {Purpose.SINGLETONS: "each item alone", Purpose.SEARCH: "the search"}  # about items, one number each
+ALONE, OTHERS = "each item alone", "all other items, in buckets"
+SUMS = {Purpose.SINGLETONS: ALONE, Purpose.SEARCH: "the search", Purpose.FINDING: OTHERS}
 
 
 def count_holders(objective: Objective) -> Ids:
@@ -30,18 +31,24 @@ def count_holders(objective: Objective) -> Ids:
 def list_rare_numbers(
     objective: Objective, matroid: Matroid, method: Conversation, clients: dict[str, int]
 ) -> tuple[RareNumbers, ...]:
-    """Of sums over so many clients, by what they are for: the numbers that rest on few. Where there are too many items
-    to ask about each, those that most clients hold stand for the candidates, and the others are in buckets.
+    """Of sums over so many clients, by what they are for: the numbers that rest on few. Those items that most clients
+    hold stand for the ones that are asked about. A shortlist follows from what each item is worth alone, so all are in
+    that sum, unless there are too many: then they are found by sums of buckets.
     """
     n, everyone, wide = objective.n_items, objective.n_clients, is_wide(objective.n_items)
     held = np.sort(count_holders(objective))[::-1]
     size = getattr(method, "shortlist", None) or (count_candidates(matroid) if wide else n)
-    found = [estimate_rare(what, held[:size], among, everyone) for what, among in clients.items()]
-    if wide and size < n and clients:
-        dealt = np.random.default_rng(0).integers(0, count_buckets(), n - size)
-        buckets = np.minimum(np.bincount(dealt, held[size:]), everyone).astype(np.int64)
-        found.append(estimate_rare("all other items, in buckets", buckets, max(clients.values()), everyone))
-    return tuple(found)
+    holders = {ALONE: held[:size] if wide else held, OTHERS: _fill_buckets(held[size:], everyone)}
+    return tuple(
+        estimate_rare(what, holders.get(what, held[:size]), among, everyone) for what, among in clients.items()
+    )
+
+
+def _fill_buckets(held: Ids, everyone: int) -> Ids:
+    """To how many clients something in each bucket is worth something, if nobody holds two items of a bucket."""
+    dealt = np.random.default_rng(0).integers(0, BUCKETS, (ROWS, len(held))) + BUCKETS * np.arange(ROWS)[:, None]
+    sums = np.bincount(dealt.reshape(-1), np.tile(held, ROWS), ROWS * BUCKETS)
+    return np.minimum(sums, everyone).astype(np.int64)
 
 
 def find_rare_numbers(
@@ -55,7 +62,9 @@ def find_rare_numbers(
         if one.purpose in SUMS and one.answered:
             what = SUMS[one.purpose]
             fewest[what] = min(one.answered, fewest.get(what, one.answered))
-    return list_rare_numbers(objective, matroid, method, fewest)
+    return list_rare_numbers(
+        objective, matroid, method, {what: fewest[what] for what in SUMS.values() if what in fewest}
+    )
 
 
 def estimate_rare(what: str, held: Ids, clients: int, everyone: int) -> RareNumbers:

@@ -10,6 +10,7 @@ import numpy as np
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.foundation.sets import Ids, Rows
+from folkmoot.questions.within import Within
 from folkmoot.secagg import Announcement
 from folkmoot.secagg.masks import as_words
 from folkmoot.secagg.messages import masked_vector
@@ -38,8 +39,8 @@ class Witness:
         self._half: tuple[int, Ids, Ids, int] | None = None
 
     def wants(self, ask: Ask) -> bool:
-        """Whether this round should be watched."""
-        return self.found is None and ask.purpose is Purpose.SINGLETONS
+        """Whether this round should be watched: the numbers of an answer must be those of all items, in their order."""
+        return self.found is None and ask.purpose is Purpose.SINGLETONS and not isinstance(ask.query, Within)
 
     def watch_round(self, speakers: Ids, rows: Rows) -> Watch:
         """The function to call with every message of a round; `rows` are the speakers' answers."""

@@ -194,11 +194,15 @@ class Federated(Conversation):
         """What the search is given: what each item is worth alone, and who judges. `known`: the same about fewer items,
         which are not asked about twice: one sum over nearly everybody is enough.
         """
-        most = jury if jury is None or talk.whole is None or known is not None else SURE * jury
-        alone = yield from ask_singleton_means(talk, ranges, most)
-        if known is not None:
-            alone = alone.copy()
-            alone[np.searchsorted(ids_of(talk), ids_of(known.talk))] = known.singletons
+        if known is None:
+            most = jury if jury is None or talk.whole is None else SURE * jury
+            alone = yield from ask_singleton_means(talk, ranges, most)
+        else:
+            asked = ids_of(known.talk)
+            alone = spread(known.singletons, np.searchsorted(ids_of(talk), asked), talk.matroid.n_items)
+            new = np.flatnonzero(~np.isin(ids_of(talk), asked))
+            if len(new):
+                alone = alone + (yield from ask_singleton_means(talk, ranges, jury, new))
         return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
 
     def _look_again(

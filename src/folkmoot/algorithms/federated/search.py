@@ -1,6 +1,6 @@
 """What a federated search is given, and what it returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,10 @@ def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -
     return np.lexsort((coins.toss(np.arange(len(weights))), -second, -weights))
 
 
-def ask_singleton_means(talk: Talk, ranges: Ranges, size: int | None) -> Run[Array]:
-    """What each item is worth alone, which decides popularity and the shortlist."""
+def ask_singleton_means(talk: Talk, ranges: Ranges, size: int | None, items: Ids | None = None) -> Run[Array]:
+    """What each item is worth alone, which decides popularity and the shortlist; `items`: of these only."""
     question = ask_singletons(talk.population.n_items, ranges.single)
+    question = question if items is None else replace(question, items=items)
     reply = yield from talk.ask(question, size, Purpose.SINGLETONS, "each item alone")
     return reply.mean
 

@@ -35,11 +35,6 @@ def is_wide(n_items: int) -> bool:
     return n_items > MOST_ITEMS
 
 
-def count_buckets() -> int:
-    """To which all other items are dealt."""
-    return BUCKETS
-
-
 def count_candidates(matroid: Matroid) -> int:
     return max(CANDIDATES, PER_RANK * matroid.rank)
 
@@ -47,7 +42,7 @@ def count_candidates(matroid: Matroid) -> int:
 def find_candidates(talk: Talk, ranges: Ranges, jury: int | None, size: int) -> Run[Talk]:
     """A conversation about the items that are worth most alone, and random ones that answers are compared with."""
     nothing = np.zeros(talk.matroid.n_items)
-    replies = yield from _ask_buckets(talk, nothing, ranges, jury, Purpose.SINGLETONS, "finding items")
+    replies = yield from _ask_buckets(talk, nothing, ranges, jury, "finding items")
     worth = estimate_items(replies, talk.matroid.n_items)
     order = order_items(worth, talk.coins(Stream.SHORTLIST))
     best = _layer_pool(talk.matroid, order, size)
@@ -65,20 +60,18 @@ def find_missed(problem: SearchProblem, chosen: Mask, least: float, beyond: floa
         return None
     n_items = talk.whole.matroid.n_items
     at_set = chosen.astype(np.float64)
-    replies = yield from _ask_buckets(talk, at_set, problem.ranges, problem.jury, Purpose.SEARCH, "finding more items")
+    replies = yield from _ask_buckets(talk, at_set, problem.ranges, problem.jury, "finding more items")
     gains = estimate_items(replies, n_items)
     gains[talk.items] = 0.0
     order = order_items(gains, talk.coins(Stream.SHORTLIST, talk.rounds))
     return talk.narrow(np.union1d(talk.items, _layer_pool(talk.whole.matroid, order, MISSED)))
 
 
-def _ask_buckets(
-    talk: Talk, x: Array, ranges: Ranges, jury: int | None, purpose: Purpose, label: str
-) -> Run[list[FoldedReply]]:
+def _ask_buckets(talk: Talk, x: Array, ranges: Ranges, jury: int | None, label: str) -> Run[list[FoldedReply]]:
     replies: list[FoldedReply] = []
     for at in range(LOOKS):
         question = ask_beyond(talk, x, ranges)
-        replies.append((yield from talk.ask(question, jury, purpose, f"{label} {at + 1}")))
+        replies.append((yield from talk.ask(question, jury, Purpose.FINDING, f"{label} {at + 1}")))
     return replies
 
 
