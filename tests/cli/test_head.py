@@ -32,10 +32,15 @@ def test_a_verdict_comes_first(tmp_path: Path) -> None:
 
 def test_limits_stand_under_the_title_with_their_use(tmp_path: Path) -> None:
     said = call(tmp_path, "--at-most", "2", "--per", "genres", "--markdown")
-    sentence = "At most 2 per genres (of several, the first counts): Drama 2 of 2, Comedy 1 of 2."
+    sentence = (
+        "At most 2 per genres (of several, the first counts: “Comedy|War” is Comedy): Drama 2 of 2, Comedy 1 of 2."
+    )
     assert sentence in head(said)
     assert "Comedy (also War)" in said.out
-    assert sentence in (tmp_path / "ratings-run" / "report.md").read_text().split("| Fact |")[0]
+    marked = (tmp_path / "ratings-run" / "report.md").read_text()
+    assert sentence in marked.split("| Fact |")[0].replace("\\|", "|")
+    assert "**Comedy** (also War)" in marked
+    assert "<strong>" in (tmp_path / "ratings-run" / "report.html").read_text()
     assert "At most 1 per region within country: " in head(
         call(tmp_path, "--at-most", "1", "--per", "region", "--within", "country", "--no-report")
     )

@@ -112,7 +112,8 @@ def test_groups_and_what_is_said_about_them() -> None:
     assert TOWN.groups("kind", within="region")[:2] == ["N, x", "N, y"]
     assert TOWN.groups("kind", within="region")[7] is None
     several, none = TOWN.remarks("kind")
-    assert several == "1 item of 8 has several values of kind, such as x|y; only the first counts."
+    assert several == "1 item of 8 has several values of kind. The limit counts the first alone: “x|y” is x."
+    assert TOWN.list_counted("Kind") == ["x", *[None] * 7]
     assert none == "1 item of 8 has no kind, so no limit per kind applies."
     assert TOWN.remarks("city") == ()
 

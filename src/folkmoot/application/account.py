@@ -108,15 +108,17 @@ def list_limits(problem: Problem, result: Result, items: Items | None) -> tuple[
         used = Counter(groups[item] for item in result.chosen)
         free = used.pop(None, 0)
         fullest = sorted(((str(name), count) for name, count in used.items()), key=lambda one: (-one[1], one[0]))
-        found.append(LimitUse(*asked, tuple(fullest), free, _count_several(items, limit.per, result)))
+        found.append(LimitUse(*asked, tuple(fullest), free, *_find_several(items, limit.per, result)))
     return tuple(found)
 
 
-def _count_several(items: Items, attribute: str, result: Result) -> int:
-    """How many of the chosen have more than one value of an attribute."""
+def _find_several(items: Items, attribute: str, result: Result) -> tuple[int, str]:
+    """How many of the chosen have more than one value of an attribute, and which one counts, by an example."""
     column = require_column(attribute, items.attributes.columns, items.file or "", "per")
     cells = items.attributes[column].cast(polars.String).to_list()
-    return sum(SEVERAL in (cells[item] or "") for item in result.chosen)
+    firsts = items.list_counted(column)
+    counted = [(cells[item], firsts[item]) for item in result.chosen if firsts[item] is not None]
+    return len(counted), f"“{counted[0][0]}” is {counted[0][1]}"[:LONGEST] if counted else ""
 
 
 def count_clients(job: Task, members: Participants | None) -> int:
@@ -188,23 +190,25 @@ def _describe_items(items: Items, wanted: list[str], alone: Array | None) -> Cal
     table = items.attributes
     words = [name for name in table.columns if table[name].dtype == polars.String]
     size = _size(items)
+    wanted = [require_column(name, table.columns, items.file or "", "per") for name in wanted]
     columns = [name for name in dict.fromkeys([*wanted, *words]) if name in table.columns]
     columns = [
         name for name in columns if name in wanted or 2 * table[name].n_unique() <= len(table)
     ]  # not a second name
     columns = columns[: max(len(wanted), MOST_DETAILS)]
     details = {name: table[name].to_list() for name in columns}
+    counted = {name: items.list_counted(name) for name in wanted}
     sizes = table[size].to_list() if size is not None else None
 
     def describe(item: int) -> Item:
         known = [(name, values[item]) for name, values in details.items() if values[item] is not None]
         details_of = [(name, str(value).replace(SEVERAL, ", ")[:LONGEST]) for name, value in known]
-        firsts = [(name, str(value).partition(SEVERAL)[0].strip()) for name, value in known if SEVERAL in str(value)]
+        firsts = [(name, first) for name, values in counted.items() if (first := values[item]) is not None]
         here = Item(
             items.names[item],
             details=tuple(details_of),
             size=None if sizes is None else float(sizes[item] or 0),
-            counted=tuple((name, first[:LONGEST]) for name, first in firsts if name in wanted),
+            counted=tuple((name, first[:LONGEST]) for name, first in firsts),
         )
         if items.positions is None or not np.isfinite(items.positions[item]).all():
             return here

@@ -43,14 +43,23 @@ class Items:
         outer = self._values(within, "within")
         return [None if a is None or b is None else f"{a}, {b}" for a, b in zip(outer, values, strict=True)]
 
+    def list_counted(self, column: str) -> list[str | None]:
+        """Of several values that an item has of an attribute, the one that limits count; None: it has one, or none."""
+        cells = self._cells(column).to_list()
+        return [
+            value if SEVERAL in (cell or "") else None for cell, value in zip(cells, self._values(column), strict=True)
+        ]
+
     def remarks(self, column: str) -> tuple[str, ...]:
         """What a person should know about the groups of an attribute."""
         cells = self._cells(column)
         said = []
         many = cells.filter(cells.str.contains(SEVERAL, literal=True).fill_null(False))
         if len(many):
+            first = many[0].partition(SEVERAL)[0].strip()
             said.append(
-                f"{self._share(len(many))} several values of {column}, such as {many[0]}; only the first counts."
+                f"{self._share(len(many))} several values of {column}. The limit counts the first alone: "
+                f"“{many[0]}” is {first or 'in no group'}."
             )
         unknown = sum(value is None for value in self._values(column))
         if unknown:

@@ -96,6 +96,7 @@ class Name:
     text: str
     note: str = ""
     key: float | None = None  # the number in it, where it is one: tables sort by it
+    stressed: bool = False  # what counts, beside a note of what does not
 
 
 Cell: TypeAlias = "str | Name | Quantity"

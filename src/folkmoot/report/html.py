@@ -196,6 +196,7 @@ def _render_cell(cell: Cell, text: str = "") -> Markup:
             return show_quantity(cell, text)
         case Name(name, note, key):
             shown = join([clean(name)]) if key is not None else show_name(name)
+            shown = element("strong", shown) if cell.stressed else shown
             return join([shown, element("small", clean(note)) if note else None])
         case _:
             return join([clean(cell)])

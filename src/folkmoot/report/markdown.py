@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from folkmoot.report.document import (
     Bullets,
+    Cell,
     Command,
     Document,
     Fact,
@@ -83,13 +84,16 @@ def _render_table(table: Table) -> str:
     marks = ["---:" if table.is_numeric(at) else "---" for at in range(len(table.headers))]
     rows = []
     for row, texts in zip(table.rows, table.texts(), strict=True):
-        cells = [
-            safe(text) if isinstance(cell, str) else safe(text) or NOTHING
-            for cell, text in zip(row, texts, strict=True)
-        ]
+        cells = [_write_cell(cell, safe(text)) for cell, text in zip(row, texts, strict=True)]
         notes = [f" ({safe(cell.note)})" if isinstance(cell, Name) and cell.note else "" for cell in row]
         rows.append([text + note for text, note in zip(cells, notes, strict=True)])
     return _write_rows([[safe(header.name) for header in table.headers], marks, *rows])
+
+
+def _write_cell(cell: Cell, text: str) -> str:
+    if isinstance(cell, str):
+        return text
+    return f"**{text}**" if isinstance(cell, Name) and cell.stressed else text or NOTHING
 
 
 def _write_rows(rows: Iterable[Sequence[str]]) -> str:

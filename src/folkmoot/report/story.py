@@ -62,6 +62,7 @@ class LimitUse:
     used: tuple[tuple[str, int], ...] = ()  # groups with something chosen, the fullest first; nothing: not known
     free: int = 0  # chosen items without a group, which the limit does not count
     several: int = 0  # chosen items with more than one value, of which the first makes the group
+    example: str = ""  # of such an item: "“Comedy|Drama” is Comedy"
 
 
 @dataclass(frozen=True)

@@ -156,9 +156,10 @@ def _make_grid(table: Table) -> Grid:
         cells = []
         for cell, text in zip(row, texts, strict=True):
             # A number is kept whole: names give way where the terminal is narrow.
-            written = Text(clean(text), no_wrap=isinstance(cell, Quantity))
+            strong = isinstance(cell, Name) and cell.stressed
+            written = Text(clean(text), no_wrap=isinstance(cell, Quantity), style="bold" if strong else "")
             if isinstance(cell, Name) and cell.note:
-                written.append(f" ({clean(cell.note)})", style="dim")
+                written.append(f" ({clean(cell.note)})", style="not bold dim")
             cells.append(written)
         grid.add_row(*cells)
     return grid

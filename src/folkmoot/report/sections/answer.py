@@ -135,7 +135,7 @@ def _stress_counted(key: str, items: tuple[Item, ...]) -> list[Name]:
     texts = [dict(item.details).get(key, "") for item in items]
     return (
         [
-            Name(text) if first is None else Name(first, note=f"also {text.removeprefix(first).lstrip(', ')}")
+            Name(text) if first is None else Name(first, f"also {text.removeprefix(first).lstrip(', ')}", stressed=True)
             for text, first in zip(texts, counted, strict=True)
         ]
         if any(counted)

@@ -38,7 +38,9 @@ def describe_limit(limit: LimitUse) -> str:
     within = f" within {limit.within}" if limit.within else ""
     told = f"At most {limit.at_most:,} per {limit.per}{within}"
     if limit.several:
-        told += " (of several, the first counts)"
+        told += (
+            f" (of several, the first counts: {limit.example})" if limit.example else " (of several, the first counts)"
+        )
     groups = [f"{name} {count:,} of {limit.at_most:,}" for name, count in limit.used]
     left = len(groups) - MOST_GROUPS
     if left > 1:
