@@ -8,7 +8,16 @@ from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.application.problem import Problem
-from folkmoot.application.rarity import ALONE, FEW, OTHERS, count_holders, draw_chance, estimate_rare, find_rare_numbers
+from folkmoot.application.rarity import (
+    ALONE,
+    FEW,
+    OTHERS,
+    count_holders,
+    draw_chance,
+    estimate_rare,
+    find_rare_numbers,
+    list_rare_numbers,
+)
 from folkmoot.report import markdown
 from folkmoot.report.sections.rarity import find_worst
 from tests.cli.calling import folkmoot
@@ -64,6 +73,23 @@ def test_a_shortlist_leaves_fewer_numbers_that_rest_on_one(crowd: fm.Coverage) -
         one = {rare.what: rare for rare in find_rare_numbers(crowd, matroid, method, result)}["the search"]
         shares.append(one.one / one.numbers)
     assert shares[1] < shares[0] / 4
+
+
+def test_whoever_weighs_more_is_asked_more_often(crowd: fm.Coverage) -> None:
+    """Fifty clients hold a hundred items each that few others do, and are most of the weight."""
+    heavy, rng = 50, np.random.default_rng(2)
+    gains = crowd.gains(()).tolil()
+    gains[:heavy] = 0
+    for client in range(heavy):
+        gains[client, ITEMS - 1 - rng.choice(1_500, 100, replace=False)] = 1
+    uneven = fm.Coverage(gains.tocsr() > 0, weights=np.where(np.arange(CLIENTS) < heavy, 1_000.0, 1.0))
+    method = fm.Auto(cohort=COHORT)
+    (found,) = list_rare_numbers(uneven, fm.Uniform(ITEMS, 5), method, {"the search": heavy})
+    counted = []
+    for seed in range(20):
+        drawn = np.random.default_rng(seed + 9).choice(CLIENTS, heavy, replace=False, p=uneven.weights)
+        counted.append((count_holders(uneven[np.sort(drawn)]) > 0).sum())
+    assert abs(found.numbers - np.mean(counted)) < 6 * np.std(counted)
 
 
 def test_all_items_are_asked_about_alone_before_a_shortlist(crowd: fm.Coverage) -> None:

@@ -24,7 +24,9 @@ def count_holders(objective: Objective) -> Ids:
     nothing, held = np.zeros(objective.n_items, dtype=bool), np.zeros(objective.n_items, dtype=np.int64)
     for lo, hi in objective.client_blocks():
         part = objective if hi - lo == objective.n_clients else objective[lo:hi]
-        held += np.bincount(part.gains_at(nothing).indices, minlength=objective.n_items)
+        gains = part.gains_at(nothing)
+        gains.eliminate_zeros()  # of rows that do not count
+        held += np.bincount(gains.indices, minlength=objective.n_items)
     return held
 
 
@@ -35,13 +37,28 @@ def list_rare_numbers(
     hold stand for the ones that are asked about. A shortlist follows from what each item is worth alone, so all are in
     that sum, unless there are too many: then they are found by sums of buckets.
     """
-    n, everyone, wide = objective.n_items, objective.n_clients, is_wide(objective.n_items)
-    held = np.sort(count_holders(objective))[::-1]
+    n, wide = objective.n_items, is_wide(objective.n_items)
+    held = count_holders(objective)
+    order = np.argsort(-held, kind="stable")
     size = getattr(method, "shortlist", None) or (count_candidates(matroid) if wide else n)
-    holders = {ALONE: held[:size] if wide else held, OTHERS: _fill_buckets(held[size:], everyone)}
-    return tuple(
-        estimate_rare(what, holders.get(what, held[:size]), among, everyone) for what, among in clients.items()
-    )
+    found = []
+    for what, among in clients.items():
+        known, everyone = draw_holders(objective, held, among)
+        asked = known[order] if what == ALONE and not wide else known[order[:size]]
+        asked = _fill_buckets(known[order[size:]], everyone) if what == OTHERS else asked
+        found.append(estimate_rare(what, asked, among, everyone))
+    return tuple(found)
+
+
+def draw_holders(objective: Objective, held: Ids, clients: int) -> tuple[Ids, int]:
+    """How many of some clients hold each item, and how many these are: all of them, from whom any are equally likely to
+    be asked; or where weights differ, as many as are asked, drawn once: whoever weighs more may also hold more.
+    """
+    weights = objective.weights
+    if (weights == weights[0]).all() or clients >= np.count_nonzero(weights):
+        return held, objective.n_clients
+    drawn = np.random.default_rng(0).choice(objective.n_clients, clients, replace=False, p=weights)
+    return count_holders(objective[np.sort(drawn)]), clients
 
 
 def _fill_buckets(held: Ids, everyone: int) -> Ids:
