@@ -126,3 +126,14 @@ def test_python_is_told_too(table: Path) -> None:
         InputError, match=r"matroid: 5 items .* at client H\d \(diag_\d has .*choose 2 or fewer, or merge"
     ):
         fm.solve(loaded.objective, 5)
+
+
+def test_comparing_leaves_out_what_samples_sets(table: Path) -> None:
+    words = ("compare", *WORDS, "--missing", "category", "--merge-rare", "5", "--choose", "5", "--seeds", "1", "--json")
+    said = folkmoot(table, *words)
+    assert said.code == 0, said.err
+    found = said.json["comparison"]
+    names = [one["name"] for one in found["entries"]]
+    assert names[:1] == ["auto"]
+    assert not {"fedcg", "fedcg+"} & set(names)
+    assert any(note.startswith("Left out, because they sample sets") for note in found["notes"])

@@ -58,6 +58,7 @@ def test_columns_are_dropped_or_read_as_categories(tmp_path: Path) -> None:
         ({"category": ("nothing",)}, "^category: stays.csv has no column nothing"),
         ({"drop": ("ward_code", "diagnosis_text", "age")}, "there is no feature besides hospital and back"),
         ({"merge_rare": -1}, "^merge_rare: needs a whole number of at least 0"),
+        ({"kind": "memberships", "item": "ward_code", "drop": ("age",)}, "^drop: is for tables, not for memberships"),
     ],
 )
 def test_what_cannot_be(settings: dict[str, Any], says: str, tmp_path: Path) -> None:

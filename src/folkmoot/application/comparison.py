@@ -13,6 +13,7 @@ from folkmoot.application.folder import make_folder, write
 from folkmoot.application.job import METHODS, PRIVATE, PROMISE, Job, add_map, carry_out, make_method, prepare
 from folkmoot.application.problem import Problem
 from folkmoot.application.reporting import render_comparison
+from folkmoot.application.table_costs import COMFORTABLE, find_excess
 from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.errors import InputError
@@ -56,6 +57,7 @@ def compare_methods(
     """Every method with every seed; values are over every client, as only a simulator can know."""
     seeds = range(job.problem.seed, job.problem.seed + n_seeds)
     loaded, n = job.loaded, job.matroid.n_items
+    methods, slow = _leave_out_slow(job, methods)
     entries, bound = [], float("inf")
     for place, name in enumerate(methods):
         results = []
@@ -77,7 +79,7 @@ def compare_methods(
         seeds=tuple(seeds),
         entries=tuple(entries),
         bound=bound if bound < float("inf") else None,
-        notes=(*job.notes, *_note_noise(job)),
+        notes=(*job.notes, *_note_noise(job), *slow),
         command=command,
         versions=versions(),
     )
@@ -91,6 +93,19 @@ def write_comparison(found: Comparison, problem: Problem) -> list[Path]:
     for name, text in content.items():
         write(folder / name, text)
     return [folder / name for name in content]
+
+
+def _leave_out_slow(job: Job, methods: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Of the usual methods, those that take no longer than is comfortable; and what to say of the others."""
+    rank, kept, slow = job.matroid.rank, list[str](), list[str]()
+    for name in methods:
+        one = replace(job.problem, method=replace(job.problem.method, name=name))
+        usual = name in USUAL and tuple(methods) == USUAL
+        method = make_method(one, only_what_fits=True) if usual else None
+        seconds = find_excess(job.loaded.objective, rank, method, COMFORTABLE) if method is not None else 0.0
+        (slow if seconds else kept).append(name)
+    said = f"Left out, because they sample sets, which takes minutes on this table: {', '.join(slow)}."
+    return kept, [said] if slow else []
 
 
 def _note_noise(job: Job) -> list[str]:

@@ -15,7 +15,7 @@ from folkmoot.application.problem import Problem
 from folkmoot.application.rarity import list_rare_numbers
 from folkmoot.application.solve import solve
 from folkmoot.application.suggestion import suggest
-from folkmoot.application.table_costs import count_samples, find_fit, predict_seconds
+from folkmoot.application.table_costs import find_excess, find_fit, predict_seconds
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.data import FileLook, Loaded, look
@@ -263,7 +263,7 @@ def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps)
     best, out = 0.0, []
     for place, (name, method) in enumerate(methods.items()):
         watch(name, place, len(methods))
-        if isinstance(some, Information) and (too_long := find_excess(some, matroid, method)):
+        if too_long := find_excess(some, matroid.rank, method, ENOUGH_SAMPLES):
             out.append(
                 Trial(name, None, problem=f"not tried, because it samples sets: it could take {too_long:,.0f} s")
             )
@@ -279,10 +279,3 @@ def try_methods(objective: Objective, matroid: Matroid, seed: int, watch: Steps)
         asked = (0, 0.0) if cost is None else (cost.rounds, cost.mean_up)
         out.append(Trial(name, result.value / best if best > 0 else 1.0, *asked, promise))
     return out, count
-
-
-def find_excess(objective: Information, matroid: Matroid, method: Method | Federated) -> float:
-    """The seconds that a method could take which samples many sets; 0: not too many."""
-    samples = count_samples(method, matroid.rank)
-    seconds = predict_seconds(objective.arity, objective.classes, matroid.rank, samples) if samples else 0.0
-    return seconds if seconds > ENOUGH_SAMPLES else 0.0

@@ -15,7 +15,8 @@ from folkmoot.conversation.outcome import Conversation
 from folkmoot.data.records import LoadedTable
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Ids
-from folkmoot.objectives.information import MOST_STATES, count_states, find_largest_set
+from folkmoot.objectives.information import MOST_STATES, Information, count_states, find_largest_set
+from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
 
 STEP = 5e-9  # seconds: one joint state, one value of another column, one label
@@ -62,6 +63,15 @@ def count_samples(method: Method | Conversation, rank: int) -> int:
 def _is_continuous(method: Method | Conversation, rank: int) -> bool:
     """Whether the default has so few rounds that it follows a gradient."""
     return isinstance(method, Auto) and method.rounds is not None and method.rounds * MOST_PICKS < rank
+
+
+def find_excess(objective: Objective, rank: int, method: Method | Conversation, most: float) -> float:
+    """The seconds that a method could take because it samples sets, if they are more than `most`; otherwise 0."""
+    samples = count_samples(method, rank) if isinstance(objective, Information) else 0
+    if not samples or not isinstance(objective, Information):
+        return 0.0
+    seconds = predict_seconds(objective.arity, objective.classes, rank, samples)
+    return seconds if seconds > most else 0.0
 
 
 def find_most(values: Ids, classes: Ids, seconds: float) -> int:

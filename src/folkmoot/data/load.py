@@ -92,6 +92,9 @@ def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data,
             f"{source.file} is a matrix, which cannot be {kind}; it can be {list_words(FROM_MATRIX)}",
             argument="kind",
         )
+    for name in ("drop", "category", "merge_rare"):
+        if getattr(settings, name) and kind != "tables":
+            raise InputError(f"is for tables, not for {kind}", remedy="leave it out", argument=name)
     if settings.missing == "category" and kind != "tables":
         raise InputError(f"category is for tables, not for {kind}", remedy="say refuse or drop", argument="missing")
     return kind
