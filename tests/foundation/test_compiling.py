@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from folkmoot.cli import show
+from folkmoot.foundation.compiled import KernelFiles
 from folkmoot.foundation.compiling import USUAL, CompilerLog, Compiling
 from folkmoot.foundation.kernels import Kernel, kernel
 from folkmoot.foundation.sets import Ids, share
@@ -130,3 +131,16 @@ def test_no_kernel_is_compiled_in_more_forms_than_it_needs(tmp_path: Path) -> No
     forms = json.loads(child.stdout)
     assert {name for name, count in forms.items() if count > 1 + (name in TWICE)} == set()
     assert 30 < len(forms) < 55
+
+
+def test_two_processes_that_compile_at_once_never_mix_machine_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have read the index before either writes it; numba's own files led one form to the code of the other."""
+    one, other = (KernelFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))  # type: ignore[no-untyped-call]
+    for files, key in ((one, "whole numbers"), (other, "numbers")):
+        monkeypatch.setattr(files, "_load_index", dict)
+        files.save(key, f"code for {key}")
+    later = KernelFiles(str(tmp_path), "kernel", "stamp")  # type: ignore[no-untyped-call]
+    found = {key: later.load(key) for key in ("whole numbers", "numbers")}  # type: ignore[no-untyped-call]
+    assert found == {"whole numbers": None, "numbers": "code for numbers"}  # what was lost is compiled again

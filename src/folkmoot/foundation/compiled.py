@@ -2,10 +2,11 @@
 
 import gc
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from numba.core import types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Event, Listener, register
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
@@ -18,12 +19,31 @@ OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wr
 NARROW = types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32
 
 
+class KernelFiles(IndexDataCacheFile):
+    """The files of one kernel. Each form has a file named by what it is for, which is written before the index names
+    it: numba numbers files, so that two processes which compile at the same time could take the same number, and an
+    index would lead to the machine code of another form.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        digest = sha256(repr((self._source_stamp, key)).encode()).hexdigest()
+        name: Any = self._data_name(int(digest[:15], 16))  # type: ignore[no-untyped-call]
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
+        known: Any = self._load_index()  # type: ignore[no-untyped-call]
+        self._save_index({**known, key: name})  # type: ignore[no-untyped-call]
+
+
 class KernelCache(FunctionCache):
     """Machine code on disk, loaded without setting up the compiler.
 
     Numba would first import and register everything it can compile, which takes ten times as long as loading what
     a run needs. It still does so before it compiles; cached code needs only the runtime.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        found = self._cache_file
+        self._cache_file = KernelFiles(found._cache_path, self._impl.filename_base, found._source_stamp)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
@@ -76,7 +96,7 @@ register("numba:compile", CompileListener())  # type: ignore[no-untyped-call]
 def make_function(kernel: Callable[..., Any]) -> Any:
     """For Python to call: cached on disk."""
     dispatcher: Any = KernelDispatcher(py_func=kernel, targetoptions=OPTIONS)
-    dispatcher._cache = KernelCache(kernel)  # type: ignore[no-untyped-call]
+    dispatcher._cache = KernelCache(kernel)
     return dispatcher
 
 
