@@ -7,7 +7,7 @@ import pytest
 
 from folkmoot.report import Baseline, LimitUse, Story, markdown, result_text, state_verdict
 from folkmoot.report.describe import story_of
-from tests.report.stories import BASELINES, ESTIMATE, SHAPES, make_central, make_federated, make_story
+from tests.report.stories import ACCOUNT, BASELINES, ESTIMATE, SHAPES, make_central, make_federated, make_story
 
 NAMES, GAINS = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
 
@@ -32,6 +32,13 @@ def compare_with(popular: float, **changed: Any) -> str:
 )
 def test_with_the_data_it_is_exact(popular: float, verdict: str) -> None:
     assert compare_with(popular) == verdict
+
+
+def test_under_noise_nobody_is_sent_to_what_cannot_be_known() -> None:
+    private = replace(make_federated(NAMES, GAINS), privacy=ACCOUNT)
+    told = make_story(private, baselines=(Baseline("most popular", 4.3, ""),))
+    said = "2.6 % below the most popular films, which cannot be known under noise."
+    assert state_verdict(told).replace("\u202f", " ") == said
 
 
 def test_limits_are_in_it() -> None:

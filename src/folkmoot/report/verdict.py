@@ -22,10 +22,12 @@ def state_verdict(story: Story) -> str:
         worthless = f"{those[:1].upper()}{those[1:]} are worth nothing"
         return f"{worthless}, and these are." if value > 0 else f"{worthless}, and neither are these."
     above = value / popular.value - 1
+    # Under noise nobody may learn which items are the most popular: a simulation alone can name them.
+    advice = ": use those." if story.result.privacy is None else ", which cannot be known under noise."
     if above < -LEAST:
-        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}: use those."
+        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}{advice}"
     if above <= LEAST:
-        return f"No better than {those}: use those."
+        return f"No better than {those}{advice}"
     share = f"{round_down(100 * above, 2)}{NARROW}%"
     if not popular.estimated or e is None or e.everyone:
         return f"{share} above {those}."
