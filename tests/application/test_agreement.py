@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from folkmoot.application.federation.agreement import FILE, Agreement, open_registrar
+from folkmoot.application.federation.papers import Paper
 from folkmoot.application.federation.party_policy import FILE as POLICY
 from folkmoot.application.federation.party_policy import (
     describe_budget,
@@ -249,3 +250,18 @@ def test_mistakes_in_a_policy(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / POLICY).write_text(text)
     with pytest.raises(InputError, match=said):
         read_policy(tmp_path, make_agreement(tmp_path))
+
+
+def test_how_tables_are_read_is_agreed_on(tmp_path: Path) -> None:
+    """Which columns are categories, and how rare a value may be; agreements from before there were such settings keep
+    their digest, so that parties need not enrol anew.
+    """
+    before = plan()
+    assert before.digest == "393faf38665faf3724cd65f85746bc5c8ec32f065adf6ab0aafeaea076a776c8"
+    data = replace(RATINGS, kind="tables", target="sick", category=("ward", 'a "b"'), merge_rare=20)
+    agreement = plan(data=data)
+    assert agreement.data.merge_rare == 20
+    for other in (replace(data, merge_rare=21), replace(data, category=()), replace(data, merge_rare=0)):
+        assert plan(data=other).digest != agreement.digest
+    (tmp_path / FILE).write_text(agreement.to_toml())
+    assert Agreement._read(Paper.read(tmp_path / FILE)) == agreement

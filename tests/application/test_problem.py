@@ -172,6 +172,16 @@ def test_wrong_keywords_are_named(changes: dict[str, Any], sentence: str) -> Non
         Problem.from_data("x.csv", **changes)
 
 
+@pytest.mark.parametrize("given", ["ward, a b", ["ward", "a b"], ("ward", "a b")])
+def test_lists_of_names(given: Any, tmp_path: Path) -> None:
+    whole = Problem.from_data(tmp_path / "x.csv", drop=given)
+    assert whole.data.drop == ("ward", "a b")
+    (tmp_path / "p.toml").write_text(whole.to_toml())
+    assert Problem.load(tmp_path / "p.toml") == whole
+    with pytest.raises(InputError, match=r"^drop: needs a list of names, got \[3\]"):
+        Problem.from_data("x.csv", drop=[3])
+
+
 @pytest.mark.parametrize("path", [3, None])
 def test_a_problem_has_a_path(path: Any) -> None:
     with pytest.raises(InputError, match=r"^path: needs the name of a file"):
