@@ -28,6 +28,7 @@ from folkmoot.objectives.objective import Objective
 MOST_STATES = 1 << 22
 MOST_NUMBERS = 1 << 25  # one per joint state and label: 256 MB
 NAMED = 3  # features in an error
+PAIRWISE = 8  # from so many numbers on, numpy's sum is pairwise
 
 
 @dataclass(frozen=True)
@@ -72,28 +73,37 @@ class Information(Objective):
         features, labels = _split(tables, target)
         self._describe(features[0].shape[1], len(features), weights, item_names, client_names)
         # One flat store: a client's P(y), then for each of its features the table P(value | y).
-        self.arity = np.empty((self.n_clients, self.n_items), dtype=np.int64)
-        self.offset = np.empty((self.n_clients, self.n_items), dtype=np.int64)
-        self.classes = np.empty(self.n_clients, dtype=np.int64)
-        self.prior_offset = np.empty(self.n_clients, dtype=np.int64)
-        store: list[Array] = []
-        used = 0
-        for client, (table, label) in enumerate(zip(features, labels, strict=True)):
-            y, classes = _codes(label)
-            prior = np.bincount(y) + extra
-            store.append(prior / prior.sum())
-            self.classes[client], self.prior_offset[client] = classes, used
-            used += classes
-            for item in range(self.n_items):
-                x, values = _codes(table[:, item])
-                counts = np.bincount(x * classes + y, minlength=values * classes).reshape(values, classes) + extra
-                store.append((counts / counts.sum(axis=0)).ravel())
-                self.arity[client, item], self.offset[client, item] = values, used
-                used += values * classes
-        self.store = np.concatenate(store)
+        owners = np.repeat(np.arange(self.n_clients), [len(label) for label in labels])
+        y, self.classes = number_values(join(labels), owners, self.n_clients)
+        rows = join(features)
+        numbers = [number_values(rows[:, item], owners, self.n_clients) for item in range(self.n_items)]
+        self.arity = np.column_stack([values for _, values in numbers])
+        before = np.cumsum(self.arity, axis=1) - self.arity
+        ends = np.cumsum(self.classes * (1 + self.arity.sum(axis=1)))
+        self.prior_offset = ends - self.classes * (1 + self.arity.sum(axis=1))
+        self.offset = self.prior_offset[:, None] + self.classes[:, None] * (1 + before)
+        counts = np.bincount(self.prior_offset[owners] + y, minlength=int(ends[-1]))
+        for at, (x, _) in enumerate(numbers):
+            counts += np.bincount(self.offset[owners, at] + x * self.classes[owners] + y, minlength=len(counts))
+        smooth: Array = counts.astype(np.float64) + extra
+        self.store = smooth / self._total(smooth)
+        for client in np.flatnonzero(self.classes >= PAIRWISE):  # numpy adds so many in another order: the last digit
+            prior = slice(self.prior_offset[client], self.prior_offset[client] + self.classes[client])
+            self.store[prior] = smooth[prior] / smooth[prior].sum()
         self._widest = np.log2(self.arity.max(axis=0))  # over all clients; a smaller batch keeps it
         self._room = log2(min(MOST_STATES, MOST_NUMBERS // int(self.classes.max())))
         self.largest_set = find_largest_set(self.arity, self.classes)
+
+    def _total(self, counts: Array) -> Array:
+        """For each number of the store, the sum of those that are to add up to 1 with it."""
+        tables = np.column_stack((np.ones(self.n_clients, dtype=np.int64), self.arity)).ravel()
+        classes = np.repeat(self.classes, 1 + self.n_items)
+        tables[:: 1 + self.n_items], classes[:: 1 + self.n_items] = self.classes, 1  # P(y) is one column
+        first = np.cumsum(classes) - classes  # the columns of all tables, numbered
+        begin = np.cumsum(tables * classes) - tables * classes
+        table = np.repeat(np.arange(len(tables)), tables * classes)
+        column = first[table] + (np.arange(len(counts)) - begin[table]) % classes[table]
+        return np.asarray(np.bincount(column, counts)[column])
 
     def _keep(self, clients: Ids) -> None:
         self.arity, self.offset = self.arity[clients], self.offset[clients]
@@ -243,9 +253,21 @@ def _refuse_missing(table: NDArray[Any], client: int, name: str = "tables") -> N
         )
 
 
-def _codes(column: NDArray[Any]) -> tuple[Ids, int]:
-    values, codes = np.unique(column.astype(str) if column.dtype.kind == "O" else column, return_inverse=True)
-    return codes.reshape(-1).astype(np.int64), len(values)
+def join(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows of all clients; as text, unless all are numbers or all are text."""
+    kinds = {part.dtype.kind for part in parts}
+    if "O" in kinds or (len(kinds) > 1 and not kinds <= set("biuf")):
+        return np.concatenate([part.astype(str) for part in parts])
+    return np.concatenate(parts)
+
+
+def number_values(cells: NDArray[Any], owners: Ids, n_clients: int) -> tuple[Ids, Ids]:
+    """The values of a column, numbered 0, 1, … at each client by itself; and how many each client has."""
+    values, codes = np.unique(cells, return_inverse=True)
+    pairs, place = np.unique(owners * len(values) + codes.reshape(-1), return_inverse=True)
+    clients = pairs // len(values)
+    counts = np.bincount(clients, minlength=n_clients)
+    return place.reshape(-1) - (np.cumsum(counts) - counts)[owners], counts
 
 
 @kernel
