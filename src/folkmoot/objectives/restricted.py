@@ -23,39 +23,39 @@ class RestrictedObjective(Objective):
     """Any objective over some of its items."""
 
     def __init__(self, objective: Objective, items: Ids) -> None:
-        self.inner, self.items = objective, items
+        self.before, self.items = objective, items
         self.closed_form, self.largest_set, self.most = objective.closed_form, objective.largest_set, objective.most
         names = objective.item_names
         chosen = None if names is None else tuple(names[item] for item in items.tolist())
         self._describe(len(items), objective.n_clients, objective.client_weights, chosen, objective.client_names)
 
     def _keep(self, clients: Ids) -> None:
-        self.inner = self.inner[clients]
+        """Nothing is left to do: all is in the clients with all their items, of whom these are some by now."""
 
     def _widen(self, part: Any) -> Any:
         """Sets or points over all items, with nothing outside."""
-        out = np.zeros((*part.shape[:-1], self.inner.n_items), dtype=part.dtype)
+        out = np.zeros((*part.shape[:-1], self.unrestricted.n_items), dtype=part.dtype)
         out[..., self.items] = part
         return out
 
     def values_at(self, sets: Mask) -> Array:
-        return self.inner.values_at(self._widen(sets))
+        return self.unrestricted.values_at(self._widen(sets))
 
     def gains_at(self, members: Mask) -> Rows:
-        return self.inner.gains_at(self._widen(members))[:, self.items]
+        return self.unrestricted.gains_at(self._widen(members))[:, self.items]
 
     def extension_at(self, x: Array) -> Array:
-        return self.inner.extension_at(self._widen(x))
+        return self.unrestricted.extension_at(self._widen(x))
 
     def gradients_at(self, x: Array) -> Rows:
-        return self.inner.gradients_at(self._widen(x))[:, self.items]
+        return self.unrestricted.gradients_at(self._widen(x))[:, self.items]
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
-        return self.inner.narrow_sets(self._widen(sets), seed)[:, self.items]
+        return self.unrestricted.narrow_sets(self._widen(sets), seed)[:, self.items]
 
     def find_ceilings(self) -> Array:
         """Of all items: these alone may be more than can be evaluated together."""
-        return self.inner.find_ceilings()
+        return self.unrestricted.find_ceilings()
 
     def client_blocks(self) -> list[tuple[int, int]]:
-        return self.inner.client_blocks()
+        return self.unrestricted.client_blocks()
