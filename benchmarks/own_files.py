@@ -72,7 +72,7 @@ def measure_places(folder: Path) -> list[Floor]:
 
 def measure_table(folder: Path) -> list[Floor]:
     path = write_hospital_table(folder / "stays.csv")
-    table = [str(path), "--target", "readmitted", "--missing", "category", "--choose", "5"]
+    table = [str(path), "--target", "readmitted", "--missing", "category", "--merge-rare", "200", "--choose", "6"]
     looked, _ = run(folder, "inspect", *table, "--json")
     spent, said = run(folder, "run", *table, "--json", "--folder", "table")
     rows = [["inspect", f"{looked:.1f}", ""], ["run", f"{spent:.1f}", f"{said['worth']['value']:.4f}"]]

@@ -43,7 +43,7 @@ def test_films(tmp_path: Path) -> None:
     assert read.items.names == ("Toys (1992)", "Heat (1995)", "Big (1988)")
     one_each = constraint(read.items, 2, [Limit(1, "genres")])
     assert set(fm.solve(read.objective, one_each, fm.Greedy()).selected) == {1, 2}
-    assert "only the first counts" in read.items.remarks("genres")[0]
+    assert "The limit counts the first alone" in read.items.remarks("genres")[0]
     liked = load(Data(file=data.file, least=5), tmp_path)
     assert (liked.kind, liked.objective.gains([]).nnz) == ("memberships", 1)
     seen = look(data, tmp_path)
