@@ -19,7 +19,7 @@ from folkmoot.application.rarity import (
     list_rare_numbers,
 )
 from folkmoot.report import markdown
-from folkmoot.report.sections.rarity import find_worst
+from folkmoot.report.sections.rarity import find_worst, name_remedies
 from tests.cli.calling import folkmoot
 
 CLIENTS, ITEMS, COHORT = 3_000, 2_000, 200
@@ -111,6 +111,19 @@ def test_buckets_are_not_items(monkeypatch: pytest.MonkeyPatch, crowd: fm.Covera
     assert list(rare) == [ALONE, "the search", OTHERS]
     assert (rare[ALONE].clients, rare["the search"].clients, rare[OTHERS].clients) == (400 if again else 1_600, 20, 400)
     assert rare[ALONE].numbers <= 300 < rare[OTHERS].numbers
+
+
+@pytest.mark.parametrize(
+    ("items", "chosen", "clients", "everyone", "helps"),
+    [
+        (2_000, 5, 200, 3_000, "fewer items (--shortlist 50), larger cohorts (--cohort) or noise (--epsilon 1)"),
+        (105, 10, 610, 610, "noise (--epsilon 1)"),
+        (105, 3, 8, 8, "fewer items (--shortlist 30)"),
+        (3, 1, 1, 1, "more clients"),
+    ],
+)
+def test_only_what_is_possible_is_recommended(items: int, chosen: int, clients: int, everyone: int, helps: str) -> None:
+    assert name_remedies(items, chosen, clients, everyone).startswith(helps)
 
 
 @pytest.fixture(scope="module")

@@ -131,13 +131,15 @@ def _show_rare(out: "Console", expected: "Expectation", seen: "FileLook") -> Non
     """What sums would show of whoever is alone with an item."""
     from rich.text import Text
 
-    from folkmoot.report.sections.rarity import MUCH, REMEDY, explain_rare
+    from folkmoot.report.sections.rarity import MUCH, explain_rare, name_remedies
 
     rare = expected.rare
     if rare is None or not rare.one:
         return
     assert seen.loaded is not None
-    said = f"{explain_rare(rare, seen.loaded.clients_called)}. What helps: {REMEDY}."
+    objective, chosen = seen.loaded.objective, expected.matroid.rank
+    helps = name_remedies(objective.n_items, chosen, rare.clients, objective.n_clients)
+    said = f"{explain_rare(rare, seen.loaded.clients_called)}. What helps: {helps}."
     out.print(Text(said, style="yellow" if rare.one >= MUCH * rare.numbers else ""), soft_wrap=True)
 
 

@@ -6,9 +6,19 @@ from folkmoot.report.story import RareNumbers, Story
 from folkmoot.report.text import capitalise, count_many, name_one_of
 
 MUCH = 0.05  # from this share of the numbers on, it is said at once
-REMEDY = (
-    "fewer items (--shortlist 200), larger cohorts (--cohort), or noise (--epsilon 1), which hides every single one"
-)
+PER_CHOSEN = 10  # items on a shortlist, per item to be chosen
+ENOUGH = 100  # clients, for noise to leave anything
+
+
+def name_remedies(items: int, chosen: int, clients: int, everyone: int) -> str:
+    """What helps, of what is possible: so many of these items are chosen, and so many of everyone are in the sum."""
+    short = PER_CHOSEN * chosen
+    ways = [f"fewer items (--shortlist {short})"] if 2 * short <= items else []
+    ways += ["larger cohorts (--cohort)"] if clients < everyone else []
+    ways += ["noise (--epsilon 1), which hides every single one"] if everyone >= ENOUGH else []
+    if not ways:
+        return "more clients"
+    return " or ".join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
 
 
 def explain_rare(one: RareNumbers, clients_called: str) -> str:
@@ -28,7 +38,8 @@ def describe_rare(story: Story) -> list[Part]:
     each = name_one_of(story.clients_called)
     told = f"{explain_rare(worst, story.clients_called)}."
     if worst.one:
-        told += f" Such a number is what that {each} holds; the sum hides who it is, not what. What helps: {REMEDY}."
+        helps = name_remedies(story.result.n_items, len(story.chosen), worst.clients, story.n_clients)
+        told += f" Such a number is what that {each} holds; the sum hides who it is, not what. What helps: {helps}."
     grave = worst.one >= MUCH * worst.numbers
     shown = Paragraph(told, Tone.WARNING if grave else Tone.PLAIN, Level.SUMMARY if grave else Level.DETAIL)
     rows: tuple[tuple[Cell, ...], ...] = tuple(
