@@ -41,7 +41,7 @@ def interrupted_at(call: int) -> Callable[[Callable[..., Any]], Callable[..., An
         ("folkmoot.application.folder.Folder.write", 2),  # before the hashes of the data are (the first is the problem)
         ("folkmoot.application.folder.Folder.write", 3),  # before what the run is about is written
         ("folkmoot.application.folder.Folder.write", 4),  # before the result is written
-        ("folkmoot.application.account.solve", 1),  # while other ways are tried
+        ("folkmoot.application.baselines.solve", 1),  # while other ways are tried
         ("folkmoot.application.folder.Folder.write", 5),  # before the story is written
     ],
 )

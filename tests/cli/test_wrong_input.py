@@ -82,7 +82,7 @@ NOISY = (*RUN, "--choose", "2", "--most", "5")
         ((*RUN, "--choose", "2", "--most", "4", "--epsilon", "9"), "--most: is 4, but a set is worth 5 to a client"),
         (
             ("run", "one.csv", "--choose", "1", "--most", "5", "--epsilon", "9"),
-            "one.csv: 1 clients are asked per round",
+            "one.csv: 1 user is too few: secure sums need 10, among whom each hides, and noise is added in these",
         ),
         (("inspect", "ratings.csv", "--epsilon", "0"), "--epsilon: needs a number above 0"),
         (

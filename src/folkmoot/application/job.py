@@ -45,6 +45,7 @@ from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.settings import PATIENCE, WAIT, PrivacySettings
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.privacy.accounting import Privacy
+from folkmoot.report.text import count_many
 from folkmoot.secagg import Policy
 
 METHODS: dict[str, type] = {
@@ -367,6 +368,11 @@ def _check_cohort(job: Job, method: Conversation) -> None:
         if error.argument != "clients":
             raise
         setting = next((name for name in ASKED if hasattr(method, name)), None) if asked < present else None
+        if setting is None and present < (needed := job.policy.quorum(0)):
+            noise = ", and noise is added in these" if isinstance(method, PrivateGreedy) else ""
+            who = count_many(present, job.loaded.clients_called)
+            few = f"{who} {'is' if present == 1 else 'are'} too few: secure sums need {needed}, among whom each hides"
+            raise InputError(few + noise, place=job.problem.source) from None
         place = None if setting else job.problem.source
         raise error.rename(setting, place=place) from None
 
