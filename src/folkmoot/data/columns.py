@@ -67,6 +67,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
 KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
 # The last word of a name, for roles whose name may say more: pickup_latitude, primaryTitle.
 LAST_WORDS = {"latitude": {"latitude", "lat"}, "longitude": {"longitude", "lon", "lng"}, "name": {"title"}}
+LABELS = (
+    *("name", "title", "label", "id", "code", "key", "number", "no", "nr"),
+    *("street", "address", "station", "stop", "stand", "city", "town", "village"),
+)  # last words of columns that tell things apart, the best first
 NOUNS = {"client": frozenset(CLIENTS), "item": frozenset(ITEMS)}
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+")
 
@@ -125,6 +129,12 @@ def _is_noun(words: list[str], role: str) -> bool:
     while len(words) > 1 and words[-1] in endings:
         words = words[:-1]
     return words[-1] in NOUNS[role] or words[-1].removesuffix("s") in NOUNS[role]
+
+
+def list_labels(columns: Sequence[str]) -> list[str]:
+    """Columns that may tell things apart by the last word of their names, the best first: StandID, Street."""
+    ends = {column: _end_of(column) for column in columns}
+    return [column for label in LABELS for column in columns if ends[column] == label]
 
 
 def require_column(column: str, columns: Sequence[str], file: str, setting: str) -> str:

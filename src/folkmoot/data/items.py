@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.data.columns import find_by_alias, find_column, normalize, require_column
+from folkmoot.data.columns import find_by_alias, find_column, list_labels, normalize, require_column
 from folkmoot.data.findings import Findings, name_places, say_count
 from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
@@ -93,11 +93,23 @@ def read_items(source: DataSource, settings: Data, findings: Findings, frame: po
         findings.note(sentence)
     named = find_column(frame.columns, "name", settings.name, source.file)
     key = named or find_column(frame.columns, "key", settings.items_id, source.file)
+    if settings.name != "":
+        key = key or _find_label(frame)
     findings.record_columns(name=key)
+    if key is None:
+        findings.note(
+            f"The items of {source.file} are named by their rows, from 1 on; the setting name says otherwise."
+        )
     numbers = [str(at) for at in range(1, frame.height + 1)]
     names = numbers if key is None else frame[key].cast(polars.String).to_list()
     unnamed = [name or number for name, number in zip(names, numbers, strict=True)]
     return Items(_make_distinct(unnamed), _positions(frame, settings), frame, source.file)
+
+
+def _find_label(frame: polars.DataFrame) -> str | None:
+    """The column that tells the rows apart, by its name and by what it holds."""
+    labels = list_labels(frame.columns)
+    return next((one for one in labels if not frame[one].null_count() and frame[one].is_unique().all()), None)
 
 
 def list_items(source: DataSource, column: str | None, settings: Data, findings: Findings) -> Items:
