@@ -304,3 +304,39 @@ def test_the_command_line_says_what_it_does_not_vouch_for(original: Path, run: F
 
 def test_what_is_told_is_what_the_data_is_about(run: Folder) -> None:
     assert run.read_about() == describe_subject(run.read_problem().prepare())
+
+
+@pytest.mark.parametrize(
+    ("name", "twice"),
+    [
+        ("result.json", '"value": 99'),
+        ("result.json", '"ratio": 0.99'),
+        ("about.json", '"meaning": "forged", "n_clients": 999999'),
+        ("story.json", '"title": "forged"'),
+        ("files.json", '"forged.csv": "00"'),
+    ],
+)
+def test_nothing_can_be_put_in_front(run: Folder, name: str, twice: str) -> None:
+    """Of a key that is there twice, most programs believe the last, and a person reads the first."""
+    path = run.path / name
+    path.write_text(f"{{{twice}, {path.read_text().removeprefix('{')}")
+    with pytest.raises(TranscriptError, match=name):
+        check_run(run.path)
+
+
+def test_a_share_of_the_best_cannot_be_changed(run: Folder) -> None:
+    run.result.write_text(json.dumps({**json.loads(run.result.read_text()), "ratio": 0.99999}))
+    with pytest.raises(TranscriptError, match=r"result.json: is not what the data gives"):
+        check_run(run.path)
+
+
+def test_what_is_missing_is_said_and_nothing_is_written(original: Path, run: Folder) -> None:
+    assert check_run(run.path).missing == ()
+    gone = ["files.json", "answer.csv", "about.json", "report.html"]
+    for name in gone:
+        (run.path / name).unlink()
+    assert [*check_run(run.path).missing] == gone
+    said = folkmoot(original, "verify", str(run.path))
+    assert said.code == 0, said.err
+    assert "Missing: files.json, answer.csv, about.json and report.html." in said.out
+    assert not any((run.path / name).exists() for name in gone)

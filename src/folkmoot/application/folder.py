@@ -24,6 +24,7 @@ from pathlib import Path
 from folkmoot.application.answer_files import MAP, TABLE
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.result import Result
+from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.secagg import Policy
@@ -40,6 +41,9 @@ class About:
     items_called: str
     n_clients: int
     notes: tuple[str, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Participants:
 
     @classmethod
     def from_json(cls, text: str) -> "Participants":
-        document = json.loads(text)
+        document = read_json(text)
         known = {"run": bytes.fromhex(document["run"]), "terms": Policy(**document["terms"])}
         return cls(**{**document, **known, "parties": tuple(document["parties"]), "sizes": tuple(document["sizes"])})
 
@@ -166,14 +170,14 @@ class Folder:
     def read_about(self) -> About | None:
         """What the run is about; None where that is not told, or damaged."""
         try:
-            document = json.loads(self.about.read_text())
+            document = read_json(self.about.read_text())
             document.pop("command", None)  # was kept by older versions
             return About(**{**document, "notes": tuple(document["notes"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
     def write_about(self, about: About) -> None:
-        self.write(self.about, json.dumps(asdict(about), ensure_ascii=False))
+        self.write(self.about, about.to_json())
 
     def read_participants(self) -> Participants | None:
         """Who takes part; None where there is no federation, or its parties were not reached yet."""
@@ -196,9 +200,11 @@ class Folder:
             self.write(self.files, json.dumps(now))
             return
         try:
-            before = dict(json.loads(self.files.read_text()))
-        except (ValueError, TypeError):
+            before = dict(read_json(self.files.read_text()))
+        except (OSError, ValueError, TypeError):
             raise TranscriptError("is damaged", place=self.files) from None
+        if more := sorted(before.keys() - now.keys()):
+            raise TranscriptError(f"lists a file that this run does not read ({more[0]})", place=self.files)
         for name, digest in now.items():
             if before.get(name) != digest:
                 raise TranscriptError("is not the file that this run was begun with", place=files[name])

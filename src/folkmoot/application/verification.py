@@ -11,15 +11,16 @@ from pathlib import Path
 
 from folkmoot.application import reporting
 from folkmoot.application.answer_files import render_map, render_table
-from folkmoot.application.folder import Folder
+from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
 from folkmoot.application.problem import Problem
 from folkmoot.application.run import describe_subject
 from folkmoot.application.solve import verify
 from folkmoot.conversation.conduct import is_run_of, read_population, read_terms
 from folkmoot.conversation.outcome import Conversation
-from folkmoot.conversation.result import Result
+from folkmoot.conversation.result import FORMAT, Result
 from folkmoot.engines.witness import Witness
+from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.settings import FEDERATION
 from folkmoot.report import Story, markdown, page
@@ -37,6 +38,7 @@ class Verification:
     result: Result
     checked: tuple[str, ...]
     unchecked: tuple[str, ...]
+    missing: tuple[str, ...] = ()  # files that every such run leaves
 
 
 def verify_run(path: str | Path, *, data: bool = True) -> Result:
@@ -50,9 +52,10 @@ def check_run(path: str | Path, *, data: bool = True) -> Verification:
     """
     folder = Folder.open(path)
     problem, written = folder.read_problem(), folder.read_result()
+    missing = () if folder.files.exists() or not data else (folder.files.name,)
     job = _find_job(folder, problem, data)
     result = _compute_again(folder, problem, written, job)
-    if result.to_json() != written.to_json():
+    if result.to_json() != written.to_json() or not _is_written_so(folder, result):
         whence = "what the data gives" if isinstance(job, Job) else "the result of its transcript"
         raise TranscriptError(f"is not {whence}", place=folder.result)
     _check_answer(folder, result, job)
@@ -61,7 +64,8 @@ def check_run(path: str | Path, *, data: bool = True) -> Verification:
         _check_report(folder, result, job)
     unchecked = tuple(_list_unchecked(folder, problem, result, job))
     here = [one for one in (folder.result, *folder.told) if one.exists()]
-    return Verification(result, tuple(one.name for one in here if one.name not in unchecked), unchecked)
+    checked = tuple(one.name for one in here if one.name not in unchecked)
+    return Verification(result, checked, unchecked, (*missing, *_list_missing(folder, result, job)))
 
 
 def _find_job(folder: Folder, problem: Problem, data: bool) -> Task | None:
@@ -75,7 +79,8 @@ def _find_job(folder: Folder, problem: Problem, data: bool) -> Task | None:
         job = prepare(problem)
     else:
         return None
-    folder.check_same_data(list_files(problem))
+    if folder.files.exists():  # to verify is to write nothing
+        folder.check_same_data(list_files(problem))
     return job
 
 
@@ -103,6 +108,15 @@ def _forget_unknown(again: Result, written: Result) -> Result:
     return again if written.attributes is not None else replace(again, attributes=None)
 
 
+def _is_written_so(folder: Folder, result: Result) -> bool:
+    """Whether the file of a result is, byte for byte, what would be written now; of a former format, whether it says
+    nothing that is thrown away when it is read.
+    """
+    text = folder.result.read_text()
+    said = read_json(text)
+    return text == result.to_json() if said["format"] == FORMAT else said["ratio"] == result.ratio
+
+
 def _check_same_run(folder: Folder, job: Task) -> None:
     assert isinstance(job.method, Conversation)
     if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
@@ -126,8 +140,18 @@ def _check_members(folder: Folder, job: Task) -> None:
 
 
 def _check_about(folder: Folder, job: Task) -> None:
-    if folder.about.exists() and folder.read_about() != describe_subject(job):
+    if not folder.about.exists():
+        return
+    subject = describe_subject(job)
+    told = folder.read_about()
+    if told != subject or not _is_told_so(folder, subject):
         raise TranscriptError("is not what the data is about", remedy=_repair(folder), place=folder.about)
+
+
+def _is_told_so(folder: Folder, subject: About) -> bool:
+    """Byte for byte, but for the command that older versions kept with it."""
+    text = folder.about.read_text()
+    return text == subject.to_json() or "command" in read_json(text)
 
 
 def _check_answer(folder: Folder, result: Result, job: Task | None) -> None:
@@ -183,6 +207,16 @@ def _is_list_of_versions(told: Story, kept: Story) -> bool:
 def _compare(folder: Folder, path: Path, text: str, problem: str) -> None:
     if path.exists() and path.read_bytes() != text.encode():
         raise TranscriptError(problem, remedy=_repair(folder), place=path)
+
+
+def _list_missing(folder: Folder, result: Result, job: Task | None) -> Iterator[str]:
+    """What every such run leaves, and is not there: whoever deletes a file must not be taken for one who had none."""
+    expected = [folder.table, folder.about]
+    if job is not None and render_map(result, job.subject.items) is not None:
+        expected.append(folder.map)
+    if folder.story.exists():
+        expected.append(folder.report)
+    yield from (one.name for one in expected if not one.exists())
 
 
 def _repair(folder: Folder) -> str:

@@ -107,7 +107,7 @@ def verify(
         rounds = len(found.result.rounds or ())
         noise = found.result.privacy is not None  # cannot be computed again
         about = {"run": str(path), "verified": True, "rounds": rounds, "from": "sums" if sums_only or noise else "data"}
-        print_json({**about, "checked": found.checked, "unchecked": found.unchecked})
+        print_json({**about, "checked": found.checked, "unchecked": found.unchecked, "missing": found.missing})
         return
     told = describe_verification(found, networked=networked, data=not sums_only)
     console().print(f"{path}: {told}", soft_wrap=True)
@@ -130,6 +130,8 @@ def describe_verification(found: "Verification", *, networked: bool, data: bool)
     else:
         again = "what the data gives" if data else "what follows from the sums in the transcript"
         told = f"{many}{files} {verb} {again}{asked}."
+    if found.missing:
+        told += f"\nMissing: {join_words(found.missing)}."
     return f"{told}\nNot checked, because nothing here can show it: {join_words(found.unchecked)}."
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Making
+from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, freeze
 from folkmoot.privacy.accounting import combine_mus
@@ -226,7 +227,7 @@ class Result:
     @classmethod
     def from_json(cls, text: str) -> "Result":
         try:
-            document = json.loads(text)
+            document = read_json(text)
             if (form := document.pop("format")) not in (FORMAT, BY_NUMBER):
                 raise KeyError
             document.pop("ratio")

@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from folkmoot.conversation.result import Result
+from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError
 from folkmoot.report.story import Baseline, Benefit, Item, LimitUse, PartyFacts, RareNumbers, Story, View
 
@@ -18,7 +19,7 @@ def to_json(story: Story) -> str:
 
 def from_json(text: str) -> Story:
     try:
-        document = json.loads(text)
+        document = read_json(text)
         if document.pop("format") != FORMAT:
             raise KeyError
         for name in ("chosen", "others"):
