@@ -62,6 +62,16 @@ def test_json_lines_longer_than_a_chunk(tmp_path: Path, monkeypatch: pytest.Monk
             loaded(tmp_path, "\n".join(["", *good, line]), "r.jsonl")
 
 
+def test_numbers_that_only_python_writes_are_missing(tmp_path: Path) -> None:
+    cells = [5.0, float("nan"), 3.0, float("inf"), -float("inf")]
+    text = "".join(json.dumps({"user": at, "item": "NaN é", "stars": cell}) + "\n" for at, cell in enumerate(cells))
+    with pytest.raises(InputError, match=r"3 cells of stars are missing .* in lines 2, 4 and 5"):
+        loaded(tmp_path, text, "r.jsonl")
+    read = loaded(tmp_path, text, "r.jsonl", missing="drop")
+    assert dense(read.objective).ravel().tolist() == [5, 0, 3, 0, 0]
+    assert read.items.names == ("NaN é",)
+
+
 def test_yes_and_no_in_json(tmp_path: Path) -> None:
     text = '{"user":1,"item":"a","liked":true}\n{"user":2,"item":"b","liked":false}\n'
     assert dense(loaded(tmp_path, text, "r.jsonl").objective).tolist() == [[1, 0], [0, 0]]

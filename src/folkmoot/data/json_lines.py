@@ -14,6 +14,7 @@ from folkmoot.foundation.errors import InputError
 
 CHUNK = 1 << 22
 LINES = 1000  # whose keys are the columns
+CONSTANTS = (b"NaN", b"Infinity")
 LONGEST = 1 << 25  # bytes of a line
 
 
@@ -68,19 +69,28 @@ class JsonLines(DataSource):
         if not all(one and not one.isspace() for one in lines):  # blank lines count as lines
             lines = [one if one.strip() else b"{}" for one in lines]
             text = b"\n".join(lines)
+        schema = dict.fromkeys(columns, polars.String)
         try:
-            frame = polars.read_ndjson(io.BytesIO(text), schema=dict.fromkeys(columns, polars.String))
+            frame = polars.read_ndjson(io.BytesIO(text), schema=schema)
         except polars.exceptions.PolarsError:
-            for at, one in enumerate(lines):
-                self._read_line(one, line + at)
-            raise InputError(f"cannot be read from line {line} on", place=self.file) from None
+            plain = [self._drop_constants(one, line + at) for at, one in enumerate(lines)]
+            try:
+                frame = polars.read_ndjson(io.BytesIO(b"\n".join(plain)), schema=schema)
+            except polars.exceptions.PolarsError:
+                last = line + len(lines) - 1
+                raise InputError(f"cannot be read between the lines {line:,} and {last:,}", place=self.file) from None
         if frame.height != len(lines):
             raise InputError(f"has a line with several objects after line {line}", place=self.file)
         return frame.with_columns(polars.all().str.strip_chars())
 
+    def _drop_constants(self, line: bytes, number: int) -> bytes:
+        """The line with null for NaN and Infinity, which Python writes and JSON does not know."""
+        row = self._read_line(line, number)
+        return json.dumps(row).encode() if any(word in line for word in CONSTANTS) else line
+
     def _read_line(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            row = json.loads(line.decode())
+            row = json.loads(line.decode(), parse_constant=lambda _: None)
         except UnicodeDecodeError:
             raise InputError(f"line {number} is not UTF-8", remedy="save it as UTF-8", place=self.file) from None
         except (ValueError, RecursionError):
