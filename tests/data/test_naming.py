@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.foundation.errors import InputError
 from tests.data.writing import loaded, write
 
 PEOPLE = "lat,lon\n0,0\n0,1\n"
@@ -24,3 +25,21 @@ def test_places_are_named_by_what_tells_them_apart(
     found = loaded(tmp_path, PEOPLE, items=write(tmp_path, "stands.csv", text), reach=500, **settings)
     assert found.items.names == names
     assert any("named by their rows" in note for note in found.notes) == noted
+
+
+SALES = "user,item,rating,Description\n1,10,5,Tea\n2,10,3,Green tea\n2,30,4,Salt\n3,20,2,\n3,40,2,Salt\n"
+
+
+def test_a_column_of_the_data_names_items(tmp_path: Path) -> None:
+    found = loaded(tmp_path, SALES, name="description")
+    assert found.items.names == ("Tea", "20", "Salt (30)", "Salt (40)") == found.objective.item_names
+    told = " ".join(found.notes)
+    assert "1 item of 4 has more than one Description" in told
+    assert "1 item of 4 has no Description" in told
+
+
+def test_a_name_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no column Nonsense; its columns are user, item, rating and Description"):
+        loaded(tmp_path, SALES, name="Nonsense")
+    with pytest.raises(InputError, match="column of an items file, and there is none"):
+        loaded(tmp_path, "site,label,a,b\n1,x,1,2\n2,y,2,2\n", name="a", kind="tables", target="label")

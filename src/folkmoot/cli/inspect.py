@@ -75,7 +75,7 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
     rows = "" if seen.rows is None else f", {seen.rows:,} rows"
     out.print(Text(f"{seen.file}{rows}", style="bold"))
     if seen.columns:
-        roles = {column: role for role, column in seen.taken if role not in ELSEWHERE}
+        roles = {column: role for role, column in seen.taken if not (seen.items_columns and role in ELSEWHERE)}
         table = Table()
         for name in ("column", "holds", "for example", "taken as"):
             table.add_column(name)

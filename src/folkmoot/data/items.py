@@ -112,6 +112,27 @@ def _find_label(frame: polars.DataFrame) -> str | None:
     return next((one for one in labels if not frame[one].null_count() and frame[one].is_unique().all()), None)
 
 
+def name_items(ids: Sequence[str], item: str, source: DataSource, column: str, findings: Findings) -> Items:
+    """Items without a file of their own, named by a column of the data: the first name that a row has for each."""
+    named = require_column(column, source.columns, source.file, "name")
+    first: dict[str, str] = {}
+    other: set[str] = set()
+    for frame in source.frames({item: "text", named: "text"}):
+        pairs = frame.select(key=polars.col(item).str.strip_chars(), name=polars.col(named).str.strip_chars())
+        for key, name in pairs.filter(polars.col("name") != "").unique(maintain_order=True).iter_rows():
+            if first.setdefault(key, name) != name:
+                other.add(key)
+    findings.record_columns(name=named)
+    if other:
+        said = say_count(len(other), f"item of {len(ids):,} has", f"items of {len(ids):,} have")
+        findings.note(f"{said} more than one {named} in {source.file}: the first one counts.")
+    lacking = sum(own not in first for own in ids)
+    if lacking:
+        said = say_count(lacking, f"item of {len(ids):,} has", f"items of {len(ids):,} have")
+        findings.note(f"{said} no {named} in {source.file}: their ids are used as names.")
+    return Items(_make_distinct([first.get(own, own) for own in ids], ids))
+
+
 def list_items(source: DataSource, column: str | None, settings: Data, findings: Findings) -> Items:
     """The items that a file lists by their ids, in its order."""
     key, frame = _read_keyed(source, column, settings, findings)

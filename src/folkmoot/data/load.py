@@ -30,6 +30,7 @@ BUILD: dict[str, Callable[[Request], Loaded]] = {
     "tables": tables,
     "similarity": similarity,
 }
+FROM_PAIRS = ("ratings", "memberships", "distances")  # tables of clients and items
 FROM_MATRIX = ("ratings", "memberships", "distances", "similarity")
 
 
@@ -78,7 +79,15 @@ def make_request(settings: Data, source: DataSource | Matrix, about: DataSource 
         word = getattr(settings, name)
         if word is not None and word not in choices:
             raise InputError(f"{word!r} is not one of {list_words(choices)}", argument=name)
-    return Request(settings, source, about, findings, _kind(source, about, settings, findings))
+    kind = _kind(source, about, settings, findings)
+    if settings.name and about is None and (isinstance(source, Matrix) or kind not in FROM_PAIRS):
+        raise InputError(
+            "is a column of an items file, and there is none",
+            remedy="leave it out, or say which file describes the items",
+            settings=[("items", ...)],
+            argument="name",
+        )
+    return Request(settings, source, about, findings, kind)
 
 
 def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data, findings: Findings) -> str:

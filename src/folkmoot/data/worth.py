@@ -4,7 +4,7 @@ import numpy as np
 
 from folkmoot.data.columns import find_by_alias
 from folkmoot.data.findings import say_count
-from folkmoot.data.items import Items, ground_set, read_items
+from folkmoot.data.items import Items, ground_set, name_items, read_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.pairs import PairColumns, Pairs, convert_matrix, read_pairs
 from folkmoot.data.roles import has_flags, pair_columns
@@ -132,7 +132,9 @@ def _refuse_worthless(request: Request, pairs: Pairs, something: str) -> None:
 
 def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items:
     if pairs.items is not None:
-        column = columns.item if columns else None
+        column, name = columns.item if columns else None, request.settings.name
+        if request.about is None and name and column and not isinstance(request.source, Matrix):
+            return name_items(pairs.items.texts(), column, request.source, name, request.findings)
         items, where = ground_set(pairs.items.texts(), request.about, column, request.settings, request.findings)
         pairs.entries.renumber_items(where, len(items))
         return items
