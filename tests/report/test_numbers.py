@@ -1,12 +1,15 @@
 """Numbers as they are shown: rounded the honest way, never infinite."""
 
+from dataclasses import replace
 from math import inf, nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folkmoot.report import markdown
 from folkmoot.report.numbers import NARROW, NOTHING, column, number, percent, round_down, round_up, size
+from tests.report.stories import ESTIMATE, make_federated, make_story
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def test_a_number_reads_well(value: float | None, text: str) -> None:
 
 @given(st.floats(0, 1))
 def test_a_share_is_never_rounded_up(ratio: float) -> None:
-    assert float(percent(ratio).removesuffix(f"{NARROW}%")) <= ratio * 100 + 1e-9
+    assert float(percent(ratio).removesuffix(f"{NARROW}%")) <= ratio * 100 + 1e-7  # dust
 
 
 @given(st.floats(-1e9, 1e9).filter(lambda value: value == 0 or abs(value) > 1e-5))
@@ -49,6 +52,17 @@ def test_known_shares() -> None:
     assert percent(1.0) == f"100{NARROW}%"
 
 
+def test_equal_sums_are_equal_shares() -> None:
+    """The same values, added up in another order."""
+    assert percent(4.1227222222222215 / 4.122722222222222) == percent(4.122722222222222 / 4.1227222222222215)
+    assert percent(0.3 / (0.1 + 0.2)) == f"100{NARROW}%"
+
+
+def test_almost_a_whole_says_how_near() -> None:
+    shown = [percent(ratio).removesuffix(f"{NARROW}%") for ratio in (0.9999978, 0.99995, 0.9998, 0.9991)]
+    assert shown == ["99.9997", "99.995", "99.9", "99.9"]
+
+
 def test_a_column_has_one_number_of_decimals() -> None:
     assert column([12.5, 0.25, -1e-15]) == ["12.50", "0.25", "0.00"]
     assert column([1.0, -0.25]) == ["1.000", "−0.250"]
@@ -61,3 +75,11 @@ def test_sizes() -> None:
     assert [size(given) for given in (0, 740, 15850, 999_999, 3.1e9)] == [
         *("0 B", "740 B", "15.9 kB", "1 MB", "3.1 GB")
     ]
+
+
+def test_a_share_has_no_bound_above_one() -> None:
+    estimate = replace(ESTIMATE, value=0.94, low=0.94, high=0.95, bound=0.99, bound_high=1.0000005, everyone=True)
+    result = make_federated(("A",), (0.94,), value=0.94, estimate=replace(estimate, range_from="public"))
+    told = {kind: markdown(make_story(result, kind=kind)) for kind in ("memberships", "ratings")}
+    assert "No allowed set is worth more than 1, " in told["memberships"]
+    assert "No allowed set is worth more than 1.000001, " in told["ratings"]

@@ -1,9 +1,11 @@
 """From a run to its document."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from folkmoot.conversation.result import Result
 from folkmoot.report.document import Document, Section
+from folkmoot.report.numbers import LITTLE
 from folkmoot.report.sections.answer import describe_answer
 from folkmoot.report.sections.costs import describe_costs
 from folkmoot.report.sections.exposure import describe_exposure
@@ -12,6 +14,8 @@ from folkmoot.report.sections.noise import describe_noise
 from folkmoot.report.sections.quality import describe_quality
 from folkmoot.report.sections.reproduction import describe_reproduction
 from folkmoot.report.story import Item, Story
+
+SHARES = ("memberships", "places")  # kinds of data whose value is at most 1
 
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     describe_answer,
@@ -25,8 +29,18 @@ SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
 
 def describe(story: Story) -> Document:
     """Everything that a report says of a run."""
+    story = cut_bound(story)
     sections = (section(story) for section in SECTIONS)
     return Document(story.title, story.question, describe_headline(story), tuple(filter(None, sections)))
+
+
+def cut_bound(story: Story) -> Story:
+    """A share of all is at most all of them, however numbers were rounded on their way."""
+    e = story.result.estimate
+    if e is None or story.kind not in SHARES or e.range_from != "public" or not 1 < e.bound_high < 1 + LITTLE:
+        return story
+    cut = replace(e, bound_high=1.0, bound=min(e.bound, 1.0), high=min(e.high, 1.0))
+    return replace(story, result=replace(story.result, estimate=cut))
 
 
 def story_of(result: Result) -> Story:

@@ -12,6 +12,9 @@ DIGITS = 4
 MOST_DECIMALS = 6  # smaller numbers are written with a power of ten
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGEST = 1e12
+DUST = 9  # decimals of a share; what is smaller comes from the order of a sum
+LITTLE = 1e-5  # of a number: the error of what was sent as whole numbers
+ALMOST = Decimal("0.0001")
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -39,17 +42,29 @@ def round_down(value: float | None, digits: int = DIGITS) -> str:
 
 
 def round_up(value: float | None, digits: int = DIGITS) -> str:
-    """Never less than it is."""
+    """Never less than it is; with more digits where fewer would make much of a little.
+
+    >>> round_up(5.0002), round_up(5.0000074)
+    ('5.001', '5.000008')
+    """
+    if value is not None and isfinite(value) and value > 0:
+        near = float(f"{value:.{digits - 1}e}")
+        if 0 < value - near < LITTLE * value:
+            return number(value, digits + 3, ROUND_CEILING)
     return number(value, digits, ROUND_CEILING)
 
 
 def percent(ratio: float) -> str:
-    """One digit after the point, rounded down.
+    """One digit after the point, rounded down; more where it is almost a whole. Sums that are equal may differ in
+    their last digits: these do not count.
 
-    >>> percent(0.97399).replace(NARROW, " "), percent(1.0).replace(NARROW, " ")
+    >>> percent(0.97399).replace(NARROW, " "), percent(1 - 1e-12).replace(NARROW, " ")
     ('97.3 %', '100 %')
     """
-    exact = (Decimal(repr(float(ratio))) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
+    exact = round(Decimal(repr(float(ratio))), DUST)
+    left = 1 - exact
+    digits = -left.adjusted() - 2 if 0 < left < ALMOST else 1
+    exact = (exact * 100).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
     return f"{_trim(exact)}{NARROW}%"
 
 
