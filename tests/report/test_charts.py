@@ -8,7 +8,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Round
 from folkmoot.report.charts import FAR, baselines_chart, rounds_chart
 from folkmoot.report.comparison import describe_comparison
-from folkmoot.report.document import Paragraph
+from folkmoot.report.document import Fact, Paragraph
 from folkmoot.report.spread import find_outside, spread_chart
 from folkmoot.report.story import Entry
 from folkmoot.report.vega import Spec
@@ -102,4 +102,22 @@ def test_a_comparison_begins_with_what_to_take_away() -> None:
     assert lead(("auto", True, 3.9), ("popularity", True, 4.0)) == [
         "No method that sees only sums is better than popularity."
     ]
+    assert lead(("auto", True, 4.001), ("popularity", True, 4.0)) == [
+        "No method that sees only sums is more than 0.05 % better than popularity."
+    ]
     assert lead(("auto", True, 3.9), ("greedy", False, 4.0)) == []
+
+
+def test_under_noise_a_comparison_says_what_noise_costs() -> None:
+    entries = (
+        Entry("auto", True, (4.164,), 1.0, rounds=18),
+        Entry("private", True, (4.16,), 1.0, rounds=15, epsilon=1.0, delta=1e-6),
+        Entry("popularity", True, (4.1625,), 1.0),
+    )
+    lead, *facts = describe_comparison(replace(COMPARISON, entries=entries, seeds=(1,))).head
+    assert isinstance(lead, Paragraph)
+    said = "Under noise (ε = 1), private is 0.061 % below popularity and 0.097 % below auto, which adds no noise."
+    assert lead.text.replace("\u202f", " ") == said
+    best = facts[0]
+    assert isinstance(best, Fact)
+    assert (best.name, best.note) == ("Best under noise", "private")

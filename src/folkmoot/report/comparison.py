@@ -18,8 +18,8 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import RankedEntry, rank_entries
-from folkmoot.report.numbers import NARROW, count, round_down, round_up
+from folkmoot.report.facts import DIGITS_OFF, RankedEntry, rank_entries
+from folkmoot.report.numbers import NARROW, count, number, round_down, round_up
 from folkmoot.report.sections.noise import summarise_promise, warn_of_promise
 from folkmoot.report.sections.reproduction import describe_rerun
 from folkmoot.report.spread import spread_chart
@@ -64,8 +64,11 @@ def describe_comparison(comparison: Comparison) -> Document:
 
 
 def find_best(comparison: Comparison) -> RankedEntry | None:
-    """The best of the methods that see sums only."""
-    return next((one for one in rank_entries(comparison) if one.entry.federated and one.mean is not None), None)
+    """The best of the methods that see sums only; where some add noise, the best of these: the others promise
+    nothing.
+    """
+    listed = [one for one in rank_entries(comparison) if one.entry.federated and one.mean is not None]
+    return next((one for one in listed if one.entry.epsilon is not None), listed[0] if listed else None)
 
 
 def _state_best(comparison: Comparison) -> list[Paragraph]:
@@ -75,17 +78,39 @@ def _state_best(comparison: Comparison) -> list[Paragraph]:
     if best is None or best.mean is None or popular is None or not popular.mean or popular.mean <= 0:
         return []
     above = best.mean / popular.mean - 1
-    told = f"No method that sees only sums is better than {POPULARITY}."
-    if above > LEAST:
+    if best.entry.epsilon is not None:
+        told = _state_price(comparison, best, above)
+    elif above <= LEAST:
+        much = f"more than {number(100 * LEAST)}{NARROW}% " if above > DIGITS_OFF else ""
+        told = f"No method that sees only sums is {much}better than {POPULARITY}."
+    else:
         share = f"{round_down(100 * above, 2)}{NARROW}%"
         told = f"Of the methods that see only sums, {best.entry.name} is best: {share} above {POPULARITY}."
     return [Paragraph(told, Tone.LEAD, Level.SUMMARY)]
 
 
+def _state_price(comparison: Comparison, noisy: RankedEntry, above: float) -> str:
+    """How a choice under noise compares with popularity, and what noise costs."""
+    told = f"Under noise (ε = {number(noisy.entry.epsilon)}), {noisy.entry.name} is {_tell_apart(above, POPULARITY)}"
+    rivals = [one for one in rank_entries(comparison) if one.entry.federated and one.entry.epsilon is None]
+    exact = next((one for one in rivals if one.entry.rounds > 0 and one.entry.name != POPULARITY), None)
+    if exact is None or not exact.mean or not noisy.mean or exact.mean <= 0:
+        return f"{told}."
+    return f"{told} and {_tell_apart(noisy.mean / exact.mean - 1, exact.entry.name)}, which adds no noise."
+
+
+def _tell_apart(above: float, name: str) -> str:
+    if abs(above) <= DIGITS_OFF:
+        return f"as good as {name}"
+    share = round_down(100 * above, 2) if above > 0 else round_up(-100 * above, 2)
+    return f"{share}{NARROW}% {'above' if above > 0 else 'below'} {name}"
+
+
 def _list_facts(comparison: Comparison) -> list[Fact]:
     facts, best = list[Fact](), find_best(comparison)
     if best is not None:
-        facts.append(Fact("Best from sums alone", Quantity(best.mean, field="best.mean"), best.entry.name))
+        name = "Best from sums alone" if best.entry.epsilon is None else "Best under noise"
+        facts.append(Fact(name, Quantity(best.mean, field="best.mean"), best.entry.name))
     if best is not None and best.ratio is not None:
         of = "of the best central method (which sees all data)"
         facts.append(Fact("Versus central", Quantity(best.ratio, Form.SHARE, "best.ratio"), of))
