@@ -70,3 +70,12 @@ def test_what_is_wrong_with_the_file_is_mended(tmp_path: Path) -> None:
     ratings(tmp_path, ["3,4,", "78,4,-2", "0,0,2"])
     command, _ = follow(tmp_path)
     assert {"--missing", "--negative", "--duplicates"} <= set(command)
+
+
+@pytest.mark.parametrize(("value", "rule"), [("quantity", "sum"), ("HoursPlayed", "sum"), ("rating", "first")])
+def test_amounts_add_up_where_a_client_has_an_item_twice(value: str, rule: str, folder: Path) -> None:
+    text = (folder / "ratings.csv").read_text()
+    head, _, rows = text.partition("\n")
+    (folder / "ratings.csv").write_text(f"{head.replace('rating', value)}\n{rows.rstrip()}\n{rows.split()[0]}\n")
+    command, _ = follow(folder, "--choose", "2", "--value", value)
+    assert command[command.index("--duplicates") + 1] == rule

@@ -12,6 +12,7 @@ from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.data import FileLook, Loaded
 from folkmoot.data.records import LoadedTable
+from folkmoot.data.values import is_added
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import PrivacySettings
 from folkmoot.matroids.matroid import Matroid
@@ -44,7 +45,11 @@ def suggest(
 
 def _mend_faults(problem: Problem, seen: FileLook) -> dict[str, Any]:
     """What to do about what is wrong with the file, where nobody said so."""
-    mended = {**MENDED, "missing": "category"} if seen.kind == "tables" else MENDED
+    mended = dict(MENDED)
+    if seen.kind == "tables":
+        mended["missing"] = "category"
+    if seen.kind == "ratings" and is_added(dict(seen.taken).get("value", "")):
+        mended["duplicates"] = "sum"
     faults = {fault.what for fault in seen.faults}
     return {name: mended[name] for name in mended if name in faults and getattr(problem.data, name) == "refuse"}
 

@@ -14,11 +14,15 @@ from folkmoot.data.source import CellType, DataSource
 from folkmoot.data.wording import name_one
 from folkmoot.foundation.errors import OpenQuestion
 
-AMOUNTS = {
-    *("rating", "ratings", "rate", "star", "stars", "score", "scores", "grade", "preference", "utility", "benefit"),
+ADDED = {  # of which two in two rows make more
     *("quantity", "quantities", "qty", "amount", "amounts", "count", "counts", "frequency", "times", "units", "hours"),
     *("minutes", "playtime", "plays", "listens", "streams", "clicks", "views", "visits", "purchases", "spent", "spend"),
-    *("vote", "votes", "interest", "relevance", "affinity", "overall", "value", "values", "ratio", "duration", "sales"),
+    "sales",
+}
+AMOUNTS = {
+    *("rating", "ratings", "rate", "star", "stars", "score", "scores", "grade", "preference", "utility", "benefit"),
+    *("vote", "votes", "interest", "relevance", "affinity", "overall", "value", "values", "ratio", "duration"),
+    *ADDED,
 }
 FLAGS = {
     *("like", "liked", "likes", "love", "loved", "favorite", "favourite", "purchased", "bought", "ordered", "clicked"),
@@ -111,6 +115,12 @@ def is_distance(column: str) -> bool:
     words = split_words(column)
     pairs = {first + second for first, second in pairwise(words)}
     return "".join(words) in DISTANCES or not LENGTHS.isdisjoint(words) or not pairs.isdisjoint(DISTANCES)
+
+
+def is_added(column: str) -> bool:
+    """Whether values of this name add up where a client has an item twice: quantities and hours do, stars do not."""
+    words = split_words(column)
+    return not ADDED.isdisjoint(words) and not _is_statistic(words) and not is_distance(column)
 
 
 def is_flag(source: DataSource, column: str) -> bool:
