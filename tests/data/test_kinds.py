@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folkmoot.data import Data, load
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.objectives import Coverage, FacilityLocation, Information
 from tests.data.writing import MATRIX, MOVIES, RATINGS, dense, loaded, write
 
@@ -199,3 +199,29 @@ def test_a_file_that_changes_its_letters_is_refused(tmp_path: Path) -> None:
     path.write_bytes("\n".join(["user,film,stars", *lines]).encode() + b"\n\xef,1,2\n")
     with pytest.raises(InputError, match="begins as UTF-8 but is not UTF-8 throughout"):
         load(Data(file=str(path), duplicates="last"))
+
+
+GAMES = "SteamId,GameTitle,liked\n1,a,yes\n1,b,no\n2,a,yes\n"
+
+
+def test_the_only_id_that_is_left_is_the_client(tmp_path: Path) -> None:
+    read = loaded(tmp_path, GAMES, value="liked")
+    assert dense(read.objective).tolist() == [[1, 0], [1, 0]]
+    with pytest.raises(
+        InputError, match=r"GameTitle is the item and liked is the value, .* be the client; left are St"
+    ):
+        loaded(tmp_path, GAMES.replace("1,b", "3,b"), value="liked")  # no row shares its id: not known to be a client
+
+
+TRIPS = "pickup_latitude,pickup_longitude,dropoff_latitude,dropoff_longitude\n0,0,0,1\n0,0,0,1\n"
+STOPS = "name,Lat,Lon\nhere,0,0\nthere,0,1\n"
+
+
+@pytest.mark.parametrize("settings", [{}, {"kind": "places"}])
+def test_two_positions_are_asked_about(settings: dict[str, Any], tmp_path: Path) -> None:
+    stops = write(tmp_path, "stops.csv", STOPS)
+    with pytest.raises(OpenQuestion, match="several positions: pickup_latitude with pickup_longitude and") as asked:
+        loaded(tmp_path, TRIPS, items=stops, reach=9, **settings)
+    for (name, column), worth in zip(asked.value.ways, ([[1, 0]] * 2, [[0, 1]] * 2), strict=True):
+        read = loaded(tmp_path, TRIPS, items=stops, reach=9, **(settings | {name: column}))
+        assert dense(read.objective).tolist() == worth

@@ -69,7 +69,7 @@ def test_clients_and_items_are_found_by_their_words(tmp_path: Path, client: str,
 
 def test_two_columns_of_one_meaning_are_not_chosen_between(tmp_path: Path) -> None:
     text = "old_user_id,new_user_id,item,rating\n1,2,3,4\n"
-    with pytest.raises(InputError, match=r"do not show what it holds.*client=…"):
+    with pytest.raises(InputError, match=r"known to be the client; left are old_user_id and new_user_id;.*client=…"):
         loaded(tmp_path, text)
 
 
@@ -230,5 +230,5 @@ def test_positions_and_titles_are_found_by_their_words(tmp_path: Path) -> None:
     write(tmp_path, "shops.csv", "primaryTitle,Shop Latitude,Shop Longitude\nX,52,13\nY,48,11\n")
     read = loaded(tmp_path, "home_lat,home_lon\n52.1,13\n48.1,11\n", items="shops.csv", reach=20)
     assert (read.kind, read.items.names) == ("places", ("X", "Y"))
-    with pytest.raises(InputError, match=r"do not show .* latitude=… or longitude=… or client=…"):
+    with pytest.raises(InputError, match=r"several positions.* latitude='from_lat' or latitude='to_lat'"):
         loaded(tmp_path, "from_lat,from_lon,to_lat,to_lon\n52.1,13,1,1\n48.1,11,2,2\n", items="shops.csv", reach=20)

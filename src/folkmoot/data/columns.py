@@ -121,6 +121,28 @@ def find_by_words(columns: Sequence[str], role: str, taken: Sequence[str] = ()) 
     return found[0] if len(found) == 1 else None
 
 
+def find_only_id(columns: Sequence[str], taken: Sequence[str] = ()) -> str | None:
+    """The only other column whose name ends as ids do (SteamId), whatever they are the ids of."""
+    found = [column for column in columns if column not in taken and _end_of(column) in {"id", "ids", "uuid", "guid"}]
+    return found[0] if len(found) == 1 else None
+
+
+def pair_positions(columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Latitudes and longitudes that belong together by the words before them: of the pickup, of the dropoff."""
+    found = {role: _start_words(columns, role) for role in ("latitude", "longitude")}
+    return [(one, found["longitude"][start]) for start, one in found["latitude"].items() if start in found["longitude"]]
+
+
+def _start_words(columns: Sequence[str], role: str) -> dict[tuple[str, ...], str]:
+    """The columns of a position by the words before their last one."""
+    out: dict[tuple[str, ...], str] = {}
+    for column in columns:
+        words = [word for word in split_words(column) if word not in DEGREES]
+        if words and words[-1] in LAST_WORDS[role]:
+            out.setdefault(tuple(words[:-1]), column)
+    return out
+
+
 def _is_noun(words: list[str], role: str) -> bool:
     """Whether a name means a thing itself: the id of a user, not the age of one, nor how many there are."""
     if not words or words[0] in COUNTED:

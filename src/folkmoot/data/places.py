@@ -15,7 +15,7 @@ from folkmoot.data.findings import name_places as named_places
 from folkmoot.data.items import Items, read_items
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.owned import read_owned
-from folkmoot.data.roles import position_columns, refuse_missing_column
+from folkmoot.data.roles import ask_for_position, position_columns, refuse_missing_column
 from folkmoot.data.source import DataSource, Matrix
 from folkmoot.data.wording import describe_places, name_many
 from folkmoot.data.worth import choose_reach
@@ -75,6 +75,8 @@ def places(request: Request) -> Loaded:
 
 def _columns(source: DataSource, settings: Data, *, own: bool = True) -> tuple[str, str]:
     latitude, longitude = position_columns(source, settings, own=own)
+    if own:
+        ask_for_position(source, settings)
     if latitude is None:
         refuse_missing_column(source, "latitude", "the latitude")
     if longitude is None:

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from folkmoot.data.columns import find_by_alias, find_by_words, find_column, list_words, require_column
+from folkmoot.data.columns import (
+    find_by_alias,
+    find_by_words,
+    find_column,
+    find_only_id,
+    list_words,
+    pair_positions,
+    require_column,
+)
 from folkmoot.data.pairs import PairColumns
 from folkmoot.data.source import DataSource, Matrix, cast_numbers
-from folkmoot.data.values import ask_for_value, find_value, is_distance, is_flag, is_yes_no
-from folkmoot.foundation.errors import InputError
+from folkmoot.data.values import MOST_NAMED, ask_for_value, find_value, is_distance, is_flag, is_yes_no
+from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.foundation.settings import Data
-
-POSITION = ("latitude", "longitude")
 
 
 def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data) -> tuple[str, str]:
@@ -31,6 +37,8 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     latitude, longitude = position_columns(source, settings)
     if latitude and longitude:
         return "places", f"it has {latitude} and {longitude}"
+    if about is not None and None not in position_columns(about, settings, own=False):
+        ask_for_position(source, settings)
     site, target = (
         find_column(source.columns, "site", settings.client, source.file),
         find_by_alias(source.columns, "target"),
@@ -42,18 +50,44 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
     kind = _guess_pair(source, settings, by_words=True)
     if kind is not None:
         return kind
-    raise InputError(
+    ask_for_position(source, settings)
+    raise _explain_unknown(source, settings)
+
+
+def _explain_unknown(source: DataSource, settings: Data) -> InputError:
+    """Which roles no column has, and which columns are left."""
+    client, item, value = find_pair(source, settings, by_words=True)
+    known = {role: column for role, column in (("client", client), ("item", item), ("value", value)) if column}
+    left = [column for column in source.columns if column not in known.values()]
+    if left and (client is None) != (item is None):
+        lacking = "client" if client is None else "item"
+        return InputError(
+            f"{list_words([f'{column} is the {role}' for role, column in known.items()])}, but no column is known to "
+            f"be the {lacking}; left are {list_words(left)}",
+            remedy="say which one it is, or what else the file holds",
+            settings=[(lacking, ...), *((name, ...) for name in ("target", "kind") if settings.value is None)],
+            place=source.file,
+        )
+    roles = [role for role in ("client", "item", "value") if getattr(settings, role) is None]
+    return InputError(
         f"its columns ({list_words(source.columns)}) do not show what it holds",
-        remedy="say which are which, or what kind of file it is",
-        settings=[(name, ...) for name in (*_list_doubtful(source), "client", "item", "value", "target", "kind")],
+        remedy="say which is the client and which the item, or what kind of file it is",
+        settings=[(name, ...) for name in (*roles, "target", "kind")],
         place=source.file,
     )
 
 
-def _list_doubtful(source: DataSource) -> list[str]:
-    """Roles that several columns could have, of those that only one may."""
-    found = {role: any(find_by_alias([column], role) for column in source.columns) for role in POSITION}
-    return [role for role in POSITION if found[role] and find_by_alias(source.columns, role) is None]
+def ask_for_position(source: DataSource, settings: Data) -> None:
+    """Raise a question if there are several positions and nothing says which is meant."""
+    pairs = pair_positions(source.columns)
+    if len(pairs) < 2 or None not in position_columns(source, settings):
+        return
+    raise OpenQuestion(
+        f"it has several positions: {list_words([f'{one} with {other}' for one, other in pairs])}",
+        place=source.file,
+        remedy="say which one counts",
+        settings=[("latitude", one) for one, _ in pairs[:MOST_NAMED]],
+    )
 
 
 def _guess_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[str, str] | None:
@@ -106,12 +140,20 @@ def find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[st
         if by_words and chosen[at] is None:
             chosen[at] = find_by_words(source.columns, role, taken)
     client, item, value = chosen
+    if by_words and item and client is None:
+        client = _find_repeated_id(source, [column for column in (item, value, *others) if column])
     if len(source.columns) == 2 and source.header and (client is None) != (item is None) and value is None:
         other = next(column for column in source.columns if column not in (client, item))
         client, item = client or other, item or other
     if client and item and value is None and settings.value is None:
         value = find_value(source, client, item, others)
     return client, item, value
+
+
+def _find_repeated_id(source: DataSource, taken: Sequence[str]) -> str | None:
+    """The only id that is left, if rows share it: a client has several rows, the second id of an item has not."""
+    found = find_only_id(source.columns, taken)
+    return found if found and not source.sample()[found].is_unique().all() else None
 
 
 def has_flags(source: DataSource, settings: Data) -> bool:
@@ -160,7 +202,11 @@ def position_columns(source: DataSource, settings: Data, *, own: bool = True) ->
             found.append(require_column(wanted, source.columns, source.file, role))
         else:
             found.append(find_by_alias(source.columns, role))
-    return found[0], found[1]
+    latitude, longitude = found
+    if (latitude is None) != (longitude is None):  # the other one of the same place
+        pairs = [pair for pair in pair_positions(source.columns) if latitude in pair or longitude in pair]
+        latitude, longitude = pairs[0] if len(pairs) == 1 else (latitude, longitude)
+    return latitude, longitude
 
 
 def shared_numeric_columns(source: DataSource, about: DataSource, others: Sequence[str | None] = ()) -> list[str]:
