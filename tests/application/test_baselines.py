@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import folkmoot as fm
+from folkmoot.application.baselines import find_baselines
 from folkmoot.report import Story
 from folkmoot.report.facts import rank_entries
 from tests.cli.calling import films, folkmoot, ratings
@@ -58,4 +59,13 @@ def test_a_page_shows_one_number_for_each(tmp_path: Path) -> None:
     page = (tmp_path / "ratings-run" / "report.md").read_text()
     assert page.count("| Random") == 1
     assert page.count("| Most popular") == 1
-    assert "a random choice" not in page
+    assert "| a random choice" not in page
+
+
+def test_a_choice_that_is_the_most_popular_is_known_as_such(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    job = fm.Problem.from_data(tmp_path / "ratings.csv", choose=3).prepare()
+    popular = fm.solve(job.loaded.objective, job.matroid, fm.Popularity()).selected
+    for chosen, same in ((popular, True), (popular[1:], False)):
+        found = {one.name: one.same for one in find_baselines(job, chosen, central=False)}
+        assert found == {"most popular": same, "random": False}

@@ -37,8 +37,36 @@ def test_with_the_data_it_is_exact(popular: float, verdict: str) -> None:
 def test_under_noise_nobody_is_sent_to_what_cannot_be_known() -> None:
     private = replace(make_federated(NAMES, GAINS), privacy=ACCOUNT)
     told = make_story(private, baselines=(Baseline("most popular", 4.3, ""),))
-    said = "2.6 % below the most popular films, which cannot be known under noise."
+    said = "2.6 % below the most popular films (noise hides which these are)."
     assert state_verdict(told).replace("\u202f", " ") == said
+
+
+@pytest.mark.parametrize(
+    ("random", "verdict"),
+    [
+        (2.0, "109 % above a random choice, which beats the most popular films."),
+        (4.19, "No better than a random choice, which beats the most popular films."),
+        (4.3, "2.6 % below a random choice, which beats the most popular films."),
+        (1.0, "179 % above the most popular films."),
+    ],
+)
+def test_the_better_of_popular_and_random_is_what_it_is_measured_by(random: float, verdict: str) -> None:
+    others = (Baseline("most popular", 1.5, ""), Baseline("random", random, ""))
+    told = state_verdict(make_story(make_federated(NAMES, GAINS), baselines=others))
+    assert told.replace("\u202f", " ") == verdict
+
+
+def test_where_random_is_better_by_an_estimate_it_says_so() -> None:
+    estimate = replace(ESTIMATE, popularity=1.0, random=2.0)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=estimate)))
+    assert told.endswith("above a random choice, which beats the most popular films, by an estimate from sums.")
+
+
+def test_what_is_the_most_popular_is_called_so() -> None:
+    same = (Baseline("most popular", 4.19, "", same=True),)
+    limits = (LimitUse(2, "genre"),)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS), baselines=same, limits=limits))
+    assert told == "These are the most popular films that the limits allow."
 
 
 def test_limits_are_in_it() -> None:

@@ -76,7 +76,7 @@ def tell_story(
         result=result,
         chosen=tuple(replace(shown(item), gain=gain) for item, gain in zip(chosen, gains, strict=True)),
         others=tuple(shown(item) for item in others),
-        baselines=tuple(find_baselines(here, central=compare)) if here is not None else (),
+        baselines=tuple(find_baselines(here, result.selected, central=compare)) if here is not None else (),
         secure=problem.privacy.summing if federated else "none",
         protection=protection,
         view=_view(here) if compare and protection and here is not None and result.privacy is None else None,

@@ -1,5 +1,6 @@
 """What other ways to choose would give, from all the data. Whoever shows such a number has it from here."""
 
+from collections.abc import Collection
 from statistics import fmean
 
 import numpy as np
@@ -10,21 +11,23 @@ from folkmoot.application.solve import solve
 from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import indicator
-from folkmoot.report.story import MOST_POPULAR, Baseline
+from folkmoot.report.story import MOST_POPULAR, RANDOM, Baseline
 
 RANDOM_SETS = 8  # as many as federated runs ask about
 
 
-def find_baselines(job: Job, *, central: bool) -> list[Baseline]:
+def find_baselines(job: Job, chosen: Collection[int], *, central: bool) -> list[Baseline]:
     """What the most popular items and a random choice are worth; `central`: also what greedy finds, which takes longer.
+    `chosen`: the answer, which may be the most popular items themselves.
 
     The first two need sums only.
     """
     objective, matroid = job.loaded.objective, job.matroid
-    popular = float(objective.mean_values(Popularity().choose(objective, matroid, seed=0).members))
+    popular = Popularity().choose(objective, matroid, seed=0).members
+    value, same = float(objective.mean_values(popular)), {*np.flatnonzero(popular).tolist()} == {*chosen}
     found = [
-        Baseline(MOST_POPULAR, popular, "the items that are worth most alone; sums are enough"),
-        Baseline("random", fmean(value_random_sets(job)), f"the mean of {RANDOM_SETS} random sets"),
+        Baseline(MOST_POPULAR, value, "the items that are worth most alone; sums are enough", same=same),
+        Baseline(RANDOM, fmean(value_random_sets(job)), f"the mean of {RANDOM_SETS} random sets"),
     ]
     if central and not isinstance(job.method, Greedy):
         value = solve(objective, matroid, Greedy()).value

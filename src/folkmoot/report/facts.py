@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from folkmoot.conversation.result import Result, Round
-from folkmoot.report.story import MOST_POPULAR, Baseline, Comparison, Entry, PartyFacts, Story
+from folkmoot.report.story import MOST_POPULAR, RANDOM, Baseline, Comparison, Entry, PartyFacts, Story
 from folkmoot.report.text import capitalise
 
 DIGITS_OFF = 1e-12  # sums that are the same may differ in their last digits
@@ -69,6 +69,8 @@ class PopularValue:
     value: float
     chosen: float
     estimated: bool  # from sums over some clients
+    random: float | None = None  # what a random choice is worth
+    same: bool = False  # whether these are the chosen ones
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,14 @@ def central_share(story: Story) -> CentralShare | None:
 def find_popular(story: Story) -> PopularValue | None:
     """From the data, or else from sums; None where nobody knows."""
     known, e = find_known(story.result), story.result.estimate
-    exact = next((one.value for one in story.baselines if one.name == MOST_POPULAR), None)
-    if exact is not None and isfinite(exact):
-        return None if known.value is None else PopularValue(exact, known.value, is_estimated(story.result))
+    named = {one.name: one for one in story.baselines if isfinite(one.value)}
+    if (exact := named.get(MOST_POPULAR)) is not None:
+        random = named[RANDOM].value if RANDOM in named else None
+        estimated = is_estimated(story.result)
+        return None if known.value is None else PopularValue(exact.value, known.value, estimated, random, exact.same)
     if e is None or e.popularity is None:
         return None
-    return PopularValue(e.popularity, e.value, True)
+    return PopularValue(e.popularity, e.value, True, e.random)
 
 
 def bars_of(story: Story) -> tuple[Bar, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from folkmoot.conversation.result import Result
 
 MOST_POPULAR = "most popular"  # the way to choose that every other is measured by
+RANDOM = "random"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Baseline:
     value: float
     about: str  # "the items with the highest sums, whatever they have in common"
     sees_everything: bool = False  # the central solution: a line in the picture
+    same: bool = False  # whether it gives the same items as the answer
 
 
 @dataclass(frozen=True)

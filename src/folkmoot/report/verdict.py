@@ -1,6 +1,6 @@
 """Whether the choice is worth having, in one sentence: what a hurried reader takes away."""
 
-from folkmoot.report.facts import find_known, find_popular
+from folkmoot.report.facts import PopularValue, find_known, find_popular
 from folkmoot.report.numbers import NARROW, percent, round_down, round_up
 from folkmoot.report.story import Story
 
@@ -8,22 +8,24 @@ LEAST = 0.0005  # a smaller difference is none
 
 
 def state_verdict(story: Story) -> str:
-    """How the choice compares with the most popular items, which anybody could have chosen; where nobody knows what
-    these are worth, with the best possible.
+    """How the choice compares with the most popular items, which anybody could have chosen, or with a random choice
+    where that is better; where nobody knows what these are worth, with the best possible.
     """
     popular = find_popular(story)
     if popular is None:
         return _compare_with_best(story)
     those = f"the most popular {story.items_called}{' that the limits allow' if story.limits else ''}"
-    if story.result.method == "Popularity()":
+    if popular.same or story.result.method == "Popularity()":
         return f"These are {those}."
+    if popular.random is not None and popular.random > max(popular.value, 0) * (1 + LEAST):
+        return _compare_with_random(story, popular, popular.random)
     e, value = story.result.estimate, popular.chosen
     if popular.value <= 0:
         worthless = f"{those[:1].upper()}{those[1:]} are worth nothing"
         return f"{worthless}, and these are." if value > 0 else f"{worthless}, and neither are these."
     above = value / popular.value - 1
     # Under noise nobody may learn which items are the most popular: a simulation alone can name them.
-    advice = ": use those." if story.result.privacy is None else ", which cannot be known under noise."
+    advice = ": use those." if story.result.privacy is None else " (noise hides which these are)."
     if above < -LEAST:
         return f"{round_up(-100 * above, 2)}{NARROW}% below {those}{advice}"
     if above <= LEAST:
@@ -34,6 +36,22 @@ def state_verdict(story: Story) -> str:
     if popular.value >= e.low:
         return f"No better than {those}, as far as sums can tell: {share} above, but within the error of the estimate."
     return f"{share} above {those}, by an estimate from sums."
+
+
+def _compare_with_random(story: Story, popular: PopularValue, random: float) -> str:
+    """Where popular items have so much in common that any others are better."""
+    e, above = story.result.estimate, popular.chosen / random - 1
+    those = f"a random choice, which beats the most popular {story.items_called}"
+    if above < -LEAST:
+        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}."
+    if above <= LEAST:
+        return f"No better than {those}."
+    share = f"{round_down(100 * above, 2)}{NARROW}% above {those}"
+    if not popular.estimated or e is None or e.everyone:
+        return f"{share}."
+    if random >= e.low:
+        return f"{share}, but within the error of the estimate."
+    return f"{share}, by an estimate from sums."
 
 
 def _compare_with_best(story: Story) -> str:
