@@ -7,6 +7,8 @@ import pytest
 
 from folkmoot.report import Baseline, LimitUse, Story, markdown, result_text, state_verdict
 from folkmoot.report.describe import story_of
+from folkmoot.report.document import Level
+from folkmoot.report.sections.answer import explain_total
 from tests.report.stories import ACCOUNT, BASELINES, ESTIMATE, SHAPES, make_central, make_federated, make_story
 
 NAMES, GAINS = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
@@ -121,3 +123,14 @@ def test_a_result_by_itself_says_how_it_compares_where_it_knows() -> None:
     assert "above the most popular items, by an estimate from sums" in result_text(SHAPES["full"].result)
     assert "of the best possible." not in result_text(SHAPES["central"].result)
     assert state_verdict(story_of(SHAPES["central"].result)) == "At least 100\u202f% of the best possible."
+
+
+def test_a_total_that_is_not_the_value_is_explained_where_both_are_shown() -> None:
+    """Gains are of the estimate, 4.2; the value, 4.19, is exact. Terminals show the summary."""
+    result = make_federated(NAMES, GAINS)
+    [told] = explain_total(make_story(result))
+    assert told.level == Level.SUMMARY
+    said = "Gains come from sums over 3,000 users and add up to the estimate, 4.2, not to the exact value, 4.19."
+    assert told.text == said
+    everyone = make_federated(NAMES, GAINS, estimate=replace(ESTIMATE, everyone=True))
+    assert explain_total(make_story(everyone)) == []

@@ -33,7 +33,11 @@ def describe_answer(story: Story) -> Section:
     if not story.chosen:
         return Section(title, (Paragraph(f"None of the {story.items_called} was chosen.", level=Level.SUMMARY),))
     order = explain_order(story)
-    words = (*((Paragraph(order, Tone.FINE),) if order else ()), *explain_benefits(story))
+    words = (
+        *((Paragraph(order, Tone.FINE),) if order else ()),
+        *explain_total(story),
+        *explain_benefits(story),
+    )
     listed: tuple[Part, ...] = (_list_items(story), *words, *_draw_bars(story))
     drawn = map_of(story)
     if drawn is None:
@@ -55,12 +59,25 @@ def explain_order(story: Story) -> str:
         )
     if story.result.gains is None:
         return ""
-    order = "In the order in which they were chosen" if e is None else "In the order in which the search would add them"
-    told = f"{order}. The gain is what an item adds to those above it."
-    if e is not None and not e.everyone:
-        told += f" Gains come from sums over {count_many(e.clients, story.clients_called)} and add up to the estimate, "
-        told += f"{number(e.value)}" + ("." if story.result.value is None else ", not to the exact value.")
-    return told
+    order = "In the order in which they were chosen."
+    if e is not None:
+        order = (
+            "In the order of the search, the most useful first as far as it could tell. It may exchange items at its "
+            "end, so a gain can be larger than the one above it."
+        )
+    return f"{order} The gain is what an item adds to those above it."
+
+
+def explain_total(story: Story) -> list[Paragraph]:
+    """Why the last total is not the value, where it is not."""
+    e, value = story.result.estimate, story.result.value
+    if e is None or e.everyone or story.result.gains is None:
+        return []
+    told = f"Gains come from sums over {count_many(e.clients, story.clients_called)} and add up to the estimate, "
+    if value is None:
+        return [Paragraph(f"{told}{number(e.value)}.", Tone.FINE)]
+    level = Level.SUMMARY if number(value) != number(e.value) else Level.DETAIL
+    return [Paragraph(f"{told}{number(e.value)}, not to the exact value, {number(value)}.", Tone.FINE, level)]
 
 
 def _draw_bars(story: Story) -> tuple[Figure, ...]:
