@@ -5,18 +5,23 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
+from signal import SIGINT, getsignal, raise_signal, signal
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from numba.core.registry import cpu_target
 from numpy.typing import NDArray
 from rich.console import Console
 
 from folkmoot.cli import show
 from folkmoot.foundation.compiled import KernelFiles
 from folkmoot.foundation.compiling import USUAL, CompilerLog, Compiling
+from folkmoot.foundation.interrupts import hold_interrupts
 from folkmoot.foundation.kernels import Kernel, kernel
 from folkmoot.foundation.sets import Ids, share
 
@@ -88,6 +93,60 @@ def test_garbage_is_collected_again_afterwards(log: CompilerLog) -> None:
     assert during
     assert not any(during)
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_ctrl_c_is_raised_after_code_was_compiled_or_loaded(
+    log: CompilerLog, monkeypatch: pytest.MonkeyPatch, cached: bool
+) -> None:
+    """LLVM hands over machine code by calling Python, and drops whatever is raised there."""
+    if cached:
+        call_anew()
+    engine: Any = cpu_target.target_context.codegen()._engine._ee
+    hook = "_object_cache_getbuffer" if cached else "_object_cache_notify"
+    pressed: list[bool] = []
+    work = getattr(engine, hook)
+
+    def press_first(*handed: Any) -> Any:
+        if not pressed:
+            pressed.append(True)
+            raise_signal(SIGINT)
+        return work(*handed)
+
+    before = getsignal(SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, hook, press_first)
+        with pytest.raises(KeyboardInterrupt):
+            call_anew()
+    assert pressed
+    assert getsignal(SIGINT) is before
+    assert call_anew() == [16, 20, 24]
+    assert log.loaded >= 1
+
+
+def test_ctrl_c_waits_once_and_only_in_the_main_thread() -> None:
+    with pytest.raises(KeyboardInterrupt), hold_interrupts():  # noqa: PT012
+        with hold_interrupts():
+            raise_signal(SIGINT)
+        reached = True
+    assert reached
+    before = getsignal(SIGINT)
+
+    def look() -> Any:
+        with hold_interrupts():
+            return getsignal(SIGINT)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(look).result() is before
+    handled: list[int] = []
+    signal(SIGINT, lambda number, _: handled.append(number))
+    try:
+        with hold_interrupts():
+            raise_signal(SIGINT)
+            assert not handled
+        assert handled == [SIGINT]
+    finally:
+        signal(SIGINT, before)
 
 
 def test_what_is_shared_can_still_be_written_by_its_owner() -> None:

@@ -12,6 +12,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
 from folkmoot.foundation.compiling import LOG
+from folkmoot.foundation.interrupts import hold_interrupts
 
 # no_cfunc_wrapper skips a C wrapper that nobody calls
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "boundscheck": None}
@@ -55,6 +56,11 @@ class KernelCache(FunctionCache):
 
 class KernelDispatcher(CPUDispatcher):
     """A function that compiles itself for the types it is called with."""
+
+    def compile(self, sig: Any) -> Any:
+        """Load or compile a form. LLVM calls Python meanwhile, and drops what is raised there, Ctrl-C among it."""
+        with hold_interrupts():
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The form in which another kernel calls this one: whole numbers have 64 bits. Otherwise it would be compiled
