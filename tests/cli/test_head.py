@@ -33,7 +33,7 @@ def test_a_verdict_comes_first(tmp_path: Path) -> None:
 def test_limits_stand_under_the_title_with_their_use(tmp_path: Path) -> None:
     said = call(tmp_path, "--at-most", "2", "--per", "genres", "--markdown")
     sentence = (
-        "At most 2 per genres (of several, the first counts: “Comedy|War” is Comedy): Drama 2 of 2, Comedy 1 of 2."
+        "At most 2 per genre (of several, the first counts: “Comedy|War” is Comedy): Drama 2 of 2, Comedy 1 of 2."
     )
     assert sentence in head(said)
     assert "Comedy (also War)" in said.out
@@ -51,7 +51,7 @@ def test_items_without_a_group_are_told(tmp_path: Path) -> None:
     lines = [f"{film},Film {film},{'War' if film == 2 else ''}" for film in range(10)]
     (tmp_path / "movies.csv").write_text("\n".join(["movieId,title,genres", *lines]) + "\n")
     said = folkmoot(tmp_path, *RUN, "--at-most", "1", "--per", "genres", "--no-report", "--method", "greedy")
-    assert "At most 1 per genres: War 1 of 1, 2 without genres, which the limit does not count." in head(said)
+    assert "At most 1 per genre: War 1 of 1, 2 without genres, which the limit does not count." in head(said)
 
 
 @pytest.mark.parametrize(

@@ -351,3 +351,15 @@ def test_the_protection_told_is_that_of_the_smallest_sum(tmp_path: Path) -> None
     fewest = min(one.answered for one in story.result.rounds or ())
     assert 10 <= fewest < 30
     assert story.protection.startswith(f"{fewest} clients")
+
+
+def test_a_folder_with_a_run_says_whether_that_is_finished(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    words = ("run", "ratings.csv", "--choose", "2", "--folder", "here", "--no-report")
+    assert folkmoot(tmp_path, *words).code == 0
+    said = folkmoot(tmp_path, *words)
+    assert said.code == 2
+    assert "here holds a finished run; `folkmoot report` shows it" in " ".join(said.err.split())
+    (tmp_path / "here" / "result.json").unlink()
+    said = folkmoot(tmp_path, *words)
+    assert "here holds a run that is not finished; `folkmoot resume` continues it" in " ".join(said.err.split())

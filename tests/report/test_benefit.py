@@ -49,7 +49,7 @@ def test_distances_have_the_unit_of_their_file() -> None:
 
 def test_ratings_are_told_by_those_who_have_one() -> None:
     told = tell(make("ratings", 3.6, benefit=Benefit(1800, 0.9)))
-    assert told["Mean best"] == ("4", "over 1,800 users who have one")
+    assert told["Mean best"] == ("4", "over 1,800 users with one")
     assert told["With nothing"][0] == "200"
 
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from folkmoot.conversation.result import Round
 from folkmoot.report import Baseline, LimitUse, Story, markdown, result_text, state_verdict
 from folkmoot.report.describe import story_of
-from folkmoot.report.document import Level
+from folkmoot.report.document import Fact, Level
 from folkmoot.report.sections.answer import explain_total
+from folkmoot.report.sections.headline import describe_headline, describe_limit
 from tests.report.stories import ACCOUNT, BASELINES, ESTIMATE, SHAPES, make_central, make_federated, make_story
 
 NAMES, GAINS = ("Alien", "Brazil", "Clue"), (2.5, 1.25, 0.44)
@@ -134,3 +136,12 @@ def test_a_total_that_is_not_the_value_is_explained_where_both_are_shown() -> No
     assert told.text == said
     everyone = make_federated(NAMES, GAINS, estimate=replace(ESTIMATE, everyone=True))
     assert explain_total(make_story(everyone)) == []
+
+
+def test_one_is_told_as_one() -> None:
+    alone = replace(make_federated(NAMES, GAINS), rounds=(Round("each item alone", 1, 1, 10, 10, None),))
+    facts = {one.name: one.note for one in describe_headline(make_story(alone, n_clients=1)) if isinstance(one, Fact)}
+    assert facts["User"] == "could be asked"
+    assert facts["Smallest sum"] == "user in the sum over the fewest"
+    assert describe_limit(LimitUse(2, "genres")) == "At most 2 per genre."
+    assert describe_limit(LimitUse(2, "status", "Countries")) == "At most 2 per status within Countries."

@@ -259,13 +259,23 @@ def number_folder(stem: str, given: str | None = None) -> Path:
             if given is None:
                 continue
             if not path.is_dir() or any(path.iterdir()):
-                known = "holds a run; `folkmoot resume` continues it" if _is_run(path) else "exists and is not empty"
-                raise InputError(f"{path} {known}", remedy="give another folder", argument="folder") from None
+                raise InputError(
+                    f"{path} {_describe_content(path)}", remedy="give another folder", argument="folder"
+                ) from None
         except OSError as error:
             why = (error.strerror or "no reason given").lower()
             raise InputError(f"{path} cannot be made ({why})", argument="folder") from None
         return path
     raise InputError("there are too many of them here", remedy="give a folder", settings=[("folder", ...)], place=stem)
+
+
+def _describe_content(path: Path) -> str:
+    """What a folder holds that is not to be written to."""
+    if not _is_run(path):
+        return "exists and is not empty"
+    if Folder(path).result.exists():
+        return "holds a finished run; `folkmoot report` shows it"
+    return "holds a run that is not finished; `folkmoot resume` continues it"
 
 
 def _is_run(path: Path) -> bool:

@@ -60,7 +60,8 @@ def escape_markdown(name: str) -> str:
     return isolate(re.sub(r"^([-+=#])", r"\\\1", words))
 
 
-ONE = {"people": "person", "men": "man", "women": "woman", "children": "child", "series": "series", "news": "news"}
+ALIKE = ("series", "species", "news", "gas", "lens", "canvas", "atlas")  # one of them ends in -s too
+ONE = {"people": "person", "men": "man", "women": "woman", "children": "child", **dict(zip(ALIKE, ALIKE, strict=True))}
 IE = ("movies", "cookies", "calories", "zombies", "ties", "pies", "selfies")  # one of them ends in -ie
 
 
@@ -69,16 +70,19 @@ def name_one_of(many: str) -> str:
 
     >>> name_one_of("movies"), name_one_of("cities"), name_one_of("people"), name_one_of("addresses")
     ('movie', 'city', 'person', 'address')
+    >>> name_one_of("Genres"), name_one_of("status"), name_one_of("Series")
+    ('Genre', 'status', 'Series')
     """
     *before, last = many.split(" ")
-    if last in ONE:
-        one = ONE[last]
-    elif last.endswith("ies") and last not in IE:
+    if last.lower() in ONE:
+        one = ONE[last.lower()]
+        one = capitalise(one) if last[0].isupper() else one
+    elif last.endswith("ies") and last.lower() not in IE:
         one = last[:-3] + "y"
     elif re.search(r"(ss|x|z|ch|sh)es$", last):
         one = last[:-2]
     else:
-        one = last[:-1] if last.endswith("s") and not last.endswith("ss") else last
+        one = last[:-1] if last.endswith("s") and not last.endswith(("ss", "us", "is")) else last
     return " ".join([*before, one])
 
 

@@ -95,9 +95,10 @@ class Auto(Federated):
             why += f"{rounds} rounds"
             return Plan("greedy", rounds, (1,) * rounds, picks, why)
         visits = tuple(rounds // rank + (at < rounds % rank) for at in range(rank))
-        why = f"greedy by running means, {who}, one item at a time: {rank} items"
+        many = "1 item" if rank == 1 else f"{rank} items"
+        why = f"greedy by running means, {who}, one item at a time: {many}"
         if everyone:
-            why = f"greedy, because everyone is asked: {rank} items, one at a time"
+            why = f"greedy, because everyone is asked: {many}" + (", one at a time" if rank > 1 else "")
         elif rounds > rank:
             why += f" in {rounds} rounds, because {cohort:,} answers are too few to tell similar items apart"
         return Plan("greedy", rounds, visits, (1,) * rank, why)

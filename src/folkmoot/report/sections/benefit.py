@@ -50,7 +50,7 @@ def _average_best(story: Story, value: float) -> list[Fact]:
     if story.benefit is None or not story.benefit.share:
         return []
     mean = Quantity(value / story.benefit.share, field="story.mean_best", digits=3)
-    return [Fact("Mean best", mean, f"over {count_many(story.benefit.clients, story.clients_called)} who have one")]
+    return [Fact("Mean best", mean, f"over {count_many(story.benefit.clients, story.clients_called)} with one")]
 
 
 def _count_empty(story: Story) -> list[Fact]:

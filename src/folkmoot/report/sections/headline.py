@@ -14,7 +14,7 @@ from folkmoot.report.sections.benefit import list_benefits
 from folkmoot.report.sections.noise import summarise_spending
 from folkmoot.report.sections.quality import describe_confidence, describe_interval, explain_no_bound
 from folkmoot.report.story import LimitUse, Story
-from folkmoot.report.text import capitalise
+from folkmoot.report.text import capitalise, count_many, name_one_of
 from folkmoot.report.verdict import state_verdict
 
 MOST_GROUPS = 8  # that are named; the fullest come first
@@ -36,7 +36,7 @@ def describe_headline(story: Story) -> tuple[Part, ...]:
 def describe_limit(limit: LimitUse) -> str:
     """At most 2 per genre: Comedy 2 of 2, Drama 1 of 2."""
     within = f" within {limit.within}" if limit.within else ""
-    told = f"At most {limit.at_most:,} per {limit.per}{within}"
+    told = f"At most {limit.at_most:,} per {name_one_of(limit.per)}{within}"
     if limit.several:
         told += (
             f" (of several, the first counts: {limit.example})" if limit.example else " (of several, the first counts)"
@@ -86,9 +86,10 @@ def _list_facts(story: Story) -> list[Fact]:
         of = f"of {central.name} (which sees all data)"
         facts.append(Fact("Versus central", Quantity(central.share, Form.SHARE, "story.central_share"), of))
     if story.n_clients:
-        note = "whose data was read" if cost is None else "who could be asked"
+        note = "whose data was read" if cost is None else "could be asked"
         many = Quantity(story.n_clients, Form.COUNT, "story.n_clients")
-        facts.append(Fact(capitalise(story.clients_called), many, note))
+        called = name_one_of(story.clients_called) if story.n_clients == 1 else story.clients_called
+        facts.append(Fact(capitalise(called), many, note))
     if cost is not None:
         sent = Quantity(cost.mean_up, Form.SIZE, "cost.mean_up")
         facts.append(Fact(f"Sent per {cost.sender}", sent, "per round, on average"))
@@ -97,7 +98,8 @@ def _list_facts(story: Story) -> list[Fact]:
         facts.append(Fact("ε", epsilon, summarise_spending(story, result.privacy)))
     elif cost is not None:
         fewest = Quantity(cost.smallest, Form.COUNT, "cost.smallest")
-        facts.append(Fact("Smallest sum", fewest, f"{story.clients_called} in the sum over the fewest"))
+        who = count_many(cost.smallest, story.clients_called).partition(" ")[2]
+        facts.append(Fact("Smallest sum", fewest, f"{who} in the sum over the fewest"))
     else:
         chosen = Quantity(len(result.selected), Form.COUNT, "story.chosen")
         facts.append(Fact("Chosen", chosen, f"of {result.n_items:,} {story.items_called}"))
