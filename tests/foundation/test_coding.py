@@ -11,7 +11,8 @@ from scipy.special import chdtri
 from folkmoot.foundation.coding import Coding, CodingScalars, code_column, code_rows, encode_number
 from folkmoot.foundation.coins import MASK64, coin, coins, hash_triple, key_of, mix, mix_int
 from folkmoot.foundation.sets import Array, Ids
-from folkmoot.questions.local import best_in_groups, rank
+from folkmoot.matroids.matroid import Limits
+from folkmoot.questions.local import choose_best, rank
 
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair
 EDGES = [0, 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]
@@ -171,7 +172,7 @@ def test_groups_are_filled_best_first() -> None:
     start, items, gains = rows_of(rng, 40, 12)
     ids = rng.permutation(1000)[:40]
     chosen: NDArray[np.bool_] = np.zeros(len(items), dtype=bool)
-    best_in_groups(start, items, gains, group, capacity, np.uint64(9), ids, chosen)
+    choose_best(start, items, gains, Limits(np.arange(13), group, capacity), np.uint64(9), ids, chosen)
     for row in range(40):
         places = range(int(start[row]), int(start[row + 1]))
         client, room, expected = int(ids[row]), capacity.copy(), set()

@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from folkmoot import Matroid, Oracle
+from folkmoot import Free, Laminar, Matroid, Oracle, Partition, Truncation, Uniform
 from folkmoot.conversation.codec import pack, unpack
 from folkmoot.foundation.registry import find_kinds
-from folkmoot.matroids.derived import restrict
+from folkmoot.matroids.derived import Restriction, restrict
 from tests.matroids.kinds import KINDS, Kind, N
 
 SUBSETS = [frozenset(c) for size in range(N + 1) for c in combinations(range(N), size)]
@@ -77,6 +77,30 @@ def test_groups_and_capacities_say_the_same(kind: Kind) -> None:
     for chosen in SUBSETS[::3]:
         counts = np.bincount(blocks.group[sorted(chosen)], minlength=len(blocks.capacity))
         assert bool((counts <= blocks.capacity).all()) == kind.truth(chosen)
+
+
+def test_limits_say_the_same(kind: Kind) -> None:
+    inner = kind.matroid.matroid if isinstance(kind.matroid, Truncation) else kind.matroid
+    if not isinstance(inner, Free | Uniform | Partition | Laminar):
+        assert kind.matroid.limits is None
+        return
+    for matroid, most in ((kind.matroid, N), (Truncation(kind.matroid, 2), 2)):
+        limits = matroid.limits
+        assert limits is not None
+        for chosen in SUBSETS[::3]:
+            inside = [limits.sets[limits.start[e] : limits.start[e + 1]] for e in sorted(chosen)]
+            counts = sum((np.bincount(of, minlength=len(limits.capacity)) for of in inside), np.zeros(1, dtype=int))
+            assert bool((counts <= limits.capacity).all()) == (kind.truth(chosen) and len(chosen) <= most)
+
+
+def test_an_order_can_leave_items_out(kind: Kind) -> None:
+    """Greedy chooses the same of the first items whether the others follow or not."""
+    rng = np.random.default_rng(2)
+    for size in range(N + 1):
+        for matroid in (kind.matroid, restrict(kind.matroid, np.arange(N)), Restriction(kind.matroid, np.arange(N))):
+            order = rng.permutation(N)
+            whole = matroid.first_base(order)
+            assert matroid.first_base(order[:size]).tolist() == np.intersect1d(whole, order[:size]).tolist()
 
 
 def test_it_says_what_it_is(kind: Kind) -> None:

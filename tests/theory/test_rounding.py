@@ -26,6 +26,7 @@ from folkmoot import (
     solve,
 )
 from folkmoot.foundation.sets import Array, Mask
+from folkmoot.theory.rounding import sort_rows
 from tests.matroids.kinds import KINDS, N
 
 DRAWS = 1500
@@ -190,3 +191,24 @@ def test_points_a_rounding_error_away_are_inside() -> None:
             assert_bases(triangle, way(triangle, x, draws=3))
     many = np.full(300, 10 / 300 * (1 - 1e-7))
     assert_bases(Uniform(300, 10), rounding.swap(Uniform(300, 10), many, draws=1))
+
+
+@pytest.mark.parametrize("name", ["laminar", "truncated partition"])
+def test_limits_are_rounded_as_any_matroid_is(name: str) -> None:
+    """The same sets told by a function go the general way, and end the same."""
+    kind = KINDS[name]
+    for seed in range(5):
+        x = mixture(kind.matroid, 6, seed)
+        both = kind.matroid, Oracle(N, kind.truth)
+        ours, theirs = (rounding.pipage(matroid, x, draws=20, seed=seed) for matroid in both)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_are_sorted_as_numpy_does() -> None:
+    rng = np.random.default_rng(3)
+    for columns in (1, 3, 8, 9, 20):
+        rows = rng.random((50, columns)) < 0.2
+        _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        ours = sort_rows(rows)
+        assert ours[0].tolist() == first.tolist()
+        assert ours[1].tolist() == same.reshape(-1).tolist()

@@ -10,7 +10,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Ids, Mask, as_items
 from folkmoot.matroids.laminar import Laminar
-from folkmoot.matroids.matroid import Blocks, Matroid, as_matroid
+from folkmoot.matroids.matroid import Blocks, Limits, Matroid, as_matroid
 from folkmoot.matroids.simple import CountingMatroid, Free, Partition, Uniform
 
 
@@ -35,6 +35,11 @@ class Truncation(Matroid):
     def blocks(self) -> Blocks | None:
         return self.matroid.blocks if self.k >= self.matroid.rank else None
 
+    @cached_property
+    def limits(self) -> Limits | None:
+        inner = self.matroid.limits
+        return None if inner is None else inner.cap(self.k)
+
     def is_independent(self, members: Mask) -> bool:
         return int(members.sum()) <= self.k and self.matroid.is_independent(members)
 
@@ -46,7 +51,7 @@ class Truncation(Matroid):
     def first_base(self, order: Ids) -> Ids:
         """The first k items that greedy takes in the other matroid."""
         place = np.empty(self.n_items, dtype=np.int64)
-        place[order] = np.arange(self.n_items)
+        place[order] = np.arange(len(order))
         base = self.matroid.first_base(order)
         return np.sort(base[np.argsort(place[base])[: self.k]])
 
@@ -71,11 +76,7 @@ class Restriction(Matroid):
         return self.matroid.find_addable(self._widen(members))[self.items]
 
     def first_base(self, order: Ids) -> Ids:
-        """These items first: what greedy takes of them does not depend on the others."""
-        own = self.items[order]
-        others = np.setdiff1d(np.arange(self.matroid.n_items), own)
-        base = self.matroid.first_base(np.concatenate((own, others)))
-        return np.flatnonzero(np.isin(self.items, base))
+        return np.flatnonzero(np.isin(self.items, self.matroid.first_base(self.items[order])))
 
     def _widen(self, members: Mask) -> Mask:
         out = np.zeros(self.matroid.n_items, dtype=bool)

@@ -65,7 +65,7 @@ class Graphic(Matroid):
         from scipy.sparse import csgraph
 
         place = np.empty(self.n_items)
-        place[order] = np.arange(1, self.n_items + 1)
+        place[order] = np.arange(1, len(order) + 1)
         low, high = self.ends.min(axis=1), self.ends.max(axis=1)
         first = order[low[order] != high[order]]
         _, once = np.unique(low[first] * self.n_vertices + high[first], return_index=True)

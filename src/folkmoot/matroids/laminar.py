@@ -1,6 +1,7 @@
 """Laminar matroids: limits on groups that are nested or disjoint."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.sparse import csr_array
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_list
 from folkmoot.foundation.sets import Ids, ItemSet, Mask, as_members
-from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.matroid import Limits, Matroid
 
 
 class Laminar(Matroid):
@@ -44,6 +45,11 @@ class Laminar(Matroid):
         held = np.concatenate([np.empty(0, dtype=np.int64), *inside])
         self.holds = csr_array((ones, held, starts), shape=(len(sets), self.n_items))
 
+    @cached_property
+    def limits(self) -> Limits:
+        around = self.holds.T.tocsr()  # the sets around each item
+        return Limits(around.indptr.astype(np.int64), around.indices.astype(np.int64), self.capacity)
+
     def is_independent(self, members: Mask) -> bool:
         return bool((self.holds @ members <= self.capacity).all())
 
@@ -54,8 +60,9 @@ class Laminar(Matroid):
     def first_base(self, order: Ids) -> Ids:
         """Inner sets first: each set keeps the earliest of the items that its inner sets kept."""
         place = np.empty(self.n_items, dtype=np.int64)
-        place[order] = np.arange(self.n_items)
-        kept = np.ones(self.n_items, dtype=bool)
+        place[order] = np.arange(len(order))
+        kept = np.zeros(self.n_items, dtype=bool)
+        kept[order] = True
         for at, capacity in enumerate(self.capacity):
             left = self.holds.indices[self.holds.indptr[at] : self.holds.indptr[at + 1]]
             left = left[kept[left]]

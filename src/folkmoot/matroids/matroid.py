@@ -42,6 +42,31 @@ class Blocks:
     capacity: Ids
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Sets of items, any two of which are nested or disjoint, and how many items of each can be chosen.
+
+    Item e is in sets[start[e] : start[e + 1]].
+    """
+
+    start: Ids
+    sets: Ids
+    capacity: Ids
+
+    def around(self, item: int) -> Ids:
+        """The sets that an item is in."""
+        return self.sets[self.start[item] : self.start[item + 1]]
+
+    def members(self, one: int) -> Ids:
+        """The items of a set."""
+        return np.searchsorted(self.start, np.flatnonzero(self.sets == one), side="right") - 1
+
+    def cap(self, most: int) -> "Limits":
+        """These, and at most so many items in all."""
+        sets = np.insert(self.sets, self.start[1:], len(self.capacity))
+        return Limits(self.start + np.arange(len(self.start)), sets, np.append(self.capacity, most))
+
+
 class Matroid(Registered, ABC):
     """A family of independent sets over the items 0..n−1."""
 
@@ -61,7 +86,7 @@ class Matroid(Registered, ABC):
         return addable
 
     def first_base(self, order: Ids) -> Ids:
-        """The base that greedy builds when it meets the items in this order."""
+        """The base that greedy builds when it meets the items in this order; of these alone, if it has not all."""
         members = np.zeros(self.n_items, dtype=bool)
         for item in order:
             members[item] = True
@@ -82,6 +107,12 @@ class Matroid(Registered, ABC):
     def blocks(self) -> Blocks | None:
         """This matroid as groups with capacities, if it is of that kind; None otherwise."""
         return None
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """This matroid as sets with capacities, if it is of that kind; None otherwise."""
+        blocks = self.blocks
+        return None if blocks is None else Limits(np.arange(self.n_items + 1), blocks.group, blocks.capacity)
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this matroid again, as numbers, lists and arrays: how it is sent and stored."""
@@ -156,11 +187,14 @@ class Matroid(Registered, ABC):
         """A sentence if the faster methods disagree with `is_independent`, else an empty one."""
         rng = np.random.default_rng(seed)
         for _ in range(20):
-            base = indicator(self.n_items, self.first_base(rng.permutation(self.n_items)))
+            order = rng.permutation(self.n_items)
+            base, some = indicator(self.n_items, self.first_base(order)), order[: self.n_items // 2]
             if not self.is_independent(base):
                 return f"best_base finds {_show(base)}, which is not independent"
             if base.sum() != self.rank or self.find_addable(base).any():
                 return f"best_base finds {_show(base)}, which is not a base"
+            if sorted(self.first_base(some).tolist()) != np.sort(some[base[some]]).tolist():
+                return f"first_base chooses otherwise when it meets only {_show(indicator(self.n_items, some))}"
         return ""
 
     def _find_broken_subset(self, allowed: list[Mask]) -> str:

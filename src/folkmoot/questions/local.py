@@ -14,7 +14,7 @@ from folkmoot.foundation.coins import PublicCoins, hash_triple
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
-from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.matroid import Limits, Matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.sampling import DEFAULT_SAMPLES
 from folkmoot.questions.encoding import Encoding, Part
@@ -50,9 +50,9 @@ class LocalBase(PointQuery):
         how = Coding(self.single / FINE, FINE, False, coins.key).scalars
         gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
         chosen = np.zeros(len(gains), dtype=bool)
-        groups = self.matroid.blocks
-        if groups is not None:
-            best_in_groups(gradients.indptr, items, gains, groups.group, groups.capacity, coins.word, ids, chosen)
+        limits = self.matroid.limits
+        if limits is not None:
+            choose_best(gradients.indptr, items, gains, limits, coins.word, ids, chosen)
         else:
             for row in range(gradients.shape[0]):
                 span = slice(gradients.indptr[row], gradients.indptr[row + 1])
@@ -62,12 +62,10 @@ class LocalBase(PointQuery):
         return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
 
     def _base(self, items: Ids, gains: Ids, coins: PublicCoins, client: int) -> Mask:
-        """The same for one client under any matroid: its own items in their order, then all others."""
+        """The same for one client under any matroid. Only its own items matter: they come first in the order."""
         order = rank(items, gains, coins.word, client)
         own = items[order[gains[order] > 0]]
-        others = np.setdiff1d(np.arange(self.matroid.n_items), own)
-        base = self.matroid.first_base(np.concatenate((own, others)))
-        return np.isin(items, base) & (gains > 0)
+        return np.isin(items, self.matroid.first_base(own)) & (gains > 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -246,21 +244,14 @@ def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int
     return order
 
 
-def best_in_groups(
-    start: NDArray[Any],
-    items: Ids,
-    gains: Ids,
-    group: Ids,
-    capacity: Ids,
-    key: np.uint64,
-    ids: Ids,
-    chosen: Mask,
+def choose_best(
+    start: NDArray[Any], items: Ids, gains: Ids, limits: Limits, key: np.uint64, ids: Ids, chosen: Mask
 ) -> None:
-    """Each row's best base under groups with capacities, of entries with a positive gain; ties are broken by coins."""
+    """Each row's best base under limits, of entries with a positive gain; ties are broken by coins."""
     longest = int(np.diff(start).max(initial=0))
-    room = capacity.copy(), np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.uint64)
+    room = limits.capacity.copy(), np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.uint64)
     rows = share(start.astype(np.int64, copy=False)), share(items), share(gains)
-    fill_groups(*rows, share(group), share(capacity), key, share(ids), *room, chosen)
+    fill_sets(*rows, share(limits.start), share(limits.sets), key, share(ids), *room, chosen)
 
 
 def rank(items: Ids, gains: Ids, key: np.uint64, client: int) -> Ids:
@@ -271,12 +262,12 @@ def rank(items: Ids, gains: Ids, key: np.uint64, client: int) -> Ids:
 
 
 @kernel
-def fill_groups(
+def fill_sets(
     start: Ids,
     items: Ids,
     gains: Ids,
-    group: Ids,
-    capacity: Ids,
+    set_start: Ids,
+    sets: Ids,
     key: np.uint64,
     ids: Ids,
     room: Ids,
@@ -284,22 +275,27 @@ def fill_groups(
     coins: NDArray[np.uint64],
     chosen: Mask,
 ) -> None:
-    """`room`, `order` and `coins` are work space."""
+    """`room` is the capacity of each set, and is so again afterwards; `order` and `coins` are work space."""
     for row in range(len(start) - 1):
         first, last = start[row], start[row + 1]
         for at in range(last - first):
             order[at] = at
-        for one in range(len(capacity)):
-            room[one] = capacity[one]
         sort_places(items[first:last], gains[first:last], key, ids[row], order, coins)
         for at in range(last - first):
             entry = first + order[at]
             if gains[entry] <= 0:
                 break
-            of = group[items[entry]]
-            if room[of] > 0:
-                room[of] -= 1
+            fits = True
+            for of in range(set_start[items[entry]], set_start[items[entry] + 1]):
+                fits = fits and room[sets[of]] > 0
+            if fits:
                 chosen[entry] = True
+                for of in range(set_start[items[entry]], set_start[items[entry] + 1]):
+                    room[sets[of]] -= 1
+        for entry in range(first, last):
+            if chosen[entry]:
+                for of in range(set_start[items[entry]], set_start[items[entry] + 1]):
+                    room[sets[of]] += 1
 
 
 @kernel
