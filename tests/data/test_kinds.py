@@ -36,7 +36,7 @@ def test_memberships(tmp_path: Path) -> None:
 
 def test_two_columns_one_known(tmp_path: Path) -> None:
     read = loaded(tmp_path, "user,vroot\n1,5\n2,6\n")
-    assert (read.kind, read.items_called) == ("memberships", "vroots")
+    assert (read.kind, read.items_called) == ("memberships", "items")
 
 
 def test_distances(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.data.wording import name_many
 from folkmoot.foundation.errors import InputError
 from tests.data.writing import loaded, write
 
@@ -43,3 +44,14 @@ def test_a_name_that_is_nowhere_is_refused(tmp_path: Path) -> None:
         loaded(tmp_path, SALES, name="Nonsense")
     with pytest.raises(InputError, match="column of an items file, and there is none"):
         loaded(tmp_path, "site,label,a,b\n1,x,1,2\n2,y,2,2\n", name="a", kind="tables", target="label")
+
+
+@pytest.mark.parametrize(
+    ("column", "many"),
+    [
+        *(("movieId", "movies"), ("hospital", "hospitals"), ("anonymous_user_id", "anonymous users")),
+        *(("Book-Title", "books"), ("SteamId", "things"), ("StockCode", "things"), ("Description", "things")),
+    ],
+)
+def test_only_known_nouns_are_what_people_call_things(column: str, many: str) -> None:
+    assert name_many(column, "things") == many

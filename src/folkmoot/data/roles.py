@@ -71,7 +71,7 @@ def _explain_unknown(source: DataSource, settings: Data) -> InputError:
     roles = [role for role in ("client", "item", "value") if getattr(settings, role) is None]
     return InputError(
         f"its columns ({list_words(source.columns)}) do not show what it holds",
-        remedy="say which is the client and which the item, or what kind of file it is",
+        remedy="say which are which, or what kind of file it is",
         settings=[(name, ...) for name in (*roles, "target", "kind")],
         place=source.file,
     )

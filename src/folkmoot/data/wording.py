@@ -2,10 +2,58 @@
 
 import re
 
+from folkmoot.data.columns import CLIENTS, ITEMS, SITES
+
 PLAIN = {"client", "item", "column", "row", "col", "id", "index", "uid", "iid", "key", "code", "name", "unnamed", ""}
 IRREGULAR = {"person": "people", "people": "people"}
 CODES = {"isbn": "book", "asin": "product", "sku": "product"}  # what the codes stand for
-IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token"}
+IDS = {"id", "ids", "key", "code", "number", "no", "name", "title", "token", "description"}
+OTHERS = (
+    *("patient", "people", "resident", "citizen", "worker", "employee", "driver", "family", "team", "group", "farm"),
+    *(
+        "city",
+        "town",
+        "village",
+        "district",
+        "county",
+        "region",
+        "country",
+        "state",
+        "neighbourhood",
+        "street",
+        "house",
+    ),
+    *(
+        "station",
+        "stop",
+        "stand",
+        "shop",
+        "park",
+        "library",
+        "museum",
+        "event",
+        "meal",
+        "dish",
+        "drug",
+        "gene",
+        "paper",
+    ),
+    *(
+        "document",
+        "topic",
+        "tag",
+        "word",
+        "brand",
+        "show",
+        "series",
+        "service",
+        "feature",
+        "shelter",
+        "charity",
+        "idea",
+    ),
+)  # that columns are named after too
+NOUNS = frozenset((*CLIENTS, *ITEMS, *SITES, *OTHERS)) - {"cust"}
 
 
 def name_many(column: str | None, otherwise: str) -> str:
@@ -28,7 +76,8 @@ def name_one(column: str | None, otherwise: str) -> str:
         return otherwise
     if one in ("people", "persons"):
         return "person"
-    return one[:-1] if one.endswith("s") and not one.endswith(("ss", "us", "is")) else one
+    one = one[:-1] if one.endswith("s") and not one.endswith(("ss", "us", "is", "series")) else one
+    return one if one.split()[-1] in NOUNS else otherwise  # steam and stock are no nouns for users and products
 
 
 def pluralize(one: str) -> str:
