@@ -133,6 +133,14 @@ def test_a_workbook(tmp_path: Path) -> None:
         load(Data(file="none.xlsx"), tmp_path)
 
 
+def test_a_workbook_is_read_without_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("fastexcel")
+    head, *rows = ROWS
+    write_workbook(tmp_path / "gap.xlsx", {"a": [[*head, "late"], *([*row, ""] for row in rows)]})
+    check("gap.xlsx", tmp_path)
+    assert not caplog.records
+
+
 def test_a_workbook_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_workbook(tmp_path / "one.xlsx", {"a": ROWS})
     monkeypatch.setitem(sys.modules, "fastexcel", None)

@@ -45,7 +45,8 @@ def _choose_sheet(reader: Any, book: Path, given: str | None) -> str:
         if given in names:
             return given
         raise InputError(f"has no sheet {given}; its sheets are {list_words(names)}", place=book.name)
-    filled = [name for name in names if reader.load_sheet(name, n_rows=1).width]
+    # As text: the library warns of columns whose type the first row does not show.
+    filled = [name for name in names if reader.load_sheet(name, n_rows=1, dtypes="string").width]
     if not filled:
         raise InputError("is empty; it needs a header and at least one row", place=book.name)
     if len(filled) > 1:
