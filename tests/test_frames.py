@@ -102,7 +102,7 @@ def test_files_as_ever(tmp_path: Any) -> None:
     polars.DataFrame(RATINGS).write_csv(tmp_path / "r.csv")
     assert fm.load(tmp_path / "r.csv", least=4).kind == "memberships"
     assert fm.load("r.csv", tmp_path).kind == "ratings"
-    with pytest.raises(fm.InputError, match="data: needs the name of a file, got 7"):
+    with pytest.raises(fm.InputError, match="data: needs the name of a file or a DataFrame, got 7"):
         fm.load(7)
 
 

@@ -55,3 +55,10 @@ def test_a_name_that_is_nowhere_is_refused(tmp_path: Path) -> None:
 )
 def test_only_known_nouns_are_what_people_call_things(column: str, many: str) -> None:
     assert name_many(column, "things") == many
+
+
+def test_what_was_loaded_is_shown_in_short(tmp_path: Path) -> None:
+    rows = "".join(f"{at % 7},film {at:03},5\n" for at in range(100))
+    read = loaded(tmp_path, f"user,film,rating\n{rows}")
+    assert repr(read) == "Loaded(ratings: 7 users, 100 films)"
+    assert repr(read.items) == "Items(film 000, film 001, film 002 and 97 more)"

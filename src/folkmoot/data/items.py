@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.data.columns import find_by_alias, find_column, list_labels, normalize, require_column
+from folkmoot.data.columns import find_by_alias, find_column, list_labels, list_words, normalize, require_column
 from folkmoot.data.findings import Findings, name_places, say_count
 from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
@@ -17,7 +17,7 @@ SEVERAL = "|"  # separates several values in a cell: Action|Comedy
 KEY = "\0key"  # a name that no column of a file has
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Items:
     """What is known about the n items, in the order of their numbers."""
 
@@ -30,6 +30,9 @@ class Items:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Items({list_words(self.names, 3)})"
 
     def groups(self, column: str, within: str | None = None) -> list[str | None]:
         """The group of each item by an attribute; None if it has no value. Of several values ("Action|Comedy") the

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def _combine(data: Any, items: Any, settings: dict[str, Any]) -> Data:
     """All settings in one."""
     if items is not None and not is_frame(items):
         settings = {**settings, "items": str(items)}
+    if not isinstance(data, Data | str | PathLike) and not is_frame(data):
+        raise InputError(f"needs the name of a file or a DataFrame, got {data!r}", argument="data")
     known = data if isinstance(data, Data) else Data(file=None if is_frame(data) else str(as_path(data, "data")))
     for name in settings:
         if name == "file" or name not in {one.name for one in fields(Data)}:

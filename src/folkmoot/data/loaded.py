@@ -11,7 +11,7 @@ from folkmoot.objectives import Objective
 MOST_CLIENT_NAMES = 1000  # nobody reads more
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subject:
     """What a problem is about, as far as it is public: the items that can be chosen, and words."""
 
@@ -22,12 +22,19 @@ class Subject:
     clients_called: str
     items_called: str
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.kind}: {len(self.items):,} {self.items_called})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Loaded(Subject):
     """The data of a problem, read from files."""
 
     objective: Objective
+
+    def __repr__(self) -> str:
+        clients = f"{self.objective.n_clients:,} {self.clients_called}"
+        return f"{type(self).__name__}({self.kind}: {clients}, {len(self.items):,} {self.items_called})"
 
 
 @dataclass(frozen=True, eq=False)

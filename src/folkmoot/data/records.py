@@ -75,7 +75,7 @@ class Records:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoadedTable(Loaded):
     """A table of several sites, with its rows."""
 
