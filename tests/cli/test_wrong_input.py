@@ -17,7 +17,7 @@ NOISY = (*RUN, "--choose", "2", "--most", "5")
         (("run",), "Missing argument 'path'; see folkmoot run --help"),
         (("runn", "ratings.csv"), "No such command 'runn'"),
         ((*RUN, "--chose", "2"), "No such option: --chose"),
-        ((*RUN, "--choose", "two"), "Invalid value for '--choose'"),
+        ((*RUN, "--choose", "two"), "--choose: a whole number is needed"),
         ((*RUN,), "--choose"),
         ((*RUN, "--choose", "0"), "--choose"),
         ((*RUN, "--choose", "-3"), "--choose"),
@@ -63,7 +63,7 @@ NOISY = (*RUN, "--choose", "2", "--most", "5")
         ((*NOISY, "--epsilon", "-1"), "--epsilon: needs a number above 0 and up to 100, got -1.0"),
         ((*NOISY, "--epsilon", "nan"), "--epsilon: needs a finite number, got nan"),
         ((*NOISY, "--epsilon", "1e9"), "--epsilon: needs a number above 0 and up to 100"),
-        ((*NOISY, "--epsilon", "much"), "Invalid value for '--epsilon'"),
+        ((*NOISY, "--epsilon", "much"), "--epsilon: a number is needed"),
         ((*NOISY, "--epsilon", "9", "--delta", "2"), "--delta: needs a number from 1e-14 to below 0.5, got 2.0"),
         ((*NOISY, "--delta", "1e-6"), "--delta: is about noise; say how much: --epsilon 1.0"),
         ((*NOISY, "--adjacency", "replace-one"), "--adjacency: is about noise; say how much: --epsilon 1.0"),
@@ -205,6 +205,14 @@ def test_advice_can_be_typed(tmp_path: Path, words: str, advice: str) -> None:
     said = folkmoot(tmp_path, *words.split())
     is_one_sentence(said, "")
     assert advice in said.err
+
+
+@pytest.mark.parametrize(("flag", "kind"), [("--choose", "a whole number"), ("--reach", "a number")])
+def test_what_is_no_number_is_refused_in_our_words(tmp_path: Path, flag: str, kind: str) -> None:
+    ratings(tmp_path)
+    is_one_sentence(
+        folkmoot(tmp_path, "run", "ratings.csv", flag, "abc"), f"{flag}: {kind} is needed; see folkmoot run"
+    )
 
 
 def test_inspecting_advises_in_flags(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import re
 import shlex
 import sys
 from typing import Annotated
@@ -13,6 +14,11 @@ from folkmoot.cli.flags import spell_flag
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.version import __version__
 
+NUMBERS = {  # what the library that reads options calls them, and we
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "yes or no",
+}
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # what is wrong with options and arguments
 app = typer.Typer(
     name="folkmoot",
@@ -86,6 +92,10 @@ def _plain(said: str) -> str:
 def _sentence(error: Exception) -> str:
     """What is wrong with a command line, and where to read on."""
     said = getattr(error, "format_message", lambda: str(error))()
+    for theirs, ours in NUMBERS.items():
+        said = re.sub(
+            rf"Invalid value for '(.*)': Input should be a valid {theirs}\b.*", rf"\1: {ours} is needed", said
+        )
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "folkmoot"
     return f"{said.rstrip('.')}; see {where} --help"
