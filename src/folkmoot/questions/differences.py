@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from folkmoot.foundation.coding import code_rows
+from folkmoot.foundation.coding import CodingScalars, code_column, encode_number
 from folkmoot.foundation.coins import PublicCoins
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
+from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.participation import Participation, StandingReply
@@ -94,30 +95,47 @@ class Differences(Query[DifferencesReply]):
     def _compare(self, clients: Objective, ids: Ids, times: Ids) -> Iterator[tuple[Ids, Ids]]:
         """A few sets at a time: differences and their squares, each clients × sets."""
         factors = self._factors(clients, times)
-        one = self._values(clients, self.sets[:1])
+        one = share(np.ascontiguousarray(self._values(clients, self.sets[:1])[:, 0]))
+        parts = self.encoding.parts
+        hows = parts[FIRSTS].coding(self.coins).scalars, parts[SQUARES].coding(self.coins).scalars
         for first in range(1, len(self.sets), SETS_AT_ONCE):
             some = self.sets[first : first + SETS_AT_ONCE]
-            better = (self._values(clients, some) - one) * factors[:, None]
-            places = clients.n_items + 1 + np.arange(first, first + len(some))
-            numbers = self._encode(np.abs(better), FIRSTS, places, ids) * np.sign(better).astype(np.int64)
-            yield numbers, self._encode(better**2, SQUARES, places + len(self.sets), ids)
+            values = np.ascontiguousarray(self._values(clients, some))
+            firsts, squares = (np.empty(values.shape, dtype=np.int64) for _ in range(2))
+            places = clients.n_items + 1 + first, clients.n_items + 1 + first + len(self.sets)
+            code_differences(share(values), one, share(factors), *hows, *places, share(ids), firsts, squares)
+            yield firsts, squares
 
     def _factors(self, clients: Objective, times: Ids) -> Array:
         return np.ones(clients.n_clients) if self.who is None else self.who.factors(clients, times)
 
     def _count_standing(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        place = np.array([clients.n_items + 1])
-        return self._encode(self._factors(clients, times)[:, None], STANDING, place, ids)[:, 0]
+        how = self.encoding.parts[STANDING].coding(self.coins).scalars
+        return code_column(self._factors(clients, times), how, ids, clients.n_items + 1)
 
     def _values(self, clients: Objective, some: Mask) -> Array:
         full = np.zeros((len(some), clients.n_items), dtype=bool)
         full[:, self.items] = some
         return clients.values_at(full)
 
-    def _encode(self, numbers: Array, part: int, places: Ids, ids: Ids) -> Ids:
-        """Rounded up or down by a coin, so that small squares are not lost in the sum."""
-        count, width = numbers.shape
-        how = self.encoding.parts[part].coding(self.coins).scalars
-        start = np.arange(0, count * width + 1, width)
-        flat = np.ascontiguousarray(numbers).reshape(-1)
-        return code_rows(start, np.tile(places, count), flat, how, ids).reshape(count, width)
+
+@kernel
+def code_differences(
+    values: Array,
+    one: Array,
+    factors: Array,
+    how: CodingScalars,
+    how_squares: CodingScalars,
+    place: int,
+    place_squares: int,
+    ids: Ids,
+    firsts: Ids,
+    squares: Ids,
+) -> None:
+    """Rounded up or down by a coin, so that small squares are not lost in the sum."""
+    for row in range(len(values)):
+        for at in range(values.shape[1]):
+            better = (values[row, at] - one[row]) * factors[row]
+            number = encode_number(abs(better), how, ids[row], place + at)
+            firsts[row, at] = -number if better < 0.0 else number
+            squares[row, at] = encode_number(better * better, how_squares, ids[row], place_squares + at)
