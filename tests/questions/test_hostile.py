@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import folkmoot as fm
+from folkmoot import questions
 from folkmoot.engines import Bundle
 from folkmoot.engines.answering import Inquiry, write_times
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Folded, Magnitude, Query, Within
 from folkmoot.secagg import Refused
+from tests.questions.fuzz.__main__ import SUITE
 from tests.questions.fuzz.targets import (
     ALL,
     CLIENTS,
@@ -166,3 +168,10 @@ def test_honest_questions_are_accepted_but_not_about_fewer_items(kind: str) -> N
     if kind != "magnitude":  # which is about nothing in particular
         with pytest.raises(fm.InputError):
             query.check(clients.n_items - 3, CLIENTS)
+
+
+def test_the_fuzzer_leaves_every_kernel_to_its_compiler() -> None:
+    """Python that is instrumented cannot be compiled."""
+    folder = Path(questions.__file__).parent
+    kernels = {f"folkmoot.questions.{path.stem}" for path in folder.glob("*.py") if "\n@kernel\n" in path.read_text()}
+    assert kernels == set(SUITE.compiled)

@@ -13,7 +13,9 @@ SUITE = Suite(
     module="tests.questions.fuzz",
     corpus=Path(__file__).parent / "corpus",
     instrumented=["folkmoot.questions", "folkmoot.engines.answering"],
-    compiled=[f"folkmoot.questions.{name}" for name in ("query", "gradient", "local", "hidden", "folded", "differences")],
+    compiled=[
+        f"folkmoot.questions.{name}" for name in ("query", "gradient", "local", "hidden", "folded", "differences")
+    ],
     longest=24,
     environment={"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(CHECKED)},
 )
