@@ -6,14 +6,12 @@ from statistics import fmean
 import numpy as np
 
 from folkmoot.algorithms import Greedy, Popularity
+from folkmoot.algorithms.federated.search import RANDOM_BASES, draw_random_bases
 from folkmoot.application.job import Job
 from folkmoot.application.solve import solve
 from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import PublicCoins
-from folkmoot.foundation.sets import indicator
 from folkmoot.report.story import MOST_POPULAR, RANDOM, Baseline
-
-RANDOM_SETS = 8  # as many as federated runs ask about
 
 
 def find_baselines(job: Job, chosen: Collection[int], *, central: bool) -> list[Baseline]:
@@ -27,7 +25,7 @@ def find_baselines(job: Job, chosen: Collection[int], *, central: bool) -> list[
     value, same = float(objective.mean_values(popular)), {*np.flatnonzero(popular).tolist()} == {*chosen}
     found = [
         Baseline(MOST_POPULAR, value, "the items that are worth most alone; sums are enough", same=same),
-        Baseline(RANDOM, fmean(value_random_sets(job)), f"the mean of {RANDOM_SETS} random sets"),
+        Baseline(RANDOM, fmean(value_random_sets(job)), f"the mean of {RANDOM_BASES} random sets"),
     ]
     if central and not isinstance(job.method, Greedy):
         value = solve(objective, matroid, Greedy()).value
@@ -37,7 +35,5 @@ def find_baselines(job: Job, chosen: Collection[int], *, central: bool) -> list[
 
 def value_random_sets(job: Job) -> tuple[float, ...]:
     """What random allowed sets are worth: those that a federated run with the same seed asks about, too."""
-    matroid = job.matroid
-    rng, n = PublicCoins.of(job.problem.seed, Stream.RANDOM_BASES).generator(), matroid.n_items
-    sets = np.array([indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_SETS)])
+    sets = draw_random_bases(job.matroid, PublicCoins.of(job.problem.seed, Stream.RANDOM_BASES))
     return tuple(job.loaded.objective.mean_values(sets).tolist())

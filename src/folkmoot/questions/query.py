@@ -15,7 +15,7 @@ from scipy import sparse
 
 from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, share
+from folkmoot.foundation.sets import AnyArray, Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.noise import Noise
 from folkmoot.questions.checking import check_encoding, check_question, find_largest_set, is_about_singletons
@@ -238,8 +238,8 @@ def append_columns(left: Rows, right: Ids) -> Rows:
     return joined
 
 
-def spread_over(n_items: int, items: Ids | None, means: Array) -> Array:
-    """Means of some items, as an array over all items: 0 for items that were not asked about."""
-    out = np.zeros(n_items)
-    out[slice(None) if items is None else items] = means
-    return out
+def spread_over(n_items: int, items: Ids | None, part: AnyArray) -> AnyArray:
+    """What is known of some items, as an array over all items: 0 (or False) for the others."""
+    out = np.zeros(n_items, dtype=part.dtype)
+    out[slice(None) if items is None else items] = part
+    return cast(AnyArray, out)

@@ -5,8 +5,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import SearchProblem, layer_bases, order_items
-from folkmoot.algorithms.federated.wide import RANDOM_BASES, ask_beyond, draw_random_bases
+from folkmoot.algorithms.federated.search import (
+    RANDOM_BASES,
+    SearchProblem,
+    draw_random_bases,
+    layer_bases,
+    order_items,
+)
+from folkmoot.algorithms.federated.wide import ask_beyond
 from folkmoot.conversation.outcome import AppraisedSet
 from folkmoot.conversation.population import Sample
 from folkmoot.conversation.purpose import Purpose
@@ -53,7 +59,9 @@ def appraise(
     still fails with at most its own probability (union bound).
     """
     talk, matroid, ranges = problem.talk, problem.matroid, problem.ranges
-    n, randoms = matroid.n_items, draw_random_bases(talk)
+    n, whole = matroid.n_items, matroid if talk.whole is None else talk.whole.matroid
+    randoms = draw_random_bases(whole, talk.coins(Stream.RANDOM_BASES))
+    randoms = randoms if talk.items is None else randoms[:, talk.items]
     popular = find_popular_base(problem)
     doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]

@@ -38,7 +38,6 @@ from folkmoot.algorithms.federated.wide import (
     find_missed,
     is_wide,
     renumber,
-    spread,
 )
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.purpose import Purpose
@@ -51,6 +50,7 @@ from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
+from folkmoot.questions.query import spread_over
 
 JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
 SURE = 4  # juries in one say which of very many items are most popular: each of them matters to few clients
@@ -182,8 +182,8 @@ class Federated(Conversation):
         why = self.reason(talk)
         if talk.whole is not None:
             place, n = ids_of(talk), talk.whole.matroid.n_items
-            x = None if x is None else spread(x, place, n)
-            worth = worth._replace(members=spread(worth.members, place, n), order=place[worth.order])
+            x = None if x is None else spread_over(n, place, x)
+            worth = worth._replace(members=spread_over(n, place, worth.members), order=place[worth.order])
             about = f"{len(place):,} of {n:,} items were asked about by themselves, the others in buckets"
             why = about if why is None else f"{why}; {about}"
         return Outcome(x, worth, ranges, found.promise, covered, why)
@@ -199,7 +199,7 @@ class Federated(Conversation):
             alone = yield from ask_singleton_means(talk, ranges, most)
         else:
             asked = ids_of(known.talk)
-            alone = spread(known.singletons, np.searchsorted(ids_of(talk), asked), talk.matroid.n_items)
+            alone = spread_over(talk.matroid.n_items, np.searchsorted(ids_of(talk), asked), known.singletons)
             new = np.flatnonzero(~np.isin(ids_of(talk), asked))
             if len(new):
                 alone = alone + (yield from ask_singleton_means(talk, ranges, jury, new))
@@ -214,7 +214,7 @@ class Federated(Conversation):
             return problem, found, first, looks
         place, n = np.searchsorted(ids_of(more), ids_of(problem.talk)), more.matroid.n_items
         problem = yield from self._pose(more, problem.ranges, problem.jury, problem)
-        found, first = renumber(found, place, n), spread(first, place, n)
+        found, first = renumber(found, place, n), spread_over(n, place, first)
         x = found.x if isinstance(found, Point) else None
         look = yield from ask_look(problem, find_point_near(problem, first, x))
         return problem, found, first, [look]

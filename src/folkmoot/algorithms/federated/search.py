@@ -17,6 +17,8 @@ from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Continuous, Promise
 
+RANDOM_BASES = 8  # their mean value is shown as "random"
+
 
 @dataclass(frozen=True)
 class SearchProblem:
@@ -63,6 +65,12 @@ class ChosenSet:
 
 
 SearchResult = Point | ChosenSet
+
+
+def draw_random_bases(matroid: Matroid, coins: PublicCoins) -> Mask:
+    """Random allowed sets that answers are compared with."""
+    n, rng = matroid.n_items, coins.generator()
+    return np.array([indicator(n, matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)])
 
 
 def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -> Ids:

@@ -7,27 +7,33 @@ item that was missed, such items are looked for again, next to the answer.
 """
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
-from folkmoot.algorithms.federated.search import Point, SearchProblem, SearchResult, layer_bases, order_items
+from folkmoot.algorithms.federated.search import (
+    Point,
+    SearchProblem,
+    SearchResult,
+    draw_random_bases,
+    layer_bases,
+    order_items,
+)
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
-from folkmoot.foundation.sets import AnyArray, Array, Ids, Mask, indicator
-from folkmoot.matroids.derived import restrict
+from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.matroids.derived import Truncation, restrict
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.folded import Folded, FoldedReply, estimate_items
 from folkmoot.questions.magnitude import Ranges
+from folkmoot.questions.query import spread_over
 
 MOST_ITEMS = 10_000  # up to so many items, each is asked about: buckets would not cost less
 CANDIDATES, PER_RANK = 2_000, 20  # the larger of so many in all, and so many per item to be chosen
 MISSED = 500  # items that a second look may add
 ROWS, BUCKETS = 2, 3_584  # of a sum of buckets
 LOOKS = 3  # rounds, each with its own deal of the items, from which candidates are found
-RANDOM_BASES = 8  # their mean value is shown as "random"
 
 
 def is_wide(n_items: int) -> bool:
@@ -45,8 +51,11 @@ def find_candidates(talk: Talk, ranges: Ranges, jury: int | None, size: int) -> 
     replies = yield from _ask_buckets(talk, nothing, ranges, jury, "finding items")
     worth = estimate_items(replies, talk.matroid.n_items)
     order = order_items(worth, talk.coins(Stream.SHORTLIST))
-    best = _layer_pool(talk.matroid, order, size)
-    return talk.narrow(np.union1d(best, np.flatnonzero(draw_random_bases(talk).any(axis=0))))
+    best, randoms = (
+        _layer_pool(talk.matroid, order, size),
+        draw_random_bases(talk.matroid, talk.coins(Stream.RANDOM_BASES)),
+    )
+    return talk.narrow(np.union1d(best, np.flatnonzero(randoms.any(axis=0))))
 
 
 def find_missed(problem: SearchProblem, chosen: Mask, least: float, beyond: float) -> Run[Talk | None]:
@@ -83,7 +92,7 @@ def ask_beyond(talk: Talk, x: Array, ranges: Ranges) -> Folded:
 
 def _layer_pool(matroid: Matroid, order: Ids, size: int) -> Ids:
     """`layer_bases`, first made small: no base takes more of a group than its capacity, so few of each can matter."""
-    blocks = getattr(matroid, "matroid", matroid).blocks
+    blocks = (matroid.matroid if isinstance(matroid, Truncation) else matroid).blocks
     layers = -(-size // max(matroid.rank, 1)) + 1
     if blocks is None:
         few = np.union1d(order[: 4 * size], matroid.first_base(order))
@@ -97,26 +106,11 @@ def _layer_pool(matroid: Matroid, order: Ids, size: int) -> Ids:
     return few[layer_bases(restrict(matroid, few), np.argsort(rank_of[few], kind="stable"), size)]
 
 
-def draw_random_bases(talk: Talk) -> Mask:
-    """Random allowed sets that answers are compared with, of all items; over those that the conversation is about."""
-    whole = talk if talk.whole is None else talk.whole
-    n, rng = whole.matroid.n_items, talk.coins(Stream.RANDOM_BASES).generator()
-    drawn = np.array([indicator(n, whole.matroid.first_base(rng.permutation(n))) for _ in range(RANDOM_BASES)])
-    return drawn if talk.items is None else drawn[:, talk.items]
-
-
 def renumber(found: SearchResult, place: Ids, n_items: int) -> SearchResult:
     """The same result over other items: item e has the number place[e] there."""
     if isinstance(found, Point):
-        way = None if found.on_the_way is None else spread(found.on_the_way, place, n_items)
-        x, merit = spread(found.x, place, n_items), spread(found.merit, place, n_items)
+        way = None if found.on_the_way is None else spread_over(n_items, place, found.on_the_way)
+        x, merit = spread_over(n_items, place, found.x), spread_over(n_items, place, found.merit)
         return replace(found, x=x, merit=merit, on_the_way=way)
-    known = None if found.merit is None else spread(found.merit, place, n_items)
-    return replace(found, members=spread(found.members, place, n_items), order=place[found.order], merit=known)
-
-
-def spread(part: AnyArray, place: Ids, n_items: int) -> AnyArray:
-    """The numbers of some items among all; nothing elsewhere."""
-    out = np.zeros(n_items, dtype=part.dtype)
-    out[place] = part
-    return cast(AnyArray, out)
+    known = None if found.merit is None else spread_over(n_items, place, found.merit)
+    return replace(found, members=spread_over(n_items, place, found.members), order=place[found.order], merit=known)
