@@ -68,13 +68,13 @@ def test_terms_that_were_given() -> None:
         plan(corrupt=1.5)
 
 
-@pytest.mark.parametrize(("parties", "corrupt"), [(1, 0.1), (2, 0.75), (5, 0.3), (10, 0.15), (20, 0.1)])
+@pytest.mark.parametrize(("parties", "corrupt"), [(1, 0.1), (2, 0.75), (5, 0.35), (10, 0.23), (20, 0.15), (60, 0.1)])
 def test_where_clients_are_masked_one_by_one_one_party_may_be_corrupt(parties: int, corrupt: float) -> None:
     assert plan(parties, per_client=True).terms == Policy(corrupt=corrupt)
 
 
 def test_a_share_that_some_party_always_exceeds_is_refused() -> None:
-    sentence = r"^corrupt: no party may hold more .* one of 5 always holds more than 0.1; 0.3 leaves room for parties"
+    sentence = r"^corrupt: no party may hold more .* one of 5 always holds more than 0.1; 0.35 leaves room for parties"
     with pytest.raises(InputError, match=sentence):
         plan(5, per_client=True, corrupt=0.1)
     assert plan(5, per_client=True, corrupt=0.2).terms.corrupt == 0.2

@@ -1,6 +1,7 @@
 """Whole runs whose clients are at parties: begun, broken off, continued, verified without asking anybody, reported."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import folkmoot as fm
 from folkmoot.application.federation import networked
 from folkmoot.application.federation.agreement import Agreement
+from folkmoot.application.federation.notices import Notices, describe_waiting
 from folkmoot.application.run import FinishedRun, RunStopped, continue_run, open_run
 from folkmoot.application.verification import check_run, verify_run
 from folkmoot.conversation.engine import Control
@@ -276,7 +278,7 @@ def test_a_party_that_may_have_invented_its_clients_is_named(tmp_path: Path, mon
     monkeypatch.setattr(networked, "connect", network.connect)
     (tmp_path / "films.toml").write_text(PROBLEM)
     with pytest.raises(
-        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 30%"
+        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 35%"
     ):
         begin(network)
 
@@ -306,6 +308,29 @@ def test_commands_run_resume_verify_and_report(network: Network) -> None:
     assert moved.code == 0
 
 
+def test_cohorts_that_parties_would_often_refuse_are_refused_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = make_network(tmp_path, per_client=True)
+    monkeypatch.setattr(networked, "connect", network.connect)
+    path = network.kit / "agreement.toml"
+    path.write_text(re.sub(r"^corrupt = .*", "corrupt = 0.25", path.read_text(), flags=re.MULTILINE))
+    for name in PARTIES:
+        shutil.rmtree(tmp_path / name)
+    agreement = Agreement.load(network.kit)
+    network.desks = {name: make_desk(tmp_path, at, agreement, USERS) for at, name in enumerate(PARTIES)}
+    (tmp_path / "films.toml").write_text(PROBLEM)
+    command = "run", "films.toml", "--federation", str(network.kit), "--folder", "films-run", "--no-report"
+    said = call(network, *command, "--cohort", "24")
+    is_one_sentence(said, "--cohort: of 24 clients drawn at random, one party would hold more than 25% (`corrupt`) in")
+    assert not (tmp_path / "films-run").exists()
+    enough = said.err.split()[-1]
+    assert said.err.endswith(f"with a larger --corrupt): cohort = {enough}\n")
+    assert 24 < int(enough) < len(PARTIES) * USERS
+    is_one_sentence(call(network, *command, "--cohort", enough, "--jury", "24"), "--jury: of 24 clients drawn")
+    assert call(network, *command, "--cohort", enough, "--jury", enough).code == 0
+
+
 @pytest.mark.parametrize("command", ["compare", "inspect", "run --method greedy"])
 def test_commands_that_need_the_data_say_so(network: Network, command: str) -> None:
     words = command.split()
@@ -317,20 +342,20 @@ def test_commands_that_need_the_data_say_so(network: Network, command: str) -> N
 def test_who_is_awaited_is_said_in_one_line() -> None:
     waiting = Waiting("vector", ("north", "east"), ("west",), ("south",), 12.4, ("centre",))
     told = "vector: 12 s for west; south refused; centre absent; north, east answered"
-    assert networked.describe_waiting(waiting) == told
+    assert describe_waiting(waiting) == told
     seen: list[tuple[str, int, int]] = []
-    notices = networked.Notices()
+    notices = Notices()
     notices.show = lambda *said: seen.append(said)
     notices(waiting)
     notices.say("waiting for west")
     assert seen == [(told, 2, 4), ("waiting for west", 0, 0)]
     broken = Waiting("quorum", (), PARTIES, (), 590.0, trouble="the server does not answer")
-    assert networked.describe_waiting(broken) == "quorum: 590 s, the server does not answer"
+    assert describe_waiting(broken) == "quorum: 590 s, the server does not answer"
 
 
 def test_seconds_count_down_until_nobody_is_awaited() -> None:
     now, seen = [100.0], list[str]()
-    notices = networked.Notices(lambda: now[0])
+    notices = Notices(lambda: now[0])
     notices.show = lambda what, _done, _of: seen.append(what)
     notices(Waiting("quorum", ("north",), ("west",), (), 600.0))
     now[0] += 7.0

@@ -217,8 +217,8 @@ class Folder:
     def forget(self) -> None:
         """Take back a run that cannot be, because its input is wrong."""
         if not self.result.exists():
-            own = (self.transcript, self.files, self.federation, self.roster, self.journal, *self.told, self.problem)
-            for path in own:
+            self.drop_journal()
+            for path in (self.transcript, self.files, self.federation, self.roster, *self.told, self.problem):
                 path.unlink(missing_ok=True)
             if not any(self.path.iterdir()):
                 self.path.rmdir()

@@ -9,8 +9,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.special import bdtrc
+
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings
 from folkmoot.application.folder import hash_file
+from folkmoot.application.job import SECURE_COHORT
 from folkmoot.application.toml import as_toml
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
@@ -18,12 +22,14 @@ from folkmoot.engines.pooling import check_parties
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import SECURITY, Data, setting
 from folkmoot.secagg import Policy
+from folkmoot.secagg.parameters import count_share
 
 FILE, ROOT = "agreement.toml", "startup/rootCA.pem"
 RESERVED = ("server", "authority", "lead")  # folders beside those of the parties
 FEWEST_PARTIES = 5  # with the terms that are planned unless others are given
 SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
 ROOM = 1.5  # with per_client: how much larger than the others a party may be, in a round, unless `corrupt` is given
+SELDOM = 0.001  # and in what share of rounds chance may give a party more, if all are as large
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
@@ -210,8 +216,15 @@ def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewes
 
 
 def _find_room(parties: int) -> float:
-    """The share of clients that may be corrupt where each is masked by itself: as many as one party may hold."""
-    return SHARE if parties == 1 else max(SHARE, ceil(100 * ROOM / parties) / 100)
+    """The share of clients that may be corrupt where each is masked by itself: as many as one party may hold, with room
+    for one that is larger than the others, and for what chance does to cohorts of the usual size.
+    """
+    if parties == 1:
+        return SHARE
+    shares = np.arange(ceil(100 * max(SHARE, ROOM / parties)), 100) / 100
+    most = np.array([count_share(share, SECURE_COHORT) for share in shares])
+    chances = parties * bdtrc(most, SECURE_COHORT, 1 / parties)
+    return float(shares[np.argmax(chances <= SELDOM)])
 
 
 def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:

@@ -1,19 +1,20 @@
 """A run whose clients are at parties on a network: nothing but the list of items and sums are in this process."""
 
 import secrets
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic
 from typing import Any
+
+import numpy as np
 
 from folkmoot.algorithms import PrivateGreedy
 from folkmoot.application.federation.agreement import ROOT, Agreement
+from folkmoot.application.federation.notices import Notices, ShownEngine, show_waiting
 from folkmoot.application.folder import Folder, Participants, write
 from folkmoot.application.job import (
+    ASKED,
     METHODS,
     Announce,
     Task,
@@ -23,29 +24,25 @@ from folkmoot.application.job import (
     make_method,
     own_settings,
 )
-from folkmoot.application.outlook import Outlook
+from folkmoot.application.outlook import Outlook, round_up
 from folkmoot.application.problem import Problem
-from folkmoot.conversation.engine import Control, Engine, ignore
+from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.outcome import Conversation
-from folkmoot.conversation.population import Population
-from folkmoot.conversation.progress import Steps
-from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.data import load_subject
 from folkmoot.engines.desk import read_pin
 from folkmoot.engines.enrolment import Registrar, RosterBook, load_root, split_enrolments
 from folkmoot.engines.exchange import Exchange
 from folkmoot.engines.federation import Federation
-from folkmoot.engines.gathering import Line, PartyLine, Waiting, gather
+from folkmoot.engines.gathering import Line, PartyLine, gather
+from folkmoot.engines.holdings import RARELY
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.settings import Data, PrivacySettings
-from folkmoot.secagg import Policy
 from folkmoot.secagg.parameters import count_share
 
 ROSTER = "roster.json"  # of the last run, in the server's kit
 OTHERS = 5.0  # seconds for parties beyond those that are needed to say which roster they have
-SECOND = 1.0  # between updates of how long is waited still
 RUN = 16  # bytes by which parties tell one run from another
 OWN = ("credit",)  # what a problem may say about data that parties have
 SIMULATED = ("secure", "dropout", "cluster")  # settings of simulations
@@ -166,7 +163,7 @@ def open_federation(
             yield ShownEngine(engine, notices)
 
 
-def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: "Notices") -> RosterBook:
+def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: Notices) -> RosterBook:
     """The keys of all parties. A run is continued with those that it was begun with, so that not all parties need be
     there.
     """
@@ -184,7 +181,7 @@ def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: 
     return book
 
 
-def _recall_roster(task: NetworkedTask, line: Line, notices: "Notices") -> RosterBook | None:
+def _recall_roster(task: NetworkedTask, line: Line, notices: Notices) -> RosterBook | None:
     """The roster of the last run, if enough parties are there and no party has another one; then not all need be."""
     try:
         book = read_pin(task.kit / ROSTER, task.registrar)
@@ -241,7 +238,7 @@ def _open_journal(home: Folder | None) -> Iterator[RoundJournal | None]:
         yield journal
 
 
-def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
+def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: Notices) -> PartyLine:
     """Enough parties are there when it returns: a round that another process began goes on in its middle."""
     exchange = _make_line(task, line, book, notices)
     with show_waiting(notices):
@@ -249,7 +246,7 @@ def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: "
     return exchange
 
 
-def _make_line(task: NetworkedTask, line: Line, book: RosterBook, notices: "Notices") -> PartyLine:
+def _make_line(task: NetworkedTask, line: Line, book: RosterBook, notices: Notices) -> PartyLine:
     numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
     return PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
 
@@ -262,100 +259,26 @@ def _make_engine(
         return PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
     if excess := book.describe_excess(terms.corrupt):
         raise InputError(excess, remedy="found the federation anew, with a larger --corrupt", place=task.kit)
+    _check_sizes(task, book)
     parties = {number: book.list_clients(number) for number in range(len(book.names))}
     return Federation(book.population, book.roster, parties, exchange, terms, run=members.run, journal=journal)
 
 
-class Notices:
-    """Passes on who is awaited, to whatever shows it at the moment, and again as time passes."""
-
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self.show: Steps = ignore
-        self.clock = clock
-        self._last: Waiting | None = None  # that is shown
-        self._since = 0.0
-
-    def __call__(self, waiting: Waiting) -> None:
-        self._last, self._since = waiting, self.clock()
-        self._tell(waiting)
-
-    def say(self, what: str) -> None:
-        self._last = None
-        self.show(what, 0, 0)
-
-    def tick(self) -> None:
-        """Show how many seconds are left by now."""
-        if (last := self._last) is not None and last.awaited:
-            self._tell(replace(last, seconds_left=max(last.seconds_left - (self.clock() - self._since), 0.0)))
-
-    @contextmanager
-    def show_by(self, show: Steps) -> Iterator[None]:
-        """Show it by this, counting down, for a while."""
-        over = Event()
-
-        def count_down() -> None:
-            while not over.wait(SECOND):
-                self.tick()
-
-        self.show, self._last = show, None
-        thread = Thread(target=count_down, daemon=True, name="folkmoot-countdown")
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-            self.show = ignore
-
-    def _tell(self, waiting: Waiting) -> None:
-        there = len(waiting.answered)
-        self.show(describe_waiting(waiting), there, there + len(waiting.awaited) + len(waiting.refused))
-
-
-def describe_waiting(waiting: Waiting) -> str:
-    """Who is awaited and how long still, and who answered; what matters most first, where a line is cut."""
-    known = [(waiting.refused, "refused"), (waiting.absent, "absent"), (waiting.answered, "answered")]
-    parts = [f"{', '.join(names)} {what}" for names, what in known if names]
-    if waiting.awaited:
-        why = f", {waiting.trouble}" if waiting.trouble else f" for {', '.join(waiting.awaited)}"
-        parts.insert(0, f"{waiting.seconds_left:.0f} s{why}")
-    return f"{waiting.stage}: {'; '.join(parts)}"
-
-
-@contextmanager
-def show_waiting(notices: Notices) -> Iterator[None]:
-    """A line on a terminal that says who is awaited, before there are rounds with a bar of their own."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    status = Console(stderr=True).status("reaching the parties …")
-    with status, notices.show_by(lambda what, _done, _of: status.update(Text(what))):
-        yield
-
-
-class ShownEngine(Engine):
-    """An engine whose rounds show who is awaited."""
-
-    def __init__(self, engine: Engine, notices: Notices) -> None:
-        self.engine, self.notices = engine, notices
-
-    @property
-    def population(self) -> Population:
-        return self.engine.population
-
-    @property
-    def terms(self) -> Policy | None:
-        return self.engine.terms
-
-    def describe(self) -> Mapping[str, Any]:
-        return self.engine.describe()
-
-    def can_continue(self, ask: Ask) -> bool:
-        return self.engine.can_continue(ask)
-
-    def add_up(self, ask: Ask, control: Control) -> Sum:
-        with self.notices.show_by(control.progress):
-            return self.engine.add_up(ask, control)
+def _check_sizes(task: NetworkedTask, book: RosterBook) -> None:
+    """Refuse cohorts so small that chance often gives one party more clients than may be corrupt."""
+    corrupt, population = task.agreement.terms.corrupt, book.population
+    for name in (*ASKED, "jury"):
+        if (size := getattr(task.method, name, None)) is None:
+            continue
+        (chance,) = book.holdings.find_chance(population, np.array([size]), corrupt)
+        if chance > RARELY:
+            enough = book.holdings.find_enough(population, size, corrupt)
+            error = InputError(
+                f"of {size:,} clients drawn at random, one party would hold more than {corrupt:.0%} (`corrupt`) in "
+                f"{chance:.0%} of the rounds, and the others refuse such rounds",
+                argument=name,
+                remedy="ask more of them (or found the federation anew, with a larger --corrupt)",
+                settings=[(name, min(int(round_up(enough, 2)), population.n_clients))],
+            )
+            with task.problem.locate_errors(own_settings(task.problem)):
+                raise error
