@@ -1,5 +1,6 @@
 """Properties of whatever Hypothesis can think of; always the same examples, so that a run repeats."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,26 @@ def test_rows_are_laid_out_best_first(matrix: Array) -> None:
         values = np.repeat(runs.run_value[first:last], lengths)
         assert sorted(mine) == np.flatnonzero(wanted).tolist()
         np.testing.assert_array_equal(values, wanted[mine])
+        assert (np.diff(runs.run_value[first:last]) < 0).all()
+
+
+values = st.one_of(st.floats(5e-324, 1e-300), st.floats(0.5, 0.5 + 1e-13), st.floats(1e-3, 1e3), st.just(1e300))
+
+
+@given(st.lists(values, min_size=1, max_size=400), st.integers(0, 3), st.integers(0, 2**31))
+def test_rows_of_many_values_are_sorted_by_value_and_then_by_place(some: list[float], rows: int, seed: int) -> None:
+    """However unevenly values are spread. A row of 70 values has more levels than a counting sort takes."""
+    rng = np.random.default_rng(seed)
+    data = np.concatenate([np.linspace(0.1, 0.9, 70), *(rng.permutation(some + some) for _ in range(rows))])
+    starts = np.concatenate(([0, 70], 70 + 2 * len(some) * np.arange(1, rows + 1)))
+    items = np.concatenate([rng.permutation(1000)[:many] for many in np.diff(starts)])
+    runs = sort_runs(sparse.csr_array((data, items, starts), shape=(rows + 1, 1000)))
+    for row, (lo, hi) in enumerate(pairwise(starts)):
+        order = np.argsort(-data[lo:hi], kind="stable")
+        assert runs.items[lo:hi].tolist() == items[lo:hi][order].tolist()
+        first, last = runs.row_runs[row], runs.row_runs[row + 1]
+        lengths = np.diff(runs.run_end[first:last], prepend=0)
+        assert np.repeat(runs.run_value[first:last], lengths).tolist() == data[lo:hi][order].tolist()
         assert (np.diff(runs.run_value[first:last]) < 0).all()
 
 

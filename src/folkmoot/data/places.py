@@ -1,7 +1,7 @@
 """Places: people and items have positions, and an item is of use to people within its reach.
 
 Benefit = 1 − distance/reach, where the distance is along the great circle of a sphere with the Earth's mean radius.
-Pairs within reach are found by a tree over the unit sphere, using the lengths of chords.
+Pairs within reach are found on the unit sphere (`nearby`), using the lengths of chords.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import polars
 import scipy
 
 from folkmoot.data.columns import find_column
-from folkmoot.data.entries import Entries, place_column, row_starts
 from folkmoot.data.findings import DataFault, Findings, ValueSpread, say_count
 from folkmoot.data.findings import name_places as named_places
 from folkmoot.data.items import Items, read_items
 from folkmoot.data.loaded import Loaded, Request
+from folkmoot.data.nearby import find_pairs
 from folkmoot.data.owned import read_owned
 from folkmoot.data.roles import ask_for_position, position_columns, refuse_missing_column
 from folkmoot.data.source import DataSource, Matrix
@@ -22,11 +22,10 @@ from folkmoot.data.worth import choose_reach
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
-from folkmoot.foundation.sphere import RADIUS, measure_arcs, project
+from folkmoot.foundation.sphere import measure_arcs, project
 from folkmoot.objectives import FacilityLocation
 
 MOST_PAIRS = 200_000_000
-ROWS = 1 << 14  # people per search
 
 
 def places(request: Request) -> Loaded:
@@ -46,10 +45,10 @@ def places(request: Request) -> Loaded:
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
     items = read_places(request.about, settings, findings)
     assert items.positions is not None
-    here, there = project(people.numbers), scipy.spatial.KDTree(project(items.positions))
-    nearest = measure_arcs(np.asarray(there.query(here)[0]))
+    here, there = project(people.numbers), project(items.positions)
+    nearest = measure_arcs(np.asarray(scipy.spatial.KDTree(there).query(here)[0]))
     reach = choose_reach(request, nearest, "in kilometres")
-    entries = _find_pairs(here, there, reach)
+    entries = find_pairs(here, there, reach, MOST_PAIRS)
     if not len(entries.items):
         raise InputError(
             f"nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)", argument="reach"
@@ -121,30 +120,3 @@ def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
         raise InputError("no place has a numeric position", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
     return read_items(about, settings, findings, frame.filter(~lacking))
-
-
-def _find_pairs(here: Array, there: "scipy.spatial.KDTree", reach: float) -> Entries:
-    """1 − distance/reach for all pairs within reach."""
-    chord = 2 * np.sin(min(reach / RADIUS, np.pi) / 2)
-    pairs = int(scipy.spatial.KDTree(here).count_neighbors(there, chord))
-    if pairs > MOST_PAIRS:
-        raise InputError(
-            f"{pairs:,} pairs lie within {reach:g} km, more than {MOST_PAIRS:,}",
-            remedy="give a shorter reach, or fewer places to choose from",
-            argument="reach",
-        )
-    rows, items = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
-    values, end = np.empty(pairs), 0
-    for first in range(0, len(here), ROWS):
-        found = scipy.spatial.KDTree(here[first : first + ROWS]).sparse_distance_matrix(
-            there, chord, output_type="ndarray"
-        )
-        start, end = end, end + len(found)
-        rows[start:end], items[start:end] = found["i"] + first, found["j"]
-        values[start:end] = 1.0 - measure_arcs(found["v"]) / reach
-    rows, items, values = rows[:end], items[:end], values[:end]
-    starts = row_starts(rows, len(here))
-    entries = Entries(starts, place_column(rows, starts, items), place_column(rows, starts, values), there.n)
-    entries.merge("first")
-    entries.drop_worthless()
-    return entries

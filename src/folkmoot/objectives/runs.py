@@ -13,7 +13,7 @@ from folkmoot.foundation.kernels import blocks, kernel, run_on_threads
 from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.objectives.sparse import ranges
 
-MOST_LEVELS = 64  # more different benefits in one block are sorted the general way
+MOST_LEVELS = 64  # more different benefits in one block are sorted by value
 SLOTS, SHIFT, SPREAD = 1024, np.uint64(54), np.uint64(0x9E3779B97F4A7C15)  # of the hash table that numbers them
 ONE = np.uint64(1)
 
@@ -74,7 +74,7 @@ def item_type(n_items: int) -> type[np.uint16] | type[np.int32]:
 
 
 def sort_runs(rows: Rows) -> Runs:
-    """Each row best first, equal benefits together: a counting sort if there are few levels."""
+    """Each row best first, equal benefits together and in the order given: a counting sort if there are few levels."""
     starts = rows.indptr.astype(np.int64)
     entries = int(starts[-1])
     items = np.empty(entries, dtype=item_type(rows.shape[1]))
@@ -100,21 +100,19 @@ def sort_runs(rows: Rows) -> Runs:
             sort_by_level(here, ids, code, levels, best_first, near, far, best, out[1], out[2], runs)
             out[0][:] = best
             return
-        owner = np.repeat(np.arange(lo, hi), np.diff(starts[lo : hi + 1]))
-        order = np.lexsort((-values, owner))
-        out[0][:] = ids[order]
-        values = values[order]  # a row keeps its entries, so `owner` is still right
-        last_of_run = np.append((values[1:] != values[:-1]) | (owner[1:] != owner[:-1]), True)
-        ends = np.flatnonzero(last_of_run)
-        out[1][: ends.size] = ends + 1 + first - starts[owner[ends]]
-        out[2][: ends.size] = values[ends]
-        row_runs[lo + 1 : hi + 1] = np.bincount(owner[ends] - lo, minlength=hi - lo)
+        longest = int(np.diff(here).max())
+        room = np.empty(longest), np.empty(longest, dtype=np.int32), np.empty(longest + 1, dtype=np.int32)
+        best = np.empty(len(ids), dtype=np.int32)
+        sort_by_value(here, ids, values, *room, best, out[1], out[2], row_runs[lo + 1 : hi + 1])
+        out[0][:] = best
 
     cuts = blocks(starts, most=len(starts))
     run_on_threads(one, cuts)
     np.cumsum(row_runs, out=row_runs)
     for lo, hi in cuts:  # close the gaps between the blocks
         used, at, first = int(row_runs[hi] - row_runs[lo]), int(row_runs[lo]), int(starts[lo])
+        if at == first:
+            continue
         run_end[at : at + used] = run_end[first : first + used]
         run_value[at : at + used] = run_value[first : first + used]
     runs = int(row_runs[-1])
@@ -197,3 +195,76 @@ def sort_by_level(
             far[code[at + half]] = there + ONE
         if odd:
             items[far[code[last - ONE]]] = ids[last - ONE]
+
+
+@kernel
+def sort_by_value(
+    starts: Ids,
+    ids: NDArray[np.int32],
+    values: Array,
+    ordered: Array,
+    places: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    items: NDArray[np.int32],
+    run_end: NDArray[np.int32],
+    run_value: Array,
+    row_runs: Ids,
+) -> None:
+    """Sort each row by value, best first, and equal values by their places.
+
+    A row has as many buckets as entries, each for an equal part of its range of values, and each bucket is sorted by
+    itself: most hold an entry or two. `ordered` and `places` are room for the longest row, `ends` for one more.
+    """
+    runs = 0
+    for row in range(len(starts) - 1):
+        first = starts[row]
+        size = starts[row + 1] - first
+        if size == 0:
+            continue
+        top = bottom = values[first]
+        for at in range(first, first + size):
+            top, bottom = max(top, values[at]), min(bottom, values[at])
+        scale = size / (top - bottom) if top > bottom else 0.0
+        if not scale < np.inf:
+            scale = 0.0  # values so close that they share a bucket
+        for bucket in range(size + 1):
+            ends[bucket] = 0
+        for at in range(first, first + size):
+            ends[min(np.int64((top - values[at]) * scale), size - 1) + 1] += 1
+        for bucket in range(1, size):
+            ends[bucket] += ends[bucket - 1]
+        for at in range(first, first + size):  # now ends[bucket] is where its next entry goes, in the end its end
+            bucket = min(np.int64((top - values[at]) * scale), size - 1)
+            to = ends[bucket]
+            ordered[to], places[to] = values[at], at - first
+            ends[bucket] = to + 1
+        begin = 0
+        for bucket in range(size):
+            end = ends[bucket]
+            if end > begin + 1:
+                sort_bucket(ordered, places, begin, end)
+            begin = end
+        for at in range(size):
+            items[first + at] = ids[first + places[at]]
+            if at + 1 == size or ordered[at] != ordered[at + 1]:
+                run_end[runs] = at + 1
+                run_value[runs] = ordered[at]
+                runs += 1
+                row_runs[row] += 1
+
+
+@kernel
+def sort_bucket(values: Array, places: NDArray[np.int32], begin: int, end: int) -> None:
+    """Sort this part by Shell's method: largest values first, equal ones by place."""
+    gap = end - begin
+    while gap > 1:
+        gap = max((5 * gap - 1) // 11, 1)
+        for at in range(begin + gap, end):
+            value, place, to = values[at], places[at], at
+            while to >= begin + gap:
+                other = values[to - gap]
+                if other > value or (other == value and places[to - gap] < place):
+                    break
+                values[to], places[to] = other, places[to - gap]
+                to -= gap
+            values[to], places[to] = value, place
