@@ -10,6 +10,9 @@ from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.algorithms.federated.wide import MOST_ITEMS
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines import PartyPolicy
 from folkmoot.engines.simulate import Simulation
 from folkmoot.engines.witness import Witness
@@ -153,6 +156,41 @@ def test_runs_are_stored_continued_and_verified(tail: fm.FacilityLocation, tmp_p
     done = fm.solve(tail, CHOSEN, method, seed=2, transcript=tmp_path / "run")
     assert fm.verify(tmp_path / "run", tail) == done
     assert fm.resume(tmp_path / "run", tail) == done
+
+
+class Forgetful(Simulation):
+    """A simulator that loses the first so many sums of what each item is worth alone, after clients sent answers."""
+
+    losses = 1
+
+    def add_up(self, ask: Ask, control: Control) -> Sum:
+        if ask.purpose is Purpose.SINGLETONS and self.losses:
+            self.losses -= 1
+            return Sum.lose(ask, ask.cohort.size // 2, spent=True)
+        return super().add_up(ask, control)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("jury", [350, 500, 900])  # four are more than half of all, everyone, and more than everyone
+def test_half_of_those_asked_know_well_enough_what_items_are_worth_alone(
+    jury: int, weighted: bool, tail: fm.FacilityLocation
+) -> None:
+    crowd = tail.reweight(np.linspace(1.0, 2.0, CLIENTS)) if weighted else tail
+    method, best = fm.Auto(cohort=50, jury=jury, polish=1), fm.solve(crowd, CHOSEN)
+    found = fm.solve(crowd, CHOSEN, method, engine=Forgetful(crowd), seed=3)
+    alone = [one for one in found.rounds or () if one.purpose is Purpose.SINGLETONS][:2]
+    assert [one.label for one in alone] == [f"each item alone, jury {at} of 2" for at in (1, 2)]
+    assert alone[0].answered == 0
+    assert alone[1].answered == alone[1].asked >= min(2 * jury, CLIENTS // 2) * (0.7 if weighted else 1)  # repeats
+    assert found.value >= 0.95 * best.value
+    assert found.upper_bound >= best.value
+
+
+def test_if_both_halves_are_lost_the_run_ends(tail: fm.FacilityLocation) -> None:
+    engine = Forgetful(tail)
+    engine.losses = 2
+    with pytest.raises(fm.RoundFailed, match=r"^each item alone, jury 2 of 2: .* only 0 others are left; asking the"):
+        fm.solve(tail, CHOSEN, fm.Auto(cohort=50, jury=500, polish=1), engine=engine, seed=3)
 
 
 def test_masked_sums_are_the_same() -> None:

@@ -101,7 +101,7 @@ def test_all_items_are_asked_about_alone_before_a_shortlist(crowd: fm.Coverage) 
 
 
 def test_buckets_are_not_items(monkeypatch: pytest.MonkeyPatch, crowd: fm.Coverage) -> None:
-    """Sums of buckets are over a jury; what candidates are worth alone is asked of four at once."""
+    """Sums of buckets are over a jury; what candidates are worth alone is asked of two at once."""
     monkeypatch.setattr("folkmoot.algorithms.federated.wide.MOST_ITEMS", 1_000)
     monkeypatch.setattr("folkmoot.algorithms.federated.wide.CANDIDATES", 300)
     matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=20, jury=400)
@@ -109,7 +109,7 @@ def test_buckets_are_not_items(monkeypatch: pytest.MonkeyPatch, crowd: fm.Covera
     again = any(one.label.startswith("finding more") for one in result.rounds or ())
     rare = {one.what: one for one in find_rare_numbers(crowd, matroid, method, result)}
     assert list(rare) == [ALONE, "the search", OTHERS]
-    assert (rare[ALONE].clients, rare["the search"].clients, rare[OTHERS].clients) == (400 if again else 1_600, 20, 400)
+    assert (rare[ALONE].clients, rare["the search"].clients, rare[OTHERS].clients) == (400 if again else 800, 20, 400)
     assert rare[ALONE].numbers <= 300 < rare[OTHERS].numbers
 
 

@@ -4,6 +4,7 @@ Tests that toss coins fail by chance with probability below 1e-9 (Hoeffding, wit
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -291,7 +292,9 @@ def test_a_conversation_is_decided_by_its_seed() -> None:
 # Several juries, their sums added up.
 
 
-def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[PointReply, list[Ask]]:
+def juries_of(
+    server: Talk, engine: Any, size: int | None, count: int, *, some_suffice: bool = False
+) -> tuple[PointReply, list[Ask]]:
     heard: list[Ask] = []
 
     def answer(ask: Ask) -> Sum:
@@ -299,7 +302,8 @@ def juries_of(server: Talk, engine: Any, size: int | None, count: int) -> tuple[
         said: Sum = engine(ask)
         return said
 
-    return drive(server.ask_juries(toss, size, count, Purpose.SCORING, "a jury"), answer), heard
+    asked = server.ask_juries(toss, size, count, Purpose.SCORING, "a jury", some_suffice=some_suffice)
+    return drive(asked, answer), heard
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
@@ -379,6 +383,61 @@ def test_others_take_the_place_of_a_jury_that_was_lost() -> None:
 def test_where_no_others_are_left_a_lost_jury_ends_the_run(server: Talk, size: int, why: str) -> None:
     with pytest.raises(RoundFailed, match=f"^a jury, jury 1 of 3: the round was lost after .*{why}"):
         juries_of(server, Deaf(1, (0,)), size, 3)
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (2,), (0, 1), (0, 2)])
+@pytest.mark.parametrize("by_chance", [True, False])
+def test_where_some_juries_suffice_a_lost_one_counts_as_silent(by_chance: bool, lost: tuple[int, ...]) -> None:
+    """Of 90 clients all are asked, by 30. Where they are missing by chance, those who answered are drawn from everyone;
+    otherwise all are, and what the lost ones would have said is unknown.
+    """
+    objective = town(90).reweight(np.ones(90))
+    server = Talk(replace(Population.of(objective), missing_by_chance=by_chance), Uniform(3, 1), 5)
+    engine = Simulation(objective)
+
+    def lose(ask: Ask) -> Sum:
+        return Sum.lose(ask, 20, spent=True) if ask.number in lost else engine(ask)
+
+    answer, heard = juries_of(server, lose, 30, 3, some_suffice=True)
+    assert [ask.number for ask in heard] == [0, 1, 2]  # nobody is asked twice
+    there = np.sort(
+        np.concatenate([named(ask.cohort, server.population)[0] for ask in heard if ask.number not in lost])
+    )
+    np.testing.assert_array_equal(
+        answer.total, heard[0].query.total(objective[there], there, np.ones(len(there), dtype=np.int64))
+    )
+    heard_of, sample = 90 - 30 * len(lost), server.sample(answer)
+    assert (answer.count, answer.clients, answer.asked, server.cohort.size) == (heard_of, heard_of, 90, 90)
+    assert (sample.heard, sample.complete) == (heard_of / 90, False)
+    assert (sample.draws, sample.unknown) == ((heard_of, 0) if by_chance else (90, 90 - heard_of))
+
+
+def test_where_weights_differ_a_lost_jury_is_missing_too() -> None:
+    server = Talk(Population.of(town(90)), Uniform(3, 1), 5)
+    engine = Simulation(town(90))
+    answer, _ = juries_of(
+        server, lambda ask: engine(ask) if ask.number else Sum.lose(ask, 20, spent=True), 30, 3, some_suffice=True
+    )
+    sample = server.sample(answer)
+    assert (sample.missing, sample.asked, sample.draws) == (30, 90, 0)
+    assert sample.shift(0.05) > 0.1  # they may be any third of the weight
+
+
+def test_others_are_asked_first_even_if_some_juries_suffice() -> None:
+    """Of 1,000 clients 900 are drawn: one jury of 100 can be replaced, not two."""
+    server = talk()
+    answer, heard = juries_of(server, Deaf(1, (0,)), 100, 9, some_suffice=True)
+    assert (len(heard), answer.count, answer.asked) == (10, 900, 900)
+    server, engine = talk(), Deaf(2, (0, 1))
+    answer, heard = juries_of(server, engine, 100, 9, some_suffice=True)
+    assert (len(heard), answer.count, answer.asked, server.cohort.size) == (10, 800, 900, 900)
+    asked = np.concatenate([named(ask.cohort, server.population)[0] for ask in heard])
+    assert len(np.unique(asked)) == 1000
+
+
+def test_one_jury_must_answer() -> None:
+    with pytest.raises(RoundFailed, match=r"^a jury, jury 3 of 3: the round was lost after .*only 100 others are left"):
+        juries_of(talk(), Deaf(3, (0, 1, 2)), 300, 3, some_suffice=True)
 
 
 def test_three_times_in_a_row_is_enough_for_a_jury() -> None:

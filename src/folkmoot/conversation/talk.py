@@ -80,12 +80,23 @@ class Talk:
         raise self._explain_failure(ask, said)
 
     def ask_juries(
-        self, question: Question[ReplyT], size: int | None, count: int, purpose: Purpose, label: str
+        self,
+        question: Question[ReplyT],
+        size: int | None,
+        count: int,
+        purpose: Purpose,
+        label: str,
+        *,
+        some_suffice: bool = False,
     ) -> Run[ReplyT]:
         """Ask `count` juries of `size` clients each, one round per jury, and add up their replies.
 
         They are drawn as one large jury, and represent everyone as it would: no client is in two of them. A jury that
         is lost is asked again if nobody had sent an answer; otherwise other clients take its place.
+
+        some_suffice: where no others are left, go on without that jury, unless all are lost. It then counts as asked
+        and not answered, like clients who drop out. Coins dealt it, so where clients are missing by chance, those
+        who answered are still a sample of everyone, only smaller; elsewhere `Sample` takes the worst of its clients.
         """
         if size is None:
             return (yield from self.ask(question, None, purpose, label))
@@ -95,6 +106,7 @@ class Talk:
         if len(dealt) == 1:
             return (yield from self.ask(question, count * size, purpose, label))
         query = self._phrase(question(coins))
+        assert not (some_suffice and query.voluntary)  # volunteers stand for all who were asked, and so for the lost
         drawn = ids_of(whole)  # and, later, those who replace a lost jury
         juries, replies = list[Cohort](), list[ReplyT]()
         for at, jury in enumerate(dealt):
@@ -108,6 +120,10 @@ class Talk:
                     break
                 attempts += counts_as_attempt(said)
                 if said.spent:  # sealed or not: all juries are asked the same, with the same coins
+                    hopeless = at == len(dealt) - 1 and not any(reply.count for reply in replies)
+                    if some_suffice and not hopeless and self._find_obstacle(jury.size, drawn):
+                        said = replace(said, clients=0)  # whoever was left, no answer counts
+                        break
                     drawn = self._leave_out(jury.size, part, drawn)
                     self.cohort = self.population.draw(jury.size, coins.branch(Branch.COHORT), without=drawn)
             else:
@@ -148,21 +164,27 @@ class Talk:
 
     def _leave_out(self, size: int | None, label: str, sent: Ids | None) -> Ids:
         """All clients who must not be asked again; refused if too few others are left."""
-        ids, population = self.cohort.ids, self.population
-        if population.asks_everyone(size):
-            nobody_else = "everyone was asked"
-        elif population.weights is not None:
-            nobody_else = "where weights differ, leaving them out would bias the sum"
-        else:
-            assert size is not None
-            assert ids is not None
-            sent = ids if sent is None else np.union1d(sent, ids)
-            if population.n_clients - len(sent) >= size:
-                return sent
-            nobody_else = f"only {population.n_clients - len(sent):,} others are left"
+        obstacle = self._find_obstacle(size, sent)
+        if obstacle is None:
+            return self._join_sent(sent)
         raise RoundFailed(
-            f"the round was lost after clients had sent their answers, and {nobody_else}; asking the same clients "
+            f"the round was lost after clients had sent their answers, and {obstacle}; asking the same clients "
             "again, with other survivors, could reveal one client's answer by subtraction",
             remedy="ask smaller cohorts",
             place=label,
         )
+
+    def _find_obstacle(self, size: int | None, sent: Ids | None) -> str | None:
+        """Why others cannot be asked instead of those who were asked last; None: they can."""
+        population = self.population
+        if size is None or population.asks_everyone(size):
+            return "everyone was asked"
+        if population.weights is not None:
+            return "where weights differ, leaving them out would bias the sum"
+        left = population.n_clients - len(self._join_sent(sent))
+        return None if left >= size else f"only {left:,} others are left"
+
+    def _join_sent(self, sent: Ids | None) -> Ids:
+        """These and those who were asked last."""
+        ids = ids_of(self.cohort)
+        return ids if sent is None else np.union1d(sent, ids)

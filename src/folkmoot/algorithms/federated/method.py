@@ -46,14 +46,16 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.gains import ask_singletons
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import spread_over
 
 JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
-SURE = 4  # juries in one say which of very many items are most popular: each of them matters to few clients
+SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
+HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -195,8 +197,7 @@ class Federated(Conversation):
         which are not asked about twice: one sum over nearly everybody is enough.
         """
         if known is None:
-            most = jury if jury is None or talk.whole is None else SURE * jury
-            alone = yield from ask_singleton_means(talk, ranges, most)
+            alone = yield from self._ask_alone(talk, ranges, jury)
         else:
             asked = ids_of(known.talk)
             alone = spread_over(talk.matroid.n_items, np.searchsorted(ids_of(talk), asked), known.singletons)
@@ -204,6 +205,22 @@ class Federated(Conversation):
             if len(new):
                 alone = alone + (yield from ask_singleton_means(talk, ranges, jury, new))
         return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
+
+    def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[Array]:
+        """What each item is worth alone; of very many items, according to several juries. It decides only where the
+        search begins and what is popular: no interval and no bound follows from it, whoever is missing.
+        """
+        if jury is None or talk.whole is None:
+            return (yield from ask_singleton_means(talk, ranges, jury))
+        reply = yield from talk.ask_juries(
+            lambda _: ask_singletons(talk.population.n_items, ranges.single),
+            SURE // HALVES * jury,
+            HALVES,
+            Purpose.SINGLETONS,
+            "each item alone",
+            some_suffice=True,
+        )
+        return reply.mean
 
     def _look_again(
         self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look]
