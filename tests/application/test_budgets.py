@@ -22,6 +22,7 @@ from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.gathering import PartyLine
 from folkmoot.engines.odometer import Charge
 from folkmoot.engines.odometer_mark import MARK
+from folkmoot.engines.store import StoreUpdate
 from folkmoot.foundation.errors import InputError
 from folkmoot.privacy.accounting import find_mu
 from tests.application.kits import make_party_kit
@@ -96,14 +97,14 @@ def test_whoever_begins_anew_has_spent_what_was_spent(tmp_path: Path) -> None:
     kit = make_party_kit(tmp_path, "north")
     with closing(open_store(kit)) as store:
         assert store.read_mileage().largest == (0.0, 0.0)
-        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
-        store.save({}, charge=Charge((0.5, 1.0), b"\x03"))
+        store.save(StoreUpdate(charge=Charge((1.0, 2.0), b"\x01")))
+        store.save(StoreUpdate(charge=Charge((0.5, 1.0), b"\x03")))
     assert renew(kit) == kit / "former-1"
     with closing(open_store(kit)) as store:
         assert store.read_mileage().largest == pytest.approx((1.5, 3.0))
         assert store.read_mileage().before == pytest.approx((1.5, 3.0))
     with closing(open_store(kit)) as store:  # once
-        store.save({}, charge=Charge((0.25, 0.5), b"\x01"))
+        store.save(StoreUpdate(charge=Charge((0.25, 0.5), b"\x01")))
     assert renew(kit) == kit / "former-2"
     with closing(open_store(kit)) as store:
         assert store.read_mileage().largest == pytest.approx((1.75, 3.5))
@@ -112,9 +113,9 @@ def test_whoever_begins_anew_has_spent_what_was_spent(tmp_path: Path) -> None:
 def test_an_older_store_begins_anew_with_what_was_spent_since(tmp_path: Path) -> None:
     kit = make_party_kit(tmp_path, "north")
     with closing(open_store(kit)) as store:
-        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        store.save(StoreUpdate(charge=Charge((1.0, 2.0), b"\x01")))
         old = (kit / STORE / FILE).read_bytes()
-        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        store.save(StoreUpdate(charge=Charge((1.0, 2.0), b"\x01")))
     (kit / STORE / FILE).write_bytes(old)
     for look in (open_store, check):
         with pytest.raises(InputError, match=r"party.sqlite: is older .* copy was restored.*; put the newest back"):

@@ -36,6 +36,7 @@ from folkmoot.engines.exchange import QUESTION
 from folkmoot.engines.holdings import Holdings
 from folkmoot.engines.party import Party
 from folkmoot.engines.pooling import announce_pool, write_pooled_question
+from folkmoot.engines.store import StoreUpdate
 from folkmoot.questions import GainsAlong, Pair, Query, Values
 from folkmoot.secagg import AggregationFailed, Announcement, Policy, Refused, serve
 from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Roll, Sharers, Survivors, kind_of
@@ -142,9 +143,9 @@ class Walk:
     def _die(self, stored: bool) -> Any:
         save = self.party.store.save
 
-        def die(*args: Any) -> None:
+        def die(update: StoreUpdate) -> None:
             if stored:
-                save(*args)
+                save(update)
             raise OSError
 
         return die

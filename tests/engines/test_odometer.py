@@ -17,6 +17,7 @@ from folkmoot.engines import Bundle, Federation, FolderStore, InProcess, MemoryS
 from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.odometer import Charge, Mileage, Odometer
 from folkmoot.engines.odometer_mark import MARK
+from folkmoot.engines.store import StoreUpdate
 from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.privacy.noise import KeyedNoise, NoiseSource
 from folkmoot.questions import Query
@@ -231,9 +232,9 @@ def test_an_older_copy_of_a_store_is_refused(tmp_path: Path) -> None:
 
 def test_an_older_copy_is_refused_though_nobody_paid_more(tmp_path: Path) -> None:
     with closing(FolderStore(tmp_path)) as store:
-        store.save({}, charge=Charge((1.0, 2.0), b"\x01"))
+        store.save(StoreUpdate(charge=Charge((1.0, 2.0), b"\x01")))
         old = (tmp_path / FILE).read_bytes()
-        store.save({}, charge=Charge((1.0, 2.0), b"\x02"))
+        store.save(StoreUpdate(charge=Charge((1.0, 2.0), b"\x02")))
     (tmp_path / FILE).write_bytes(old)
     with pytest.raises(InputError, match="a copy was restored"):
         FolderStore(tmp_path)
@@ -311,7 +312,8 @@ def test_what_another_server_spends_in_the_middle_of_a_round_counts(kind: str) -
     class Interfering(InProcess):
         def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:
             if next(iter(outbox.values())).stage == "vector":
-                site.stores[0].save({}, charge=Charge((2 * PRICE, 4 * PRICE), b"\x09"))  # two clients of one party
+                two = Charge((2 * PRICE, 4 * PRICE), b"\x09")  # clients of one party
+                site.stores[0].save(StoreUpdate(charge=two))
             return super().__call__(outbox, deadline)
 
     said = site.engine(Interfering(site.parties))(site.ask(ask_noise()))

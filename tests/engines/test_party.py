@@ -14,6 +14,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
 from folkmoot.engines.answering import NOBODY, TIMES, digest_question, write_question, write_times
 from folkmoot.engines.exchange import QUESTION
+from folkmoot.engines.store import StoreUpdate
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Gradient, Magnitude, Query, Votes
@@ -267,10 +268,10 @@ def test_a_party_that_comes_back_from_its_folder_remembers(tmp_path: Path) -> No
 @pytest.mark.parametrize("stage", STAGES)
 def test_nothing_leaves_before_it_is_stored(stage: str) -> None:
     class Full(MemoryStore):
-        def save(self, states: Any, *more: Any) -> None:
+        def save(self, update: StoreUpdate) -> None:
             if saved[-1] == stage:
                 raise OSError("no space left")
-            super().save(states, *more)
+            super().save(update)
 
     class Noting(InProcess):
         def __call__(self, outbox: Any, deadline: float | None) -> dict[int, Bundle]:

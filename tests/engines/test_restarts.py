@@ -16,7 +16,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore
 from folkmoot.engines.answering import digest_question, write_question, write_times
 from folkmoot.engines.pooling import write_pooled_question
-from folkmoot.engines.store import OpenRound
+from folkmoot.engines.store import OpenRound, StoreUpdate
 from folkmoot.secagg import Announcement
 from folkmoot.secagg.together import STAGES
 from tests.engines.crowds import ask_everyone, crowd, gradient, make_federation, make_party, voluntary
@@ -137,7 +137,7 @@ def test_questions_that_cannot_be_read_any_more_are_left(tmp_path: Path) -> None
         party = make_pool(store)[VICTIM]
         question = write_pooled_question(ask_all(gradient(ITEMS)), bytes(16), party.census)
         assert party.reply(Bundle({VICTIM: b""}, question)).letters
-        store.save({}, round=OpenRound(Bundle({VICTIM: b""}, b"other").encode()))
+        store.save(StoreUpdate(round=OpenRound(Bundle({VICTIM: b""}, b"other").encode())))
         again = make_pool(store)
         assert not again[VICTIM].reply(Bundle({VICTIM: b"x"})).letters
         assert reasons({VICTIM: again[VICTIM]}) == {"this client is in no round"}

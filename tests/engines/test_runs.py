@@ -17,7 +17,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, PartyPolicy
 from folkmoot.engines.folder_store import FILE
 from folkmoot.engines.pooling import describe_ask
-from folkmoot.engines.store import LedgerEntry, StateStore
+from folkmoot.engines.store import LedgerEntry, StateStore, StoreUpdate
 from tests.engines.crowds import TERMS as CLIENT_TERMS
 from tests.engines.crowds import ask_everyone, crowd, gradient, make_federation, make_party
 from tests.engines.pools import CLIENTS, ITEMS, POLICY, TERMS, ask_all, make_engine, make_parties, reasons
@@ -111,7 +111,8 @@ def test_stores_know_who_answered_in_which_run(tmp_path: Path) -> None:
         stores: list[StateStore] = [MemoryStore(), folder]
         for store in stores:
             for run, members in (("a", b"\x01"), ("a", b"\x02"), ("b", b"\x10\x01"), ("", b"\x20")):
-                store.save({}, LedgerEntry("vector", "Gradient", "q", "s", 1, 0.0, 3, run), members)
+                entry = LedgerEntry("vector", "Gradient", "q", "s", 1, 0.0, 3, run)
+                store.save(StoreUpdate(entry=entry, members=members))
             found = [store.read_members("q", run) for run in ("a", "b", "", "c", None)]
             assert found == [b"\x03", b"\x10\x01", b"\x20", b"", b"\x33\x01"]
             assert store.read_members("other") == b""

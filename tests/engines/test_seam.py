@@ -20,6 +20,7 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, Party, PartyPolicy
 from folkmoot.engines.answering import NOBODY, TIMES, write_question, write_times
 from folkmoot.engines.folder_store import FILE
+from folkmoot.engines.store import StoreUpdate
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.randomness import PrivateRandomness, as_private
 from folkmoot.foundation.sets import Ids, Mask, Rows
@@ -319,10 +320,10 @@ class Remembering(FolderStore):
 
     secrets: set[bytes]
 
-    def save(self, states: Any, *more: Any) -> None:
-        for state in states.values():
+    def save(self, update: StoreUpdate) -> None:
+        for state in update.states.values():
             self.secrets |= {state.seed, *state.held.values()} - {b""}
-        super().save(states, *more)
+        super().save(update)
 
 
 def test_no_secret_is_left_in_any_file_when_a_round_is_over(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from folkmoot.engines.store import (
     Refusal,
     SentMessage,
     StateStore,
+    StoreUpdate,
 )
 from folkmoot.secagg.ledger import Ledger
 from folkmoot.secagg.state import State
@@ -29,13 +30,13 @@ def entry(time: float) -> LedgerEntry:
 
 def check_contract(store: StateStore) -> None:
     assert store.load(3) == State()
-    store.save({3: STATE})
+    store.save(StoreUpdate({3: STATE}))
     assert store.load(3) == STATE
-    store.save({4: STATE}, entry(10.0))
-    store.save({}, entry(20.0))
+    store.save(StoreUpdate({4: STATE}, entry(10.0)))
+    store.save(StoreUpdate(entry=entry(20.0)))
     assert store.read_ledger() == [entry(10.0), entry(20.0)]
     assert store.read_ledger(since=15.0) == [entry(20.0)]
-    store.save({3: State()})
+    store.save(StoreUpdate({3: State()}))
     assert (store.load(3), store.load(4)) == (State(), STATE)
     check_round(store)
     check_refusals(store)
@@ -43,11 +44,11 @@ def check_contract(store: StateStore) -> None:
 
 def check_round(store: StateStore) -> None:
     assert store.read_round() == OpenRound()
-    store.save({}, round=OpenRound(b"one"), given=GivenReply(b"a", b"first"))
-    store.save({}, round=OpenRound(b"one", b"announced", True), given=GivenReply(b"b", b"second"))
+    store.save(StoreUpdate(round=OpenRound(b"one"), given=GivenReply(b"a", b"first")))
+    store.save(StoreUpdate(round=OpenRound(b"one", b"announced", True), given=GivenReply(b"b", b"second")))
     assert store.read_round() == OpenRound(b"one", b"announced", True)
     assert [store.find_reply(message) for message in (b"a", b"b", b"c")] == [b"first", b"second", None]
-    store.save({}, round=OpenRound(b"another"), given=GivenReply(b"c", b"third"))
+    store.save(StoreUpdate(round=OpenRound(b"another"), given=GivenReply(b"c", b"third")))
     assert [store.find_reply(message) for message in (b"a", b"b", b"c")] == [None, None, b"third"]
 
 
@@ -93,7 +94,7 @@ def test_others_can_read_its_logs_while_it_is_in_use(tmp_path: Path) -> None:
     sent = SentMessage(3.0, "keys", "Gradient", 12, "ab" * 32)
     with closing(FolderStore(tmp_path)) as store:
         for times in range(1, 3):
-            store.save({3: STATE}, entry(10.0))
+            store.save(StoreUpdate({3: STATE}, entry(10.0)))
             store.note_sent(sent)
             store.note_refusals([Refusal(4.0, "keys", "too few", None)])
             with open_logs(tmp_path) as logs:

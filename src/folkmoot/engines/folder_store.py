@@ -3,21 +3,21 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import ClassVar
 
-from folkmoot.engines.odometer import Charge, Mileage
+from folkmoot.engines.odometer import Mileage
 from folkmoot.engines.odometer_mark import MARK, check_mark, read_mark, write_mark
 from folkmoot.engines.store import (
     REMEMBERED,
-    GivenReply,
     LedgerEntry,
     OpenRound,
     Refusal,
     SentMessage,
+    StoreUpdate,
     join_bits,
     refuse_change,
 )
@@ -144,34 +144,26 @@ class FolderStore(PartyFile):
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
         return State() if row is None else State.decode(row[0])
 
-    def save(
-        self,
-        states: Mapping[int, State],
-        entry: LedgerEntry | None = None,
-        members: bytes = b"",
-        round: OpenRound | None = None,
-        given: GivenReply | None = None,
-        sent: SentMessage | None = None,
-        charge: Charge | None = None,
-    ) -> None:
+    def save(self, update: StoreUpdate) -> None:
+        entry, charge = update.entry, update.charge
         now = None if charge is None else self.read_mileage().add(charge)
-        rows = [(client, state.encode()) for client, state in states.items()]
+        rows = [(client, state.encode()) for client, state in update.states.items()]
         with self._file:
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
             if entry is not None:
                 self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
-            if entry is not None and members:
-                both = join_bits(members, self.read_members(entry.question, entry.run))
+            if entry is not None and update.members:
+                both = join_bits(update.members, self.read_members(entry.question, entry.run))
                 self._file.execute(
                     "insert or replace into answered values (?, ?, ?)", (entry.question, entry.run, both)
                 )
-            if round is not None:
-                self._keep_round(round)
-            if given is not None:
-                self._file.execute("insert or replace into replies values (?, ?)", astuple(given))
-            if sent is not None:
-                self._file.execute(NOTE, astuple(sent))
+            if update.round is not None:
+                self._keep_round(update.round)
+            if update.given is not None:
+                self._file.execute("insert or replace into replies values (?, ?)", astuple(update.given))
+            if update.sent is not None:
+                self._file.execute(NOTE, astuple(update.sent))
             if now is not None:
                 self._keep_mileage(now)
         if now is not None:

@@ -1,17 +1,17 @@
 """A store that lives as long as its process."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from folkmoot.engines.odometer import Charge, Mileage
+from folkmoot.engines.odometer import Mileage
 from folkmoot.engines.store import (
     REMEMBERED,
-    GivenReply,
     LedgerEntry,
     OpenRound,
     Refusal,
     SentMessage,
+    StoreUpdate,
     join_bits,
     refuse_change,
 )
@@ -37,28 +37,20 @@ class MemoryStore:
     def load(self, client: int) -> State:
         return self._states.get(client, State())
 
-    def save(
-        self,
-        states: Mapping[int, State],
-        entry: LedgerEntry | None = None,
-        members: bytes = b"",
-        round: OpenRound | None = None,
-        given: GivenReply | None = None,
-        sent: SentMessage | None = None,  # noqa: ARG002 - it is not kept
-        charge: Charge | None = None,
-    ) -> None:
-        self._states.update(states)
-        if charge is not None:
-            self._mileage = self._mileage.add(charge)
+    def save(self, update: StoreUpdate) -> None:
+        entry, given = update.entry, update.given
+        self._states.update(update.states)
+        if update.charge is not None:
+            self._mileage = self._mileage.add(update.charge)
         if entry is not None:
             self._ledger.append(entry)
-            if members:
+            if update.members:
                 before = self.read_members(entry.question, entry.run)
-                self._answered.setdefault(entry.question, {})[entry.run] = join_bits(members, before)
-        if round is not None:
-            if round.question != self._round.question:
+                self._answered.setdefault(entry.question, {})[entry.run] = join_bits(update.members, before)
+        if update.round is not None:
+            if update.round.question != self._round.question:
                 self._replies.clear()
-            self._round = round
+            self._round = update.round
         if given is not None:
             self._replies[given.message] = given.reply
 

@@ -21,7 +21,7 @@ from folkmoot.engines.memory_store import MemoryStore
 from folkmoot.engines.odometer import Charge
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.round_inquiry import RoundInquiry
-from folkmoot.engines.store import GivenReply, LedgerEntry, OpenRound, Refusal, SentMessage, StateStore
+from folkmoot.engines.store import GivenReply, LedgerEntry, OpenRound, Refusal, SentMessage, StateStore, StoreUpdate
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.foundation.randomness import as_private
 from folkmoot.privacy.noise import NoiseSource
@@ -164,7 +164,8 @@ class Speaker(ABC):
         if self._repeats and data:
             given = GivenReply(digest, data)
         if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
-            self.store.save(step.states, step.entry, step.members, now, given, leaving, step.charge)
+            changed = step.states, step.entry, step.members
+            self.store.save(StoreUpdate(*changed, round=now, given=given, sent=leaving, charge=step.charge))
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""

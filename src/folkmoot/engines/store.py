@@ -3,7 +3,7 @@ them, and its logs. Here is what every store keeps and offers; `memory_store` an
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NoReturn, Protocol
 
 from folkmoot.engines.odometer import Charge, Mileage
@@ -66,6 +66,19 @@ class GivenReply:
     reply: bytes
 
 
+@dataclass(frozen=True)
+class StoreUpdate:
+    """What changes in a store at once."""
+
+    states: Mapping[int, State] = field(default_factory=dict)  # of these clients
+    entry: LedgerEntry | None = None
+    members: bytes = b""  # which of a party's clients answered the entry's question, as bits, besides those before
+    round: OpenRound | None = None  # the party is now in; replies of a round with another question are forgotten
+    given: GivenReply | None = None
+    sent: SentMessage | None = None  # what is about to leave, if the store keeps that
+    charge: Charge | None = None  # what clients pay for it
+
+
 class StateStore(Protocol):
     """States of clients, and the ledger. When `save` returns, its data is safe: replies are sent only after that.
 
@@ -84,22 +97,8 @@ class StateStore(Protocol):
 
     def load(self, client: int) -> State: ...
 
-    def save(
-        self,
-        states: Mapping[int, State],
-        entry: LedgerEntry | None = None,
-        members: bytes = b"",
-        round: OpenRound | None = None,
-        given: GivenReply | None = None,
-        sent: SentMessage | None = None,
-        charge: Charge | None = None,
-    ) -> None:
-        """Keep all of this, or nothing of it.
-
-        members: which of a party's clients answered the entry's question, as bits, besides those who did before. round:
-        the round that the party is now in; replies of a round with another question are forgotten. sent: what is about
-        to leave, if the store keeps that. charge: what clients pay for it.
-        """
+    def save(self, update: StoreUpdate) -> None:
+        """Keep all of this, or nothing of it."""
         ...
 
     def read_mileage(self) -> Mileage:
