@@ -11,6 +11,7 @@ import typer
 
 from folkmoot.cli import compare, demo, federation, init, inspect, runs, secagg
 from folkmoot.cli.flags import spell_flag
+from folkmoot.cli.output import guard_output
 from folkmoot.foundation.errors import FolkmootError, InputError
 from folkmoot.version import __version__
 
@@ -59,12 +60,19 @@ def folkmoot(version: Version = False) -> None:
 
 
 def main() -> None:
+    sys.exit(guard_output(_run_command))
+
+
+def _run_command() -> int:
+    """What was typed; the exit code."""
     try:
-        sys.exit(app(prog_name="folkmoot", standalone_mode=False))
+        code: int | None = app(prog_name="folkmoot", standalone_mode=False)
+        print(end="", flush=True)  # what is left of the output
+        return code or 0
     except UsageError as error:
         if str(error):  # else help was shown instead
             print(f"folkmoot: {_plain(_sentence(error))}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     except FolkmootError as error:
         print(f"folkmoot: {_plain(str(error))}", file=sys.stderr)
         for name, value in getattr(error, "ways", ()):  # whole commands, to choose from
@@ -72,16 +80,13 @@ def main() -> None:
                 f"    {_plain(shlex.join(['folkmoot', *sys.argv[1:]]))} {_plain(spell_flag(name, value))}",
                 file=sys.stderr,
             )
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except BrokenPipeError:  # nobody reads on
-        sys.stderr.close()
-        sys.exit(1)
+        return 2 if isinstance(error, InputError) else 1
     except OSError as error:
         print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
-        sys.exit(1)
+        return 1
     except KeyboardInterrupt:
         print("folkmoot: stopped", file=sys.stderr)
-        sys.exit(runs.STOPPED)
+        return runs.STOPPED
 
 
 def _plain(said: str) -> str:

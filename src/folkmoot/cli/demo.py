@@ -1,5 +1,6 @@
 """`folkmoot demo`: the main job on real places, end to end."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli.flags import name_flags
+from folkmoot.cli.output import ReaderGone
 from folkmoot.cli.show import Json
 from folkmoot.foundation.errors import InputError
 
@@ -59,7 +61,8 @@ def demo(
         how = UNDER_NOISE.format(epsilon=epsilon, corrupt=CORRUPT)
     write(problem, PROBLEM.format(how=how, show="false" if epsilon is not None else "true", **about))
     if not as_json:
-        console().print(f"{people:,} people, {len(places())} towns of Italy. {_introduce(people, epsilon)}")
+        with suppress(ReaderGone):
+            console().print(f"{people:,} people, {len(places())} towns of Italy. {_introduce(people, epsilon)}")
     asked = Problem.load(problem, folder=place / "run")
     announce = partial(show_outlook, quiet=as_json)
     with report_stop():

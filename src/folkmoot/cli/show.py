@@ -3,11 +3,12 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.cli.output import ReaderGone
 from folkmoot.foundation.compiling import LOG
 
 if TYPE_CHECKING:
@@ -88,9 +89,10 @@ def show_outlook(outlook: "Outlook", *, quiet: bool) -> None:
     if quiet and not found.is_poor and not outlook.caveat:
         return
     said = f"Forecast for ε = {outlook.privacy.epsilon:g}, δ = {outlook.delta:.2g}: {found.describe()}."
-    console(quiet=quiet).print(said, style="yellow" if found.is_poor else "", soft_wrap=True)
-    if outlook.caveat:
-        console(quiet=quiet).print(f"{outlook.caveat}.", style="yellow", soft_wrap=True)
+    with suppress(ReaderGone):  # what was asked for is written, whoever reads this
+        console(quiet=quiet).print(said, style="yellow" if found.is_poor else "", soft_wrap=True)
+        if outlook.caveat:
+            console(quiet=quiet).print(f"{outlook.caveat}.", style="yellow", soft_wrap=True)
 
 
 def show_story(out: "Console", story: "Story") -> None:
