@@ -32,6 +32,19 @@ def test_a_question_comes_with_its_commands(tmp_path: Path) -> None:
     assert said.err.splitlines()[-1] == "    folkmoot run p.toml --value ''"
 
 
+def test_inspecting_fails_where_a_run_would_ask(tmp_path: Path) -> None:
+    """`folkmoot inspect FILE && folkmoot run FILE` stops at the first."""
+    (tmp_path / "shop.csv").write_text(CONSUMED)
+    said = folkmoot(tmp_path, "inspect", "shop.csv")
+    assert said.code == 2
+    assert "consumed may say what each product is worth to a member" in " ".join(said.out.split())
+    said = folkmoot(tmp_path, "inspect", "shop.csv", "--json")
+    assert (said.code, said.json["question"]) == (2, [{"value": "consumed"}, {"value": ""}])
+    for words in ("consumed", ""):
+        said = folkmoot(tmp_path, "inspect", "shop.csv", "--value", words, "--json")
+        assert (said.code, said.json["question"]) == (0, None)
+
+
 def test_inspecting_what_cannot_be_read_fails(tmp_path: Path) -> None:
     lines = [b"user,film,stars", *(b"%d,caf\xc3\xa9,3" % at for at in range(9)), b"10,caf\xe9,3"]
     (tmp_path / "mixed.csv").write_bytes(b"\n".join(lines) + b"\n")
@@ -90,3 +103,14 @@ def test_an_address_is_not_downloaded(tmp_path: Path) -> None:
     said = folkmoot(tmp_path, "run", "https://example.org/ratings.csv", "--choose", "2")
     is_one_sentence(said, "https://example.org/ratings.csv is an address, not a file; download it first")
     assert not list(tmp_path.iterdir())
+
+
+def test_places_at_0_0_are_asked_about(tmp_path: Path) -> None:
+    people = [f"{45 + at / 100},{9 + at / 100}" for at in range(95)] + ["0,0"] * 5
+    (tmp_path / "people.csv").write_text("\n".join(["lat,lon", *people]) + "\n")
+    (tmp_path / "shops.csv").write_text("id,lat,lon\na,45.1,9.1\nb,45.7,9.7\nc,0,0\n")
+    words = ("people.csv", "--items", "shops.csv", "--reach", "50", "--kind", "places", "--choose", "1")
+    asked = "5 places of people.csv (5\u202f%) lie at exactly 0, 0: are their coordinates missing?"
+    assert f"! {asked}" in folkmoot(tmp_path, "inspect", *words).out
+    said = folkmoot(tmp_path, "run", *words, "--no-report").out
+    assert " ".join(asked.split()) in " ".join(said.split())

@@ -91,6 +91,23 @@ def test_places_of_a_client_are_its_rows(tmp_path: Path) -> None:
     assert read.items.names == ("X", "Y")
 
 
+@pytest.mark.parametrize(
+    ("people", "share"),
+    [
+        (["40.7,-74"] * 97 + ["0,0"] * 3, "3 places of ratings.csv (3\u202f%)"),
+        (["40.7,-74"] * 98 + ["0,0"] * 2, None),  # a few say nothing
+        (["0,0"] * 9, None),  # nothing to compare them with
+        ([f"{at - 50},{at}" for at in range(100)] + ["0,0"] * 3, None),  # there are others around
+        (["5.5,-0.2"] * 1990 + ["0,-90"] * 7 + ["0,0"] * 3, "3 places of ratings.csv (less than 1\u202f%)"),
+    ],
+)
+def test_positions_of_0_0_may_be_missing(tmp_path: Path, people: list[str], share: str | None) -> None:
+    write(tmp_path, "shops.csv", "lat,lon\n40.7,-74\n5.5,-0.2\n0,0\n")
+    read = loaded(tmp_path, "\n".join(["lat,lon", *people]) + "\n", items="shops.csv", reach=10)
+    asked = [note for note in read.notes if "0, 0" in note]
+    assert asked == ([] if share is None else [f"{share} lie at exactly 0, 0: are their coordinates missing?"])
+
+
 def test_a_table_may_be_of_one_site(tmp_path: Path) -> None:
     text = "age,label\n30,0\n60,1\n31,0\n62,1\n"
     read = loaded(tmp_path, text, kind="tables", target="label", client="")

@@ -21,7 +21,7 @@ from folkmoot.conversation.progress import Steps
 from folkmoot.data import FileLook, Loaded, look
 from folkmoot.data.records import LoadedTable
 from folkmoot.engines.leading import check_protection
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.information import Information
 from folkmoot.objectives.objective import Objective
@@ -87,12 +87,19 @@ class Inspection:
     expected: Expectation | None
     next: Mapping[str, Any] | None = None  # what to add to the settings for a run that works; None: not known
 
+    @property
+    def question(self) -> tuple[dict[str, Any], ...]:
+        """Settings, one of which has to be chosen before anything can be made of the file; none: nothing is asked."""
+        problem = self.seen.problem
+        return tuple({name: value} for name, value in problem.ways) if isinstance(problem, OpenQuestion) else ()
+
     def document(self) -> dict[str, Any]:
         """What `folkmoot inspect --json` prints."""
         seen, loaded, expected = self.seen, self.seen.loaded, self.expected
         return {
             **{name: getattr(seen, name) for name in ("file", "rows", "kind", "why", "notes")},
             "problem": None if seen.problem is None else str(seen.problem),
+            "question": list(self.question) or None,
             "columns": [asdict(one) for one in seen.columns],
             "items_columns": [asdict(one) for one in seen.items_columns],
             "taken": dict(seen.taken),

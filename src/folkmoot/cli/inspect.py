@@ -47,7 +47,7 @@ def inspect(
         print_json(found.document())
     else:
         _show_all(console(), found, path, given, _spell_limits(at_most or [], per or [], within))
-    if not found.seen.is_readable:
+    if not found.seen.is_readable or found.question:  # a run would ask, and stop
         raise typer.Exit(2)
 
 
@@ -87,6 +87,8 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
     for note in seen.notes:
         if note.startswith(ABOUT_COLUMNS):
             out.print(Text(clean(note)), soft_wrap=True)
+        elif note.endswith("?"):  # for somebody who knows the file
+            out.print(Text(clean(f"! {note}"), style="yellow"), soft_wrap=True)
     if seen.problem is not None:
         out.print(Text(clean(f"Nothing can be chosen from it yet: {seen.problem}"), style="yellow"))
         return

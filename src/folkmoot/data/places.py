@@ -26,6 +26,8 @@ from folkmoot.foundation.sphere import measure_arcs, project
 from folkmoot.objectives import FacilityLocation
 
 MOST_PAIRS = 200_000_000
+FEWEST_NOWHERE = 3  # places at 0, 0 that are worth a word
+OUTLYING = 0.01  # of the other places, at each end: they may be wrong too
 
 
 def places(request: Request) -> Loaded:
@@ -43,6 +45,7 @@ def places(request: Request) -> Loaded:
     findings.record_columns(client=client, latitude=latitude, longitude=longitude, weight=weight)
     people = read_owned(request, source, [latitude, longitude], client, weight)
     _refuse_outside(source, people.numbers, people.lines, latitude, longitude)
+    _note_nowhere(source, people.numbers, findings)
     items = read_places(request.about, settings, findings)
     assert items.positions is not None
     here, there = project(people.numbers), project(items.positions)
@@ -99,6 +102,20 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
         )
 
 
+def _note_nowhere(source: DataSource, degrees: Array, findings: Findings) -> None:
+    """Many programs write 0, 0 where a position is not known; that is in the sea, far from all other places."""
+    nowhere = (degrees == 0).all(axis=1)
+    count, others = int(nowhere.sum()), degrees[~nowhere]
+    if count < FEWEST_NOWHERE or not len(others):
+        return
+    low = np.quantile(others, OUTLYING, axis=0, method="lower")
+    high = np.quantile(others, 1 - OUTLYING, axis=0, method="higher")
+    if ((low > 0) | (high < 0)).any():
+        share = count / len(degrees)
+        part = f"{share:.0%}".replace("%", "\u202f%") if share >= OUTLYING / 2 else "less than 1\u202f%"
+        findings.note(f"{count:,} places of {source.file} ({part}) lie at exactly 0, 0: are their coordinates missing?")
+
+
 def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
     """The places to choose from; the settings say what happens to those without a position."""
     latitude, longitude = _columns(about, settings, own=False)
@@ -119,4 +136,5 @@ def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:
     if lacking.all():
         raise InputError("no place has a numeric position", place=about.file)
     _refuse_outside(about, degrees[~lacking], lines[~lacking], latitude, longitude)
+    _note_nowhere(about, degrees[~lacking], findings)
     return read_items(about, settings, findings, frame.filter(~lacking))
