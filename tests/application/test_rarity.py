@@ -1,6 +1,7 @@
 """Numbers that rest on few clients: estimates against counts of sums that were really drawn."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,18 @@ from folkmoot.application.rarity import (
     FEW,
     OTHERS,
     count_holders,
+    draw_by_scale,
     draw_chance,
     estimate_rare,
     find_rare_numbers,
     list_rare_numbers,
+    spread_chances,
 )
+from folkmoot.conversation.engine import Control
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.foundation.coins import PublicCoins
+from folkmoot.questions import Gains
 from folkmoot.report import markdown
 from folkmoot.report.sections.rarity import find_worst, name_remedies
 from tests.cli.calling import folkmoot
@@ -90,6 +98,80 @@ def test_whoever_weighs_more_is_asked_more_often(crowd: fm.Coverage) -> None:
         drawn = np.random.default_rng(seed + 9).choice(CLIENTS, heavy, replace=False, p=uneven.weights)
         counted.append((count_holders(uneven[np.sort(drawn)]) > 0).sum())
     assert abs(found.numbers - np.mean(counted)) < 6 * np.std(counted)
+
+
+@pytest.fixture(scope="module")
+def uneven() -> fm.FacilityLocation:
+    """One client in fifty rates everything a hundred times as high as others, and rates forty rare items."""
+    rng, rows = np.random.default_rng(4), np.zeros((CLIENTS, ITEMS))
+    for client in range(CLIENTS):
+        heavy = client % 50 == 0
+        items = 500 + rng.choice(1_500, 40, replace=False) if heavy else rng.choice(500, 6, replace=False)
+        rows[client, items] = rng.integers(1, 6, len(items)) * (100.0 if heavy else 1.0)
+    return fm.FacilityLocation(sparse.csr_array(rows))
+
+
+def count_rare(objective: fm.Objective) -> list[int]:
+    held = count_holders(objective)
+    return [int(part.sum()) for part in (held > 0, held == 1, held == 2, (held > 0) & (held <= FEW))]
+
+
+WEIGH = {"alike": np.ones(CLIENTS), "weighted": np.linspace(1.0, 3.0, CLIENTS)}
+
+
+@pytest.mark.parametrize("weights", list(WEIGH))
+@pytest.mark.parametrize(("kind", "answers"), [("scale", 200), ("paper", 200), ("shortlist", 30), ("uniform", 200)])
+def test_whoever_is_likely_to_answer_counts_by_its_chance(
+    kind: Any, answers: int, weights: str, uneven: fm.FacilityLocation
+) -> None:
+    """Against cohorts of real coins. The estimate is one draw, so six of their standard deviations are allowed, and
+    it fails by chance once in 10^7 seeds; as if drawn evenly, less than half of the numbers would be seen.
+    """
+    objective, matroid = uneven.reweight(WEIGH[weights]), fm.Uniform(ITEMS, 5)
+    method = fm.DiscreteGreedy(expected_answers=answers, importance=kind)
+    asked: list[Ask] = []
+
+    class Listening(fm.Simulation):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            asked.append(ask)
+            return super().add_up(ask, control)
+
+    fm.solve(objective, matroid, method, engine=Listening(objective))
+    question = next(ask for ask in asked if ask.purpose is Purpose.SEARCH)
+    ids, times = question.cohort.list_members()
+    assert isinstance(question.query, Gains)
+    assert question.query.who is not None
+    willing = [question.query.who.takes_part(objective, ids, times, PublicCoins.of(key)) for key in range(60)]
+    counted = np.array([count_rare(objective[np.flatnonzero(some)]) for some in willing])
+    many = {"the search": round(np.mean([some.sum() for some in willing]))}
+    (found,) = list_rare_numbers(objective, matroid, method, many, many)
+    shown = [found.numbers, found.one, found.two, found.few]
+    assert abs(found.clients - many["the search"]) <= 1
+    assert (np.abs(counted.mean(axis=0) - shown) <= 6 * counted.std(axis=0)).all()
+    (even,) = list_rare_numbers(objective, matroid, method, many)
+    assert (even.numbers < 0.5 * counted[:, 0].mean()) == (kind != "uniform")
+
+
+def test_what_the_default_method_asks_by_coins_is_estimated_so(uneven: fm.FacilityLocation) -> None:
+    """About sixty heavy clients are nearly always among those who answer, with their forty rare items each."""
+    matroid, numbers = fm.Uniform(ITEMS, 5), []
+    for by_scale in (False, True):
+        method = fm.Auto(cohort=COHORT, jury=2_000, by_scale=by_scale)
+        result = fm.solve(uneven, matroid, method, engine=fm.Simulation(uneven))
+        rare = {one.what: one for one in find_rare_numbers(uneven, matroid, method, result)}
+        numbers.append(rare["the search"].numbers)
+        assert rare[ALONE].clients == 2_000
+    assert 2 * numbers[0] < numbers[1]
+
+
+def test_chances_add_up_and_none_is_above_one() -> None:
+    odds = np.array([0.0, 1.0, 1.0, 2.0, 100.0, 1000.0])
+    np.testing.assert_allclose(spread_chances(odds, 3), [0.0, 0.25, 0.25, 0.5, 1.0, 1.0])
+    np.testing.assert_array_equal(spread_chances(odds, 6), odds > 0)  # who counts nothing is never asked
+    drawn = np.zeros(len(odds))
+    for scales in (odds, np.zeros(len(odds))):
+        drawn[draw_by_scale(np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), scales, 5)] += 1
+    np.testing.assert_array_equal(drawn, [0, 2, 2, 2, 2, 2])
 
 
 def test_all_items_are_asked_about_alone_before_a_shortlist(crowd: fm.Coverage) -> None:

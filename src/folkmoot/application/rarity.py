@@ -2,9 +2,13 @@
 an item. Estimated from how many clients hold each item, which only a simulator knows.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 import scipy
 
+from folkmoot.algorithms.federated.discrete import SHORT, DiscreteGreedy
+from folkmoot.algorithms.federated.search import layer_bases
 from folkmoot.algorithms.federated.wide import BUCKETS, ROWS, count_candidates, is_wide
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.purpose import Purpose
@@ -12,6 +16,7 @@ from folkmoot.conversation.result import Result
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions.participation import FLOOR
 from folkmoot.report.story import RareNumbers
 
 FEW = 5
@@ -31,11 +36,16 @@ def count_holders(objective: Objective) -> Ids:
 
 
 def list_rare_numbers(
-    objective: Objective, matroid: Matroid, method: Conversation, clients: dict[str, int]
+    objective: Objective,
+    matroid: Matroid,
+    method: Conversation,
+    clients: dict[str, int],
+    by_coins: Collection[str] = (),
 ) -> tuple[RareNumbers, ...]:
     """Of sums over so many clients, by what they are for: the numbers that rest on few. Those items that most clients
     hold stand for the ones that are asked about. A shortlist follows from what each item is worth alone, so all are in
-    that sum, unless there are too many: then they are found by sums of buckets.
+    that sum, unless there are too many: then they are found by sums of buckets. by_coins: the sums of which clients
+    decided themselves whether to answer.
     """
     n, wide = objective.n_items, is_wide(objective.n_items)
     held = count_holders(objective)
@@ -43,7 +53,12 @@ def list_rare_numbers(
     size = getattr(method, "shortlist", None) or (count_candidates(matroid) if wide else n)
     found = []
     for what, among in clients.items():
-        known, everyone = draw_holders(objective, held, among)
+        scales = find_scales(objective, matroid, method, order[:size] if wide else order) if what in by_coins else None
+        if scales is None:
+            known, everyone = draw_holders(objective, held, among)
+        else:
+            drawn = draw_by_scale(objective.weights, scales, among)
+            known, everyone, among = count_holders(objective[drawn]), len(drawn), len(drawn)
         asked = known[order] if what == ALONE and not wide else known[order[:size]]
         asked = _fill_buckets(known[order[size:]], everyone) if what == OTHERS else asked
         found.append(estimate_rare(what, asked, among, everyone))
@@ -61,6 +76,51 @@ def draw_holders(objective: Objective, held: Ids, clients: int) -> tuple[Ids, in
     return count_holders(objective[np.sort(drawn)]), clients
 
 
+def find_scales(objective: Objective, matroid: Matroid, method: Conversation, items: Ids) -> Array | None:
+    """What, besides its weight, makes a client likely to answer, where clients toss coins about these items: what its
+    best item is worth to it, or the largest share that it has in one. None: nothing.
+    """
+    kind, inverse = "scale", np.zeros(objective.n_items)
+    if isinstance(method, DiscreteGreedy):
+        kind = method.importance or ("scale" if method.epsilon is None else "paper")
+    if kind == "uniform":
+        return None
+    if kind == "scale":
+        inverse[items] = 1.0
+        return objective.find_largest_shares(inverse)
+    alone = objective.mean_gains(())
+    if kind == "shortlist":
+        size = getattr(method, "shortlist", None) or SHORT * matroid.rank
+        items = np.intersect1d(items, layer_bases(matroid, np.argsort(-alone, kind="stable"), size))
+    items = items[alone[items] > 0]
+    inverse[items] = 1 / alone[items]
+    return objective.find_largest_shares(inverse)
+
+
+def draw_by_scale(weights: Array, scales: Array, clients: int) -> Ids:
+    """So many clients, drawn once: each with the chance that `Participation` gives it, FLOOR of it by weight alone."""
+    whole = float((weights * scales).sum())
+    by_scale = weights * scales / whole if whole > 0 else weights / weights.sum()
+    chances = spread_chances(FLOOR * weights / weights.sum() + (1 - FLOOR) * by_scale, clients)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(chances))
+    ends = np.floor(np.cumsum(chances[order]) + rng.random())  # each by its own chance, and as many as are wanted
+    return np.sort(order[np.diff(ends, prepend=0.0) > 0])
+
+
+def spread_chances(odds: Array, clients: int) -> Array:
+    """Chances in proportion to these odds, but none above 1, of which so many clients are expected to answer."""
+    sure = np.zeros(len(odds), dtype=bool)
+    while True:
+        rest = float(odds[~sure].sum())
+        if rest <= 0:
+            return sure.astype(np.float64)
+        chances: Array = np.where(sure, 1.0, odds * ((clients - int(sure.sum())) / rest))
+        if not (chances > 1).any():
+            return chances
+        sure |= chances > 1
+
+
 def _fill_buckets(held: Ids, everyone: int) -> Ids:
     """To how many clients something in each bucket is worth something, if nobody holds two items of a bucket."""
     dealt = np.random.default_rng(0).integers(0, BUCKETS, (ROWS, len(held))) + BUCKETS * np.arange(ROWS)[:, None]
@@ -75,13 +135,14 @@ def find_rare_numbers(
     if result.privacy is not None:
         return ()
     fewest: dict[str, int] = {}
+    by_coins: set[str] = set()
     for one in result.rounds or ():
         if one.purpose in SUMS and one.answered:
             what = SUMS[one.purpose]
             fewest[what] = min(one.answered, fewest.get(what, one.answered))
-    return list_rare_numbers(
-        objective, matroid, method, {what: fewest[what] for what in SUMS.values() if what in fewest}
-    )
+            by_coins |= {what} if one.voluntary else set()
+    clients = {what: fewest[what] for what in SUMS.values() if what in fewest}
+    return list_rare_numbers(objective, matroid, method, clients, by_coins)
 
 
 def estimate_rare(what: str, held: Ids, clients: int, everyone: int) -> RareNumbers:
