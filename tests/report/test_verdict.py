@@ -64,6 +64,11 @@ def test_where_random_is_better_by_an_estimate_it_says_so() -> None:
     estimate = replace(ESTIMATE, popularity=1.0, random=2.0)
     told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=estimate)))
     assert told.endswith("above a random choice, which beats the most popular films, by an estimate from sums.")
+    near = replace(ESTIMATE, popularity=1.0, random=4.16)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=near)))
+    assert told.startswith(
+        "No better than a random choice, which beats the most popular films, as far as sums can tell: 0.96\u202f% above"
+    )
 
 
 def test_what_is_the_most_popular_is_called_so() -> None:

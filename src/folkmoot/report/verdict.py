@@ -18,14 +18,20 @@ def state_verdict(story: Story) -> str:
     if popular.same or story.result.method == "Popularity()":
         return f"These are {those}."
     if popular.random is not None and popular.random > max(popular.value, 0) * (1 + LEAST):
-        return _compare_with_random(story, popular, popular.random)
-    e, value = story.result.estimate, popular.chosen
+        # popular items have so much in common that any others are better
+        others = f"a random choice, which beats the most popular {story.items_called}"
+        return _compare(story, popular, popular.random, others, ".")
     if popular.value <= 0:
         worthless = f"{those[:1].upper()}{those[1:]} are worth nothing"
-        return f"{worthless}, and these are." if value > 0 else f"{worthless}, and neither are these."
-    above = value / popular.value - 1
+        return f"{worthless}, and these are." if popular.chosen > 0 else f"{worthless}, and neither are these."
     # Under noise nobody may learn which items are the most popular: a simulation alone can name them.
     advice = ": use those." if story.result.privacy is None else " (noise hides which these are)."
+    return _compare(story, popular, popular.value, those, advice)
+
+
+def _compare(story: Story, popular: PopularValue, worth: float, those: str, advice: str) -> str:
+    """How far the choice is above or below others that are worth so much; `advice`: how to end where it is not above."""
+    e, above = story.result.estimate, popular.chosen / worth - 1
     if above < -LEAST:
         return f"{round_up(-100 * above, 2)}{NARROW}% below {those}{advice}"
     if above <= LEAST:
@@ -33,25 +39,9 @@ def state_verdict(story: Story) -> str:
     share = f"{round_down(100 * above, 2)}{NARROW}%"
     if not popular.estimated or e is None or e.everyone:
         return f"{share} above {those}."
-    if popular.value >= e.low:
+    if worth >= e.low:
         return f"No better than {those}, as far as sums can tell: {share} above, but within the error of the estimate."
     return f"{share} above {those}, by an estimate from sums."
-
-
-def _compare_with_random(story: Story, popular: PopularValue, random: float) -> str:
-    """Where popular items have so much in common that any others are better."""
-    e, above = story.result.estimate, popular.chosen / random - 1
-    those = f"a random choice, which beats the most popular {story.items_called}"
-    if above < -LEAST:
-        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}."
-    if above <= LEAST:
-        return f"No better than {those}."
-    share = f"{round_down(100 * above, 2)}{NARROW}% above {those}"
-    if not popular.estimated or e is None or e.everyone:
-        return f"{share}."
-    if random >= e.low:
-        return f"{share}, but within the error of the estimate."
-    return f"{share}, by an estimate from sums."
 
 
 def _compare_with_best(story: Story) -> str:
