@@ -30,7 +30,7 @@ def state_verdict(story: Story) -> str:
 
 
 def _compare(story: Story, popular: PopularValue, worth: float, those: str, advice: str) -> str:
-    """How far the choice is above or below others that are worth so much; `advice`: how to end where it is not above."""
+    """How far the choice is above or below others that are worth so much; `advice` ends what says it is not above."""
     e, above = story.result.estimate, popular.chosen / worth - 1
     if above < -LEAST:
         return f"{round_up(-100 * above, 2)}{NARROW}% below {those}{advice}"
