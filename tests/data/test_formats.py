@@ -135,7 +135,7 @@ def test_a_file_longer_than_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     frame = polars.DataFrame(rows, schema=["user", "item", "rating", "remark"], orient="row")
     frame.write_csv(tmp_path / "long.csv")
     whole = dense(load(Data(file="long.csv"), tmp_path).objective)
-    monkeypatch.setattr("folkmoot.data.text.CHUNK", 100)
+    monkeypatch.setattr("folkmoot.data.lines.CHUNK", 100)
     monkeypatch.setattr("folkmoot.data.text.SAMPLE", 700)
     assert np.array_equal(dense(load(Data(file="long.csv"), tmp_path).objective), whole)
     assert whole.shape == (7, 500)
@@ -148,7 +148,7 @@ def test_stray_quotes_mean_nothing(tmp_path: Path) -> None:
 
 def test_ids_that_begin_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked at: whole numbers. Read on: words. Then all of them are words."""
-    monkeypatch.setattr("folkmoot.data.text.CHUNK", 64)
+    monkeypatch.setattr("folkmoot.data.lines.CHUNK", 64)
     monkeypatch.setattr("folkmoot.data.text.SAMPLE", 128)
     rows = [f"{k},{k % 3},1\n" for k in range(50)] + ["anna,1,2\n"]
     read = loaded(tmp_path, "user,item,rating\n" + "".join(rows))

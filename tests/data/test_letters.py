@@ -15,7 +15,7 @@ PLAIN = b"".join(b"%d,f%d,3\n" % (at, at % 7) for at in range(600))
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of kilobytes are read in as many parts as real ones."""
-    for module, name, size in (("text", "CHUNK", 300), ("text", "SAMPLE", 500), ("letters", "BLOCK", 300)):
+    for module, name, size in (("lines", "CHUNK", 300), ("text", "SAMPLE", 500), ("letters", "BLOCK", 300)):
         monkeypatch.setattr(f"folkmoot.data.{module}.{name}", size)
 
 

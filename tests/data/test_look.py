@@ -52,6 +52,13 @@ def test_what_cannot_be_built_is_shown_all_the_same(tmp_path: Path) -> None:
     assert (told.kind, told.rows, told.loaded) == ("ratings", 1, None)
 
 
+def test_a_file_that_cannot_be_read_to_its_end_says_so_whatever_its_columns_are(tmp_path: Path) -> None:
+    told = seen(tmp_path, "a,b\n1,x\n2,y,z\n")
+    assert not told.is_readable
+    assert told.problem is not None
+    assert told.problem.problem == "line 3 has 3 columns, not 2 like the header"
+
+
 def test_a_reach_is_suggested(tmp_path: Path) -> None:
     told = seen(tmp_path, "person,store,distance\n1,1,3\n1,2,4\n2,1,5\n")
     assert told.loaded is not None

@@ -12,8 +12,11 @@ from xml.sax.saxutils import escape
 import numpy as np
 import polars
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from folkmoot.data import Data, find_on_disk, load, standard_input
+from folkmoot.data import Data, find_on_disk, load, look, standard_input
+from folkmoot.data.json_lines import JsonLines, find_unknown_key, hash_keys
 from folkmoot.foundation.errors import InputError
 from tests.data.writing import MATRIX, MOVIES, RATINGS, dense, loaded, write
 
@@ -49,7 +52,7 @@ def test_json_lines(name: str, text: bytes, tmp_path: Path) -> None:
 
 
 def test_json_lines_longer_than_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("folkmoot.data.json_lines.CHUNK", 100)
+    monkeypatch.setattr("folkmoot.data.lines.CHUNK", 100)
     monkeypatch.setattr("folkmoot.data.json_lines.LINES", 10)
     good = [json.dumps({"user": at % 7, "item": f"i{at} é", "stars": 1 + at % 5}) for at in range(300)]
     read = loaded(tmp_path, "\n".join(good) + "\n", "r.jsonl")
@@ -60,6 +63,68 @@ def test_json_lines_longer_than_a_chunk(tmp_path: Path, monkeypatch: pytest.Monk
     for line, said in (("oops", "line 302 is not"), ('{"user":1,"item":2}', "1 cell of stars is missing.* line 302")):
         with pytest.raises(InputError, match=said):
             loaded(tmp_path, "\n".join(["", *good, line]), "r.jsonl")
+
+
+def spell(rows: Sequence[Mapping[str, object]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("chunk", [100, 1 << 22])
+@pytest.mark.parametrize("value", ["rating", "Book-Rating", "größe rating", 'a "rating"'])
+def test_keys_that_appear_late_are_columns(
+    chunk: int, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stars that are overlooked would make one star count as much as five."""
+    monkeypatch.setattr("folkmoot.data.lines.CHUNK", chunk)
+    inner = {"about": {value: 1, "more": [{"x": '", "y": 1'}]}}
+    rows = [{"user": at % 7, "item": f"i{at}", **inner} for at in range(1200)]
+    text = spell([*rows, *({"user": at % 7, "item": f"j{at}", value: 1 + at % 5} for at in range(300))])
+    with pytest.raises(InputError, match=r"1,200 cells of .*[Rr]ating.? are missing"):
+        loaded(tmp_path, text, "r.jsonl")
+    read = loaded(tmp_path, text, "r.jsonl", missing="drop")
+    assert read.kind == "ratings"
+    assert dense(read.objective).max() == 5
+    seen = look(Data(file="r.jsonl"), tmp_path)
+    assert [column.name for column in seen.columns] == ["user", "item", "about", value]
+    assert seen.columns[-1].example == "1"
+
+
+WORDS = st.text(st.sampled_from('ab":,{}[]\\\n é'), max_size=3)
+CELLS = st.recursive(
+    st.integers() | WORDS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=2)
+)
+
+
+@given(st.lists(st.dictionaries(WORDS, CELLS, max_size=3), max_size=5), WORDS, st.booleans())
+def test_a_key_is_found_where_json_has_it(rows: list[dict[str, object]], key: str, ascii_only: bool) -> None:
+    lines = [(json.dumps(row, ensure_ascii=ascii_only) + "\n").encode() for row in rows]
+    first = next((at for at, row in enumerate(rows) if key in row), None)
+    known = hash_keys({own for row in rows for own in row} - {key})
+    found = find_unknown_key(np.frombuffer(b"".join(lines), dtype=np.uint8), known)
+    assert found == (-1 if first is None else sum(map(len, lines[:first])))
+
+
+def test_late_lines_that_are_no_objects_are_named(tmp_path: Path) -> None:
+    good = spell([{"user": at, "item": 1, "stars": 2} for at in range(1500)])
+    for line in ('["a", "b"]', '{"user": 1, "oops"', '{"user": 1, "oops": "}'):
+        with pytest.raises(InputError, match=r"r\.jsonl: line 1501 is not a JSON object"):
+            loaded(tmp_path, good + line + "\n" + good, "r.jsonl")
+
+
+def test_keys_without_end_are_no_columns(tmp_path: Path) -> None:
+    rows = [{"user": at, "item": at % 9, "stars": 2, f"key {at}": 1} for at in range(5000)]
+    read = loaded(tmp_path, spell(rows), "r.jsonl", value="stars")
+    assert "r.jsonl has more than 1,003 keys; others, from line 1,001 on, were not read." in read.notes
+
+
+def test_other_spellings_of_a_key_are_the_same_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("folkmoot.data.json_lines.LINES", 10)
+    rows = spell([{"user": at, "größe": at % 9, "stars": 2} for at in range(50)])
+    assert "\\u00f6" in rows
+    text = rows + rows.replace('"user"', '"\\u0075ser" ').replace("\\u00f6", "ö")
+    source = JsonLines(tmp_path / write(tmp_path, "r.jsonl", text))
+    assert source.columns == ("user", "größe", "stars")
+    assert source.table({"user": "whole", "größe": "whole"}).null_count().row(0) == (0, 0)
 
 
 def test_numbers_that_only_python_writes_are_missing(tmp_path: Path) -> None:

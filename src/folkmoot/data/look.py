@@ -71,11 +71,16 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
         if isinstance(error, OpenQuestion) and isinstance(source, DataSource):  # client and item are known
             client, item, _ = find_pair(source, settings, by_words=True)
             findings.record_columns(client=client, item=item)
+    rows = findings.rows or None
+    try:
+        rows = rows or _count(source)
+    except InputError as error:  # a file that cannot be read to its end: nothing else matters
+        problem = error
     return FileLook(
         source.file,
         _columns(source),
         () if about is None else _columns(about),
-        findings.rows or _rows(source),
+        rows,
         kind,
         why if kind else "",
         tuple(findings.taken.items()),
@@ -88,12 +93,9 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
     )
 
 
-def _rows(source: DataSource | Matrix) -> int | None:
+def _count(source: DataSource | Matrix) -> int:
     """How many rows there are, where loading failed before counting them."""
-    try:
-        return len(source.items) if isinstance(source, Matrix) else source.count()
-    except InputError:
-        return None
+    return len(source.items) if isinstance(source, Matrix) else source.count()
 
 
 def _columns(source: DataSource | Matrix) -> tuple[Column, ...]:

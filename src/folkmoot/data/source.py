@@ -39,7 +39,7 @@ class DataSource(ABC):
 
     @abstractmethod
     def sample(self) -> polars.DataFrame:
-        """The first rows."""
+        """The first rows, and some of each column that begins later."""
 
     @abstractmethod
     def is_whole(self, column: str) -> bool:

@@ -4,32 +4,33 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import polars
 from numpy.typing import NDArray
 
+from folkmoot.data.columns import list_words
 from folkmoot.data.dialect import Dialect, detect_dialect
+from folkmoot.data.findings import SHOWN, say_count
 from folkmoot.data.letters import MARK, Letters, find_letters
+from folkmoot.data.lines import LONGEST, LineFile
 from folkmoot.data.opening import explain_errors, open_bytes, suffixes
-from folkmoot.data.source import CellType, DataSource, cast_cells, is_whole_text
+from folkmoot.data.source import CellType, cast_cells
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
 
-CHUNK = 1 << 22
 SAMPLE = 1 << 18
-LONGEST = 1 << 25  # bytes of a row; more is not text
 UNIT = b"\x1f"  # one byte in place of "::"
 FINE, RAGGED, OPEN = range(3)
+MOST_RAGGED = 1000  # lines; nobody mends more by hand
 
 
-class TextFile(DataSource):
-    """A file of lines with columns; the first row is on line `first`."""
-
-    unit = "line"
+class TextFile(LineFile):
+    """A file of lines with columns."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.file = path, path.name
+        super().__init__(path)
         self._letters: Letters | None = None  # None: all that was read so far is ASCII
         with explain_errors(path), open_bytes(path) as stream:
             start = stream.read(SAMPLE)
@@ -49,6 +50,8 @@ class TextFile(DataSource):
         self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
         self.start = self._read_sample(text)
+        if not self.start.height:
+            next(self.chunks(self.cut), None)  # no line has these columns: whatever they are, that is what is wrong
 
     def notes(self) -> list[str]:
         said = []
@@ -63,62 +66,61 @@ class TextFile(DataSource):
     def _read_sample(self, text: str) -> polars.DataFrame:
         lines = text.split("\n", self.dialect.before)[-1]
         try:
-            rows = [row for row in self._parse(lines) if len(row) == len(self.columns)][:1000]
+            rows = [row for row in self._split(lines) if len(row) == len(self.columns)][:1000]
         except csv.Error as error:
             raise InputError(f"is not text in columns ({error})", place=self.file) from None
         schema = dict.fromkeys(self.columns, polars.String)
         return polars.DataFrame([[cell or None for cell in row] for row in rows], schema=schema, orient="row")
 
-    def _parse(self, text: str) -> Iterator[list[str]]:
+    def _split(self, text: str) -> Iterator[list[str]]:
         if self.dialect.separator == "::":
             return (line.split("::") for line in text.split("\n"))
         return csv.reader(io.StringIO(text), delimiter=self.dialect.separator)
 
-    def sample(self) -> polars.DataFrame:
-        return self.start
-
-    def is_whole(self, column: str) -> bool:
-        return is_whole_text(self.start[column])
-
-    def frames(self, wanted: Mapping[str, CellType]) -> Iterator[polars.DataFrame]:
-        line = self.first
-        with explain_errors(self.path), open_bytes(self.path) as stream:
-            for _ in range(self.dialect.before):
-                stream.readline()
-            rest = b""
-            while True:
-                more = stream.read(CHUNK)
-                text, rest, rows = self._cut(rest + more, line, last=not more)
-                if text:
-                    yield self._parse_frame(text, wanted, line, rows)
-                line += rows
-                if not more:
-                    return
-
-    def _cut(self, text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
-        """The complete lines, the rest, and the number of complete lines. Raises if a line lacks columns."""
-        if self.dialect.separator == "::":
-            text = text.replace(b"::", UNIT)
-        if text and last and not text.endswith(b"\n"):
-            text += b"\n"
-        separator = UNIT if self.dialect.separator == "::" else self.dialect.separator.encode()
-        state, end, lines, width = scan(
-            np.frombuffer(text, dtype=np.uint8),
-            separator[0],
-            ord('"') if self.dialect.quoted else -1,
-            len(self.columns),
-        )
+    def cut(self, text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
+        text = self._mark_ends(text, last)
+        state, end, lines, _ = self._scan(text)
         if state == RAGGED:
-            raise InputError(
-                f"line {line + lines} has {width} column{'s' * (width != 1)}, not {len(self.columns)} like the first",
-                remedy="correct it, or check what separates the columns",
-                place=self.file,
-            )
+            self._refuse_ragged()
         if state == OPEN and (last or len(text) - end > LONGEST):
             raise InputError(f'line {line + lines} opens a quote " that is never closed', place=self.file)
         if len(text) - end > LONGEST:
             raise InputError(f"line {line + lines} does not end; is this a text file?", place=self.file)
         return text[:end], text[end:], lines
+
+    def _mark_ends(self, text: bytes, last: bool) -> bytes:
+        """The text with one byte between columns, and an end to its last line."""
+        if self.dialect.separator == "::":
+            text = text.replace(b"::", UNIT)
+        return text + b"\n" if text and last and not text.endswith(b"\n") else text
+
+    def _scan(self, text: bytes | memoryview) -> tuple[int, int, int, int]:
+        separator = UNIT if self.dialect.separator == "::" else self.dialect.separator.encode()
+        quote = ord('"') if self.dialect.quoted else -1
+        return scan(np.frombuffer(text, dtype=np.uint8), separator[0], quote, len(self.columns))
+
+    def _refuse_ragged(self) -> NoReturn:
+        """Name the lines with too many or too few columns: the file is read again, past the first of them."""
+        ragged: list[tuple[int, int]] = []
+        total = 0
+
+        def cut(text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
+            text = self._mark_ends(text, last)
+            at, lines, state = 0, 0, RAGGED
+            while state == RAGGED and len(ragged) < MOST_RAGGED:
+                state, end, more, width = self._scan(memoryview(text)[at:])
+                at, lines = at + end, lines + more
+                if state == RAGGED:
+                    ragged.append((line + lines - 1, width))
+            return text[:at], b"" if last else text[at:], lines
+
+        for _, _, rows in self.chunks(cut):
+            total += rows
+            if len(ragged) == MOST_RAGGED:
+                break
+        where = "header" if self.header else "first line"
+        problem, them = describe_ragged(ragged, len(self.columns), where, alone=total == len(ragged))
+        raise InputError(problem, remedy=f"correct {them}, or check what separates the columns", place=self.file)
 
     def _convert_to_utf8(self, text: bytes) -> bytes:
         """The same text in UTF-8. The first letter beyond ASCII has the whole file looked at, since only all of its
@@ -132,7 +134,7 @@ class TextFile(DataSource):
                 self._letters = find_letters(stream, self.file)
         return self._letters.convert(text)
 
-    def _parse_frame(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
+    def parse(self, text: bytes, wanted: Mapping[str, CellType], line: int, rows: int) -> polars.DataFrame:
         short = {column: f"c{at}" for at, column in enumerate(self.columns)}
         separator = UNIT.decode() if self.dialect.separator == "::" else self.dialect.separator
         body = (separator.join(short.values()) + "\n").encode() + self._convert_to_utf8(text)
@@ -185,6 +187,24 @@ class TextFile(DataSource):
         return polars.DataFrame(picked, schema=dict.fromkeys(wanted, polars.String), orient="row")
 
 
+def describe_ragged(ragged: list[tuple[int, int]], columns: int, where: str, *, alone: bool) -> tuple[str, str]:
+    """What is wrong with lines, of which each has another number of columns than the header, and what to correct.
+    `alone`: there are no other lines.
+    """
+    cut_short = len(ragged) == MOST_RAGGED
+    line, width = ragged[0]
+    has = f"{say_count(width, 'column')}, not {columns} like the {where}"
+    if len(ragged) == 1:
+        return f"line {line:,} has {has}", "it"
+    if alone and len({width for _, width in ragged}) == 1:
+        return f"{f'the first {MOST_RAGGED:,}' if cut_short else 'all'} lines from line {line:,} on have {has}", "it"
+    count = (
+        f"{'at least ' * cut_short}{len(ragged):,} lines do not have {say_count(columns, 'column')} like the {where}"
+    )
+    shown = list_words([f"line {line:,} has {width}" for line, width in ragged[:SHOWN]])
+    return f"{count}: {'first, ' * (len(ragged) > SHOWN)}{shown}", "them"
+
+
 def is_padded(text: bytes, separator: bytes) -> bool:
     """Whether a cell may begin or end with a blank: a quick test, since in most files none does."""
     if b'"' in text or text.startswith((b" ", b"\t")):
@@ -203,6 +223,7 @@ def strip_cells(cells: polars.DataFrame) -> polars.DataFrame:
 @kernel
 def scan(text: NDArray[np.uint8], separator: int, quote: int, columns: int) -> tuple[int, int, int, int]:
     """Whether every line has all columns: (state, end of the last complete line, lines up to there, columns found).
+    RAGGED: the last complete line is the first that has more or fewer.
 
     A cell that begins with a quote ends with a quote and can contain anything; other quotes have no meaning.
     """
@@ -215,7 +236,7 @@ def scan(text: NDArray[np.uint8], separator: int, quote: int, columns: int) -> t
                 inside, closed = False, at
         elif letter == 10:
             if not blank and found != columns:
-                return RAGGED, end, lines, found
+                return RAGGED, at + 1, lines + 1, found
             end, found, begins, blank = at + 1, 1, True, True
             lines += 1
         elif letter == separator:
