@@ -99,8 +99,22 @@ CASES = {
     "empty parquet": bad(parquet(user=[], item=[], rating=[]), "r.parquet: has no rows", name="r.parquet"),
     "one column": bad("userId\n1\n2\n", "r.csv: has only one column", kind="ratings"),
     "one column, no kind": bad("userId\n1\n2\n", "r.csv: its columns (userId) do not show"),
-    "ragged, long": bad(RATINGS + "4,10,5,9\n", "r.csv: line 6 has 4 columns, not 3"),
+    "ragged, long": bad(RATINGS + "4,10,5,9\n", "r.csv: line 6 has 4 columns, not 3 like the header; correct it"),
     "ragged, short": bad(RATINGS + "4,10\n", "r.csv: line 6 has 2 columns, not 3"),
+    "ragged, twice": bad(
+        RATINGS + "4,10,5,9\n4,20,3\n5,1\n",
+        "r.csv: 2 lines do not have 3 columns like the header: line 6 has 4 and line 8 has 2; correct them",
+    ),
+    "ragged, often": bad(
+        RATINGS + "4,10\n" * 2000,
+        "r.csv: at least 1,000 lines do not have 3 columns like the header: first, line 6 has 2, line 7 has 2 and line",
+    ),
+    "ragged, everywhere": bad(
+        RATINGS.replace("userId,", ""), "r.csv: all lines from line 2 on have 3 columns, not 2 like the header"
+    ),
+    "ragged, no header": bad(
+        "1::10::5::9\n2::10\n", "r.dat: line 2 has 2 columns, not 4 like the first line", name="r.dat"
+    ),
     "open quote": bad(RATINGS + '4,"10,5\n5,1,1\n', "line 6", "never closed"),
     # Columns and settings.
     "unknown column": bad(RATINGS, "r.csv has no column usrId (did you mean userId?)", "movieId", client="usrId"),
@@ -126,6 +140,39 @@ CASES = {
         "r.csv: 8 cells of rating are negative, first in lines 3, 4 and 5; say what to do: "
         "negative='drop' or negative='zero'",
     ),
+    "all at once": bad(
+        HEAD + "1,1,2\n1,1,3\n,2,1\n2,,1\n2,3,x\n2,4,-1\n2,5,-1\n2,6,-1\n2,7,-1\n",
+        "r.csv: 1 row has no userId (line 4), 1 row has no movieId (line 5), 1 cell of rating is missing or not a "
+        "finite number (line 6), 4 cells of rating are negative (first in lines 7, 8 and 9) and 1 row has the userId "
+        "and movieId of an earlier row (line 3); say what to do: missing='drop', and negative='drop' or "
+        "negative='zero', and duplicates='first' or duplicates='last' or duplicates='largest' or duplicates='mean' or "
+        "duplicates='sum'",
+    ),
+    "all but one said": bad(
+        HEAD + "1,1,2\n1,1,3\n2,4,-1\n2,5,\n",
+        "r.csv: 1 cell of rating is missing or not a finite number (line 5) and 1 row has the userId and movieId of an "
+        "earlier row (line 3); say what to do: missing='drop', and duplicates='first'",
+        negative="zero",
+    ),
+    "in both files": placed(
+        "person,lat,lon,population\na,52,13,1\nb,,11,1\nc,48,11,-1\n",
+        SHOPS + "z,?,3\n",
+        "people.csv: 1 cell of lat is missing or not a finite number (line 3) and 1 cell of population is negative "
+        "(line 4); shops.csv: 1 place has no numeric position (line 4); say what to do: missing='drop', and "
+        "negative='drop' or negative='zero'",
+    ),
+    "a table, all at once": bad(
+        PATIENTS + ",5,1\nB,?,1\nB,6,\n",
+        "r.csv: 1 row has no hospital (line 6), 1 row has no sick (line 8) and 1 row has 1 missing feature (line 7); "
+        "say what to do: missing='drop' or missing='category'",
+        target="sick",
+    ),
+    "a matrix, all at once": bad(
+        matrix([[1.0, np.nan], [-1.0, 2.0]]),
+        "m.npz: 1 entry is missing or not a finite number (row 1 column 2) and 1 entry is negative (row 2 column 1)",
+        name="m.npz",
+    ),
+    "a fault, and what follows": bad(HEAD + "1,1,-1\n", "1 cell of rating is negative, in line 2; say what"),
     "twice": bad(
         RATINGS + "1,10,4\n",
         "r.csv: 1 row has the userId and movieId of an earlier row, in line 6",
@@ -173,7 +220,7 @@ CASES = {
     "no features": bad("hospital,sick\nA,1\nB,0\n", "there is no feature besides hospital and sick", target="sick"),
     "one label": bad("hospital,age,sick\nA,5,1\nB,6,1\n", "sick is the same in every row", target="sick"),
     "missing cell": bad(
-        PATIENTS + "B,?,1\n", "1 row has missing features (1 cell), in line 6", "missing='category'", target="sick"
+        PATIENTS + "B,?,1\n", "1 row has 1 missing feature, in line 6", "missing='category'", target="sick"
     ),
     "one bin": bad(PATIENTS, "bins: needs a whole number of at least 2", target="sick", bins=1),
     "similarity alone": bad("user,a,b\n1,2,3\n", "a file with the items' numbers is needed", kind="similarity"),
@@ -192,12 +239,14 @@ CASES = {
     "words": bad(archive(a=np.array([["a"]])), "real numbers are needed", name="m.npz"),
     "no entries": bad(matrix(np.zeros((2, 2))), "belongs to a client", name="m.npz"),
     "negative entry": bad(
-        matrix([[1.0, -2.0]]), "m.npz: 1 entry is negative, in (row, column) (1, 2)", "negative='zero'", name="m.npz"
+        matrix([[1.0, -2.0]]), "m.npz: 1 entry is negative, in row 1 column 2", "negative='zero'", name="m.npz"
     ),
-    "nan entry": bad(matrix([[1.0, np.nan]]), "m.npz: 1 entry is missing or not a finite", "(1, 2)", name="m.npz"),
+    "nan entry": bad(
+        matrix([[1.0, np.nan]]), "m.npz: 1 entry is missing or not a finite", "row 1 column 2", name="m.npz"
+    ),
     "entry twice": bad(
         lambda path: sparse.save_npz(path, TWICE),
-        "m.npz: 1 entry repeats an earlier one, in (row, column) (1, 2)",
+        "m.npz: 1 entry repeats an earlier one, in row 1 column 2",
         name="m.npz",
     ),
     "items for a matrix": Case(

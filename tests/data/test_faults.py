@@ -64,7 +64,7 @@ def test_entries_of_a_matrix(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", np.array([[1, -2, np.nan], [0, 3, 4]]))
     read = load(Data(file="m.npz", missing="drop", negative="drop"), tmp_path)
     assert dense(read.objective).tolist() == [[1, 0, 0], [0, 3, 4]]
-    assert any("(row, column) (1, 3)" in note for note in read.notes)
+    assert any("row 1 column 3" in note for note in read.notes)
 
 
 def test_weights_of_clients(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_tracts_and_stores_by_air_and_by_road(tmp_path: Path) -> None:
 
 def test_hospitals(tmp_path: Path) -> None:
     hearts = write(tmp_path, "hearts.csv", HEARTS)
-    with pytest.raises(fm.InputError, match=r"1 row has missing features .*missing='category'"):
+    with pytest.raises(fm.InputError, match=r"1 row has 1 missing feature.*missing='category'"):
         load(Data(file=hearts, target="num"), tmp_path)
     read = load(Data(file=hearts, target="num", missing="category"), tmp_path)
     assert (read.kind, read.clients_called, read.items_called) == ("tables", "hospitals", "features")

@@ -1,14 +1,16 @@
 """What is found while files are read: faults, what was done about them, and notes for people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.data.columns import list_words
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import InputError, SpellSetting
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE
 
@@ -33,8 +35,25 @@ class DataFault:
         first = "first in" if self.count > SHOWN else "in"
         return f"{say_count(self.count, self.one, self.many)}, {first} {self.where}"
 
+    @property
+    def brief(self) -> str:
+        """The same among others: "3 cells of rating are negative (lines 5, 17 and 40)"."""
+        first = "first in " if self.count > SHOWN else ""
+        return f"{say_count(self.count, self.one, self.many)} ({first}{self.where})"
+
     def __str__(self) -> str:
         return f"{self.file}: {self.problem}"
+
+
+class FaultyData(InputError):
+    """Files with faults about which something is to be said: of the settings of each name, one."""
+
+    def advise(self, spell: SpellSetting) -> str | None:
+        if not self.settings:
+            return self.remedy
+        names = groupby(self.settings, key=lambda setting: setting[0])
+        ways = [" or ".join(spell(name, value) for name, value in choices) for name, choices in names]
+        return f"{self.remedy}: {', and '.join(ways)}"
 
 
 @dataclass(frozen=True)
@@ -57,12 +76,14 @@ class ValueSpread:
 
 @dataclass
 class Findings:
-    """Collected while files are read. `strict`: a fault is an error unless the settings say what to do about it."""
+    """Collected while files are read. `strict`: faults are refused unless the settings say what to do about them."""
 
     strict: bool = True
     measuring: bool = False  # whether to compute spreads, which takes time
     notes: list[str] = field(default_factory=list)
     faults: list[DataFault] = field(default_factory=list)
+    refused: list[DataFault] = field(default_factory=list)
+    choices: dict[str, set[str]] = field(default_factory=dict)  # for each kind of refused fault, what could be said
     taken: dict[str, str] = field(default_factory=dict)  # role → column
     rows: int = 0
     per_client: ValueSpread | None = None
@@ -73,21 +94,45 @@ class Findings:
             self.notes.append(sentence)
 
     def report(self, fault: DataFault, choice: str, done: str, *, category: bool = False) -> None:
-        """Raise an error, or note what was done. `category`: whether missing cells may be a category of their own."""
+        """Note what was done, or that it will be refused: `refuse` raises the error, so that it can name all faults.
+        `category`: whether missing cells may be a category of their own.
+        """
         if not fault.count:
             return
         self.faults.append(fault)
         if self.strict and choice == "refuse":
-            others = [
-                other for other in CHOICES[fault.what] if other not in ("refuse", *(() if category else ("category",)))
-            ]
-            raise InputError(
-                fault.problem,
-                place=fault.file,
-                remedy="say what to do",
-                settings=[(fault.what, other) for other in others],
-            )
-        self.note(f"{fault}: {done}.")
+            self.refused.append(fault)
+            others = {"refuse"} if category else {"refuse", "category"}
+            self.choices.setdefault(fault.what, set()).update(set(CHOICES[fault.what]) - others)
+        else:
+            self.note(f"{fault}: {done}.")
+
+    def refuse(self) -> None:
+        """Raise one error about all faults that nobody said what to do about."""
+        if self.refused:
+            raise self._describe_refused()
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Refuse all faults that are found within, rather than anything that may follow from them."""
+        try:
+            yield
+        except InputError:
+            if self.refused:
+                raise self._describe_refused() from None
+            raise
+        self.refuse()
+
+    def _describe_refused(self) -> FaultyData:
+        first = self.refused[0]
+        if len(self.refused) == 1:
+            problem = first.problem
+        else:
+            files = groupby(self.refused, key=lambda fault: fault.file)
+            said = [f"{file}: {list_words([fault.brief for fault in faults])}" for file, faults in files]
+            problem = "; ".join(said).removeprefix(f"{first.file}: ")
+        settings = [(what, way) for what, ways in CHOICES.items() for way in ways if way in self.choices.get(what, ())]
+        return FaultyData(problem, place=first.file, remedy="say what to do", settings=settings)
 
     def record_columns(self, **columns: str | None) -> None:
         self.taken.update({role: column for role, column in columns.items() if column is not None})

@@ -90,6 +90,7 @@ class Items:
 
 def read_items(source: DataSource, settings: Data, findings: Findings, frame: polars.DataFrame | None = None) -> Items:
     """Items that are the rows of a file, in its order (or of this frame, if some rows were left out)."""
+    findings.refuse()  # both files were read, and what comes next takes long
     frame = source.read_typed(source.columns) if frame is None else frame
     findings.note(f"{say_count(frame.height, 'item')} and their attributes were read from {source.file}.")
     for sentence in source.notes():

@@ -114,8 +114,9 @@ def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data,
 
 def build(request: Request) -> Loaded:
     """The objective, with all notes that were made."""
-    loaded = BUILD[request.kind](request)
     source, findings = request.source, request.findings
+    with findings.gather():
+        loaded = BUILD[request.kind](request)
     first = [f"{source.file}: {findings.rows:,} {'entries' if isinstance(source, Matrix) else 'rows'} were read."]
     if findings.taken:
         first.append(f"Columns: {', '.join(f'{role} is {column}' for role, column in findings.taken.items())}.")

@@ -182,7 +182,7 @@ def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
 
     def where(of: NDArray[Any]) -> str:
         at = np.column_stack((matrix.clients[of[:SHOWN]], matrix.items[of[:SHOWN]])) + 1
-        return "(row, column) " + list_words([f"({row:,}, {column:,})" for row, column in at.tolist()])
+        return list_words([f"row {row:,} column {column:,}" for row, column in at.tolist()])
 
     void = np.empty(0, dtype=np.int64)
     if values is not None:
@@ -223,6 +223,7 @@ def _sort(
             findings.note(f"{twice}: each pair counts once.")
         else:
             findings.report(twice, settings.duplicates, f"merged, by the {rule}")
+    findings.refuse()
     loose.items = np.empty(0, dtype=np.int32)
     entries = Entries(starts, items, None, n_items)
     if loose.values is not None:

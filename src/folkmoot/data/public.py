@@ -52,7 +52,8 @@ def _load(settings: Data, folder: Path | None) -> tuple[Subject, Findings]:
     if settings.items is None:
         raise InputError("needs a file that lists them, for all parties the same", argument="items")
     source, findings = open_table(settings.items, folder, "items"), Findings()
-    items = READ.get(settings.kind, _list)(source, settings, findings)
+    with findings.gather():
+        items = READ.get(settings.kind, _list)(source, settings, findings)
     column = settings.item or findings.taken.get("items_id")
     words = _describe(settings, settings.kind, column)
     return Subject(settings.kind, items, tuple(findings.notes), *words), findings

@@ -122,10 +122,8 @@ def _handle_missing(
     lacking = frame.select(polars.any_horizontal(polars.col(features).is_null())).to_series().to_numpy() & kept
     cells = sum(frame[feature].null_count() for feature in features)
     drop = choice == "drop"
-    said = (
-        f"row has missing features ({say_count(cells, 'cell')})",
-        f"rows have missing features ({say_count(cells, 'cell')})",
-    )
+    cells_said = say_count(cells, "missing feature")
+    said = f"row has {cells_said}", f"rows have {cells_said}"
     fault = DataFault(
         "missing",
         file,
