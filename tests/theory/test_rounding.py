@@ -26,7 +26,7 @@ from folkmoot import (
     solve,
 )
 from folkmoot.foundation.sets import Array, Mask
-from folkmoot.theory.rounding import sort_rows
+from folkmoot.theory.rounding import MixedColumns, sort_rows
 from tests.matroids.kinds import KINDS, N
 
 DRAWS = 1500
@@ -142,6 +142,25 @@ def test_decomposition_of_larger_points() -> None:
         x = mixture(matroid, 30)
         np.testing.assert_allclose(rounding.decompose(matroid, x).point, x, atol=1e-8)
         assert_bases(matroid, rounding.pipage(matroid, x, draws=3))
+
+
+def test_mixtures_are_fitted_while_columns_come_and_go() -> None:
+    """As a library fits them from the start, each time."""
+    rng = np.random.default_rng(3)
+    mixed, columns = MixedColumns(rng.random(40)), np.empty((40, 0))
+    for step in range(60):
+        column = (rng.random(40) < 0.3).astype(float)
+        columns = np.column_stack((columns, column))
+        assert mixed.add(column)
+        if step % 3 == 2:
+            kept = rng.random(columns.shape[1]) < 0.7
+            kept[rng.integers(len(kept))] = False
+            mixed.keep(kept)
+            columns = columns[:, kept]
+        np.testing.assert_array_equal(mixed.columns, columns)
+        np.testing.assert_allclose(mixed.fit(), np.linalg.lstsq(columns, mixed.goal)[0], rtol=1e-9, atol=1e-12)
+    assert not mixed.add(columns[:, 0] + 2 * columns[:, -1])
+    np.testing.assert_array_equal(mixed.columns, columns)
 
 
 def test_top_of_base_is_the_best_base_by_x(matroid: Matroid) -> None:

@@ -15,7 +15,6 @@ best bases.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # loads its parts on first use; some are slow to load
 from numpy.typing import ArrayLike
 
 from folkmoot.foundation.errors import InputError
@@ -148,9 +147,9 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     prices = np.where(point >= 1 - WHOLE, PIN, -PIN)  # integral items are fixed, not fitted
     tight = point.sum() > matroid.rank - NEAR  # then only bases can mix to x
     sets: list[Mask] = []
-    columns, shares = np.empty((len(goal), 0)), np.empty(0)
+    mixed, shares = MixedColumns(goal), np.empty(0)
     for _ in range(20 * len(goal) + 100):
-        residual = goal - weigh(shares, columns.T)
+        residual = goal - weigh(shares, mixed.columns.T)
         if np.abs(residual).max() < EXACT:
             break
         prices[fractional] = residual[:-2]
@@ -158,12 +157,13 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
         if not tight:
             members &= prices > residual[-2]  # keep an item only if its price is above that of lacking one
         column = np.append(members[fractional].astype(float), [matroid.rank - members.sum(), 1.0])
-        if weigh(column, residual) <= EXACT * EXACT:  # nothing improves the fit
+        if weigh(column, residual) <= EXACT * EXACT or not mixed.add(column):  # nothing improves the fit
             break
         sets.append(members)
-        columns = np.column_stack((columns, column))
-        columns, shares, kept = _fit_nonnegative(columns, np.append(shares, 0.0), goal)
+        shares, kept = _fit_nonnegative(mixed, np.append(shares, 0.0))
         sets = [members for members, keep in zip(sets, kept, strict=True) if keep]
+        if kept[:-1].all() and not kept[-1]:  # only the new set was dropped: it would come again
+            break
     shares = shares / shares.sum()
     off = np.abs(weigh(shares, sets) - point)
     if off.max() > NEAR:
@@ -177,28 +177,68 @@ def decompose(matroid: Matroid, x: ArrayLike, *, fill: ArrayLike | None = None) 
     return Decomposition(bases, np.bincount(same.reshape(-1), weights=shares).astype(np.float64))
 
 
-def _fit_nonnegative(columns: Array, shares: Array, goal: Array) -> tuple[Array, Array, Mask]:
+class MixedColumns:
+    """Columns Q·R, with Q orthonormal, that come and go; and the mixture of them that fits a goal.
+
+    A new column costs a few passes over Q. Libraries of linear algebra would solve each system from the start, and in
+    threads that wait for each other as soon as other programs use the cores.
+    """
+
+    def __init__(self, goal: Array) -> None:
+        self.goal = goal
+        self.columns = np.empty((len(goal), 0))
+        self._q, self._r = np.empty((0, len(goal))), list[Array]()  # rows of Q are its columns, and so are those of R
+
+    def add(self, column: Array, least: float = EXACT) -> bool:
+        """Whether the column could be added: not if all but the `least` part of it is a mixture of the others."""
+        rest, parts = column, np.zeros(len(self._q))
+        for _ in range(2):  # the second time removes what rounding errors left the first time
+            part = np.asarray(weigh(rest, self._q.T))
+            rest, parts = rest - weigh(part, self._q), parts + part
+        length = float(np.sqrt(weigh(rest, rest)))
+        if length <= least * float(np.sqrt(weigh(column, column))):
+            return False
+        self.columns = np.column_stack((self.columns, column))
+        self._q = np.vstack((self._q, rest / length))
+        self._r.append(np.append(parts, length))
+        return True
+
+    def keep(self, kept: Mask) -> None:
+        """Only these columns."""
+        first = int(np.argmin(kept))  # what comes before the first that goes stays as it is
+        later = self.columns[:, first:][:, kept[first:]].T
+        self.columns, self._q, self._r = self.columns[:, :first], self._q[:first], self._r[:first]
+        for column in later:
+            self.add(column, 0.0)
+
+    def fit(self) -> Array:
+        """The shares of least squares: R · shares = Qᵀ · goal, from the last to the first."""
+        shares = np.array(weigh(self.goal, self._q.T))
+        for at in range(len(shares) - 1, -1, -1):
+            shares[at] /= self._r[at][at]
+            shares[:at] -= shares[at] * self._r[at][:at]
+        return shares
+
+
+def _fit_nonnegative(mixed: MixedColumns, shares: Array) -> tuple[Array, Mask]:
     """Lawson and Hanson's inner loop: least squares over the columns, dropping those that turn negative."""
     kept = np.ones(len(shares), dtype=bool)
     while True:
-        fitted = scipy.linalg.lstsq(columns[:, kept], goal, lapack_driver="gelsy")[0]
-        best = np.round(fitted, ROUND)
+        best = np.round(mixed.fit(), ROUND)
         if (best > 0).all():
-            shares = best
-            break
+            return best, kept
         now = shares[kept]
         falling = best <= 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.where(falling, now / (now - best), np.inf)
-        step = float(np.nanmin(steps))
-        now = now + step * (best - now)
+            steps = np.where(falling, np.where(now > 0, now / (now - best), 0.0), np.inf)
+        now = now + float(steps.min()) * (best - now)
         now[falling & (now <= 1e-14)] = 0.0
         if (now > 0).all():
-            now[np.nanargmin(steps)] = 0.0
+            now[steps.argmin()] = 0.0
         shares = shares.copy()
         shares[kept] = now
-        kept &= shares > 0
-    return columns[:, kept], shares, kept
+        mixed.keep(now > 0)
+        kept = shares > 0
 
 
 def _find_exchange(matroid: Matroid, one: Mask, two: Mask, a: int) -> int:
