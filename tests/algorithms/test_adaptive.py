@@ -219,6 +219,13 @@ def test_what_is_promised_is_kept(matroid: Matroid, seed: int) -> None:
     assert result.value >= result.guarantee.factor * best - result.guarantee.additive
 
 
+def test_no_promise_rests_on_a_jury() -> None:
+    """Everybody looks, but what items are worth alone is known from a few clients."""
+    objective = FacilityLocation(benefits(100, clients=120, items=9))
+    assert solve(objective, 4, AdaptiveSequencing(1, polish=0)).guarantee is not None
+    assert solve(objective, 4, AdaptiveSequencing(1, polish=0, jury=12)).guarantee is None
+
+
 def test_a_promise_from_shares() -> None:
     assert SequencePromise(True, 2, (1.0, 1.0), 0.0).factor == pytest.approx(0.75)
     assert SequencePromise(True, 4, (1.0, 0.5), 0.0).factor == pytest.approx(1 - 0.75 * 0.875)

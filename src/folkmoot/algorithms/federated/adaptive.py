@@ -68,7 +68,7 @@ class AdaptiveSequencing(Federated):
         plan = SequencePlan.of(problem)
         looks: list[DraftLook] = []
         doubt = DOUBT / (self.cohort or problem.talk.population.n_clients)
-        complete = problem.ranges.complete
+        complete = problem.ranges.complete and problem.exact
         for turn in range(self.rounds):
             items = plan.candidates(looks)
             left = discounts(looks, items, alone, doubt)

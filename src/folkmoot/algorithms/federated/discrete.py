@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, ask_singleton_means, layer_bases, order_items
+from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, ask_each_alone, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
@@ -132,7 +132,7 @@ class DiscreteGreedy(Federated):
             mean = problem.ranges.mean_single if self._importance == "scale" else 0.0
             return alone, Participation.by_scale(answers, everyone.weight, mean)
         if problem.jury is not None:
-            alone = yield from ask_singleton_means(talk, problem.ranges, None)
+            alone = (yield from ask_each_alone(talk, problem.ranges, None)).mean
         sums = alone * everyone.weight  # O: sums, in the same counts as each client's share
         looked_at = sums > 0  # nobody has a share in an item that is worth nothing to anyone
         if self._importance == "shortlist":

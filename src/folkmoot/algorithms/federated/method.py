@@ -27,7 +27,7 @@ from folkmoot.algorithms.federated.search import (
     Point,
     SearchProblem,
     SearchResult,
-    ask_singleton_means,
+    ask_each_alone,
     order_items,
     shortlist_items,
 )
@@ -46,9 +46,9 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Array, Ids, Mask
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gains import ask_singletons
+from folkmoot.questions.gains import GainsReply, ask_singletons
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import spread_over
@@ -196,31 +196,35 @@ class Federated(Conversation):
         """What the search is given: what each item is worth alone, and who judges. `known`: the same about fewer items,
         which are not asked about twice: one sum over nearly everybody is enough.
         """
+        exact = False
         if known is None:
-            alone = yield from self._ask_alone(talk, ranges, jury)
+            reply = yield from self._ask_alone(talk, ranges, jury)
+            alone, exact = reply.mean, talk.sample(reply).complete
         else:
             asked = ids_of(known.talk)
             alone = spread_over(talk.matroid.n_items, np.searchsorted(ids_of(talk), asked), known.singletons)
             new = np.flatnonzero(~np.isin(ids_of(talk), asked))
             if len(new):
-                alone = alone + (yield from ask_singleton_means(talk, ranges, jury, new))
-        return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=self.jurors(talk, ranges, jury))
+                alone = alone + (yield from ask_each_alone(talk, ranges, jury, new)).mean
+        jurors = self.jurors(talk, ranges, jury)
+        return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=jurors, exact=exact)
 
-    def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[Array]:
+    def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[GainsReply]:
         """What each item is worth alone; of very many items, according to several juries. It decides only where the
         search begins and what is popular: no interval and no bound follows from it, whoever is missing.
         """
         if jury is None or talk.whole is None:
-            return (yield from ask_singleton_means(talk, ranges, jury))
-        reply = yield from talk.ask_juries(
-            lambda _: ask_singletons(talk.population.n_items, ranges.single),
-            SURE // HALVES * jury,
-            HALVES,
-            Purpose.SINGLETONS,
-            "each item alone",
-            some_suffice=True,
+            return (yield from ask_each_alone(talk, ranges, jury))
+        return (
+            yield from talk.ask_juries(
+                lambda _: ask_singletons(talk.population.n_items, ranges.single),
+                SURE // HALVES * jury,
+                HALVES,
+                Purpose.SINGLETONS,
+                "each item alone",
+                some_suffice=True,
+            )
         )
-        return reply.mean
 
     def _look_again(
         self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look]

@@ -12,7 +12,7 @@ from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gains import ask_singletons
+from folkmoot.questions.gains import GainsReply, ask_singletons
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Continuous, Promise
@@ -31,6 +31,7 @@ class SearchProblem:
     items: Ids | None = None  # the shortlist; None: all items
     juries: int | None = None  # how many juries appraise the answer; None: one its bound, another its value
     jurors: Participation | None = None  # how clients decide by coins who compares sets; None: a jury is drawn
+    exact: bool = False  # whether the singletons are certainly those of everyone
 
     @property
     def matroid(self) -> Matroid:
@@ -79,12 +80,11 @@ def order_items(weights: Array, coins: PublicCoins, then: Array | None = None) -
     return np.lexsort((coins.toss(np.arange(len(weights))), -second, -weights))
 
 
-def ask_singleton_means(talk: Talk, ranges: Ranges, size: int | None, items: Ids | None = None) -> Run[Array]:
+def ask_each_alone(talk: Talk, ranges: Ranges, size: int | None, items: Ids | None = None) -> Run[GainsReply]:
     """What each item is worth alone, which decides popularity and the shortlist; `items`: of these only."""
     question = ask_singletons(talk.population.n_items, ranges.single)
     question = question if items is None else replace(question, items=items)
-    reply = yield from talk.ask(question, size, Purpose.SINGLETONS, "each item alone")
-    return reply.mean
+    return (yield from talk.ask(question, size, Purpose.SINGLETONS, "each item alone"))
 
 
 def shortlist_items(problem: SearchProblem, size: int) -> Ids:
