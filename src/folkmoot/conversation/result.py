@@ -58,7 +58,7 @@ class Round:
 
     label: str
     asked: int
-    answered: int  # 0: the round was lost and asked again
+    answered: int  # 0: the round was lost
     down: int
     up: int
     value: float | None
