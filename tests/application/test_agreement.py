@@ -18,6 +18,7 @@ from folkmoot.application.federation.party_policy import (
 )
 from folkmoot.engines import PartyPolicy
 from folkmoot.engines.pooling import check_parties
+from folkmoot.engines.simulate import can_bear
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 from folkmoot.privacy.accounting import Privacy
@@ -68,16 +69,22 @@ def test_terms_that_were_given() -> None:
         plan(corrupt=1.5)
 
 
-@pytest.mark.parametrize(("parties", "corrupt"), [(1, 0.1), (2, 0.75), (5, 0.35), (10, 0.23), (20, 0.15), (60, 0.1)])
+@pytest.mark.parametrize(
+    ("parties", "corrupt"), [(1, 0.1), (2, 0.64), (5, 0.33), (10, 0.24), (11, 0.22), (20, 0.15), (60, 0.1)]
+)
 def test_where_clients_are_masked_one_by_one_one_party_may_be_corrupt(parties: int, corrupt: float) -> None:
-    assert plan(parties, per_client=True).terms == Policy(corrupt=corrupt)
+    terms = plan(parties, per_client=True).terms
+    assert terms == Policy(corrupt=corrupt)
+    assert can_bear(terms, 100)
 
 
 def test_a_share_that_some_party_always_exceeds_is_refused() -> None:
-    sentence = r"^corrupt: no party may hold more .* one of 5 always holds more than 0.1; 0.35 leaves room for parties"
+    sentence = r"^corrupt: no party may hold more .* one of 5 always holds more than 0.1; 0.33 leaves room for parties"
     with pytest.raises(InputError, match=sentence):
         plan(5, per_client=True, corrupt=0.1)
     assert plan(5, per_client=True, corrupt=0.2).terms.corrupt == 0.2
+    with pytest.raises(InputError, match=r"one of 9 always holds more than 0.1; 0.24 leaves room"):
+        plan(10, per_client=True, corrupt=0.1)  # one party may be away
 
 
 @pytest.mark.parametrize("name", ["", "a b", "ü", "x" * 41, "-x", "a/b", "server", "Lead"])
@@ -118,7 +125,7 @@ def test_the_digest_is_of_everything(tmp_path: Path) -> None:
         {"name": "other"},
         {"parties": PARTIES[::-1]},
         {"terms": Policy(4, 0.2, 0.21)},
-        {"per_client": True},
+        {"per_client": True, "terms": replace(agreement.terms, dropout=0.1)},
         {"data": replace(RATINGS, most=6.0)},
         {"items_sha256": DIGEST},
     ]

@@ -265,7 +265,7 @@ def test_clients_may_be_masked_one_by_one(tmp_path: Path, monkeypatch: pytest.Mo
     network = make_network(tmp_path, per_client=True)
     monkeypatch.setattr(networked, "connect", network.connect)
     (tmp_path / "films.toml").write_text(PROBLEM)
-    run = begin(network, jury=40)
+    run = begin(network, cohort=40, jury=40)
     told = markdown(run.story())
     assert "Every client has a key of its own" in told
     assert "A party as a whole" not in told
@@ -278,7 +278,7 @@ def test_a_party_that_may_have_invented_its_clients_is_named(tmp_path: Path, mon
     monkeypatch.setattr(networked, "connect", network.connect)
     (tmp_path / "films.toml").write_text(PROBLEM)
     with pytest.raises(
-        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 35%"
+        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 33%"
     ):
         begin(network)
 

@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from folkmoot.conversation.population import Population
+from folkmoot.conversation.population import Population, ids_of
 from folkmoot.engines.census import Census
 from folkmoot.engines.certificates import check_certificate, read_certificate
 from folkmoot.engines.holdings import Holdings
@@ -229,7 +229,8 @@ class RosterBook:
         """A sentence about a party that holds more of all clients than may be corrupt; empty: none does, or parties
         are those of the secure sum, and counted themselves.
         """
-        return self.holdings.describe_excess(corrupt) if self.charter.per_client else ""
+        everyone = ids_of(self.population.everyone)
+        return self.holdings.describe_excess(everyone, corrupt) if self.charter.per_client else ""
 
     @cached_property
     def roster(self) -> Roster:

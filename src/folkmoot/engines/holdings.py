@@ -12,7 +12,8 @@ import numpy as np
 
 from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.sets import Ids
+from folkmoot.secagg import Policy
 from folkmoot.secagg.parameters import count_share
 
 RARELY = 0.01  # the largest share of rounds that may be refused by chance
@@ -36,11 +37,11 @@ class Holdings:
         """How many of these clients, given in increasing order, each party holds."""
         return dict(zip(self.names, np.diff(np.searchsorted(ids, self.ends)).tolist(), strict=True))
 
-    def describe_excess(self, corrupt: float) -> str:
+    def describe_excess(self, everyone: Ids, corrupt: float) -> str:
         """A sentence about a party so large that the others would refuse rounds over everyone; empty: none is."""
-        sizes = dict(zip(self.names, np.diff(self.ends).tolist(), strict=True))
-        largest = max(self.names, key=sizes.__getitem__)
-        share = sizes[largest] / sum(sizes.values())
+        held = self.count(everyone)
+        largest = max(self.names, key=held.__getitem__)
+        share = held[largest] / len(everyone)
         if len(self.names) == 1 or share <= corrupt:
             return ""
         return (
@@ -48,28 +49,42 @@ class Holdings:
             f"(`corrupt`): it could have invented them, so the others refuse"
         )
 
-    def find_chance(self, population: Population, sizes: Ids, corrupt: float) -> Array:
-        """For each size of a cohort: the chance, or a little more, that some party has more of it than may be corrupt.
-
-        A client that is drawn twice, where weights differ, is counted twice here and once by the parties.
+    def find_chance(self, population: Population, size: int, terms: Policy) -> float:
+        """About how often some party has more of `size` clients drawn at random than may be corrupt; also if one party
+        is away that may be. Everyone together is no matter of chance.
         """
-        from scipy.stats import binom, hypergeom  # it is slow to import, and only federations need it
+        if len(self.names) == 1 or size >= population.n_clients:
+            return 0.0
+        chances = [self._find_chance(population, size, terms.corrupt, None)]
+        held = np.diff(self.ends)
+        missable = np.flatnonzero(held <= terms.dropout * population.n_clients)
+        if len(missable):
+            away = int(missable[held[missable].argmax()])
+            chances.append(self._find_chance(population, size, terms.corrupt, away))
+        return max(chances)
 
-        held = np.diff(self.ends)[:, None]
-        most = np.array([count_share(corrupt, size) for size in sizes.tolist()])
+    def _find_chance(self, population: Population, size: int, corrupt: float, away: int | None) -> float:
+        """The chances of all parties but one that is away, added up."""
+        from scipy.stats import hypergeom, norm  # it is slow to import, and only federations need it
+
+        held = np.diff(self.ends)
+        here = np.arange(len(held)) != (-1 if away is None else away)
         if population.weights is None:
-            tails = hypergeom.sf(most, population.n_clients, held, sizes)
+            there = int(held[here].sum())
+            drawn = size * there // population.n_clients
+            tails = hypergeom.sf(count_share(corrupt, drawn), there, held[here], drawn)
         else:
-            share = np.add.reduceat(population.weights, self.ends[:-1])[:, None] / population.total
-            tails = binom.sf(most, sizes, share)
-        asked_apart = (sizes < population.n_clients) & (
-            len(self.names) > 1
-        )  # of everyone, none has more: that is checked
-        return np.where(asked_apart, np.minimum(np.sum(tails, axis=0), 1.0), 0.0)
+            # Who is drawn twice is one client. A party has too many if X = (its clients) − corrupt · (all clients) > 0,
+            # and X is nearly a sum of independent terms.
+            drawn = -np.expm1(size * np.log1p(-np.minimum(population.weights / population.total, 1 - 1e-12)))
+            means, spreads = (np.add.reduceat(one, self.ends[:-1])[here] for one in (drawn, drawn * (1 - drawn)))
+            mean = means - corrupt * means.sum()
+            variance = (1 - 2 * corrupt) * spreads + corrupt**2 * spreads.sum()
+            tails = norm.sf(-mean / np.sqrt(np.maximum(variance, 1e-12)))
+        return min(float(np.sum(tails)), 1.0)
 
-    def find_enough(self, population: Population, size: int, corrupt: float) -> int:
-        """The size of a cohort, no smaller than this one, from which on parties rarely refuse; everyone is enough."""
-        most = population.n_clients
-        sizes = np.unique(np.rint(np.geomspace(size, most, 200)).astype(np.int64)) if size < most else np.array([most])
-        often = np.flatnonzero(self.find_chance(population, sizes, corrupt) > RARELY)
-        return int(sizes[often[-1] + 1]) if len(often) else size
+    def find_enough(self, population: Population, size: int, terms: Policy) -> int:
+        """The size of a cohort, no smaller than this one, that parties rarely refuse; everyone is enough."""
+        while self.find_chance(population, size, terms) > RARELY:
+            size = min(size + 10 ** max(len(str(size)) - 2, 0), population.n_clients)
+        return size

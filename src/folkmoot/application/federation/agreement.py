@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtrc
 
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings
 from folkmoot.application.folder import hash_file
 from folkmoot.application.job import SECURE_COHORT
 from folkmoot.application.toml import as_toml
+from folkmoot.conversation.population import Population
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
+from folkmoot.engines.holdings import Holdings
 from folkmoot.engines.pooling import check_parties
+from folkmoot.engines.simulate import can_bear
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import SECURITY, Data, setting
 from folkmoot.secagg import Policy
@@ -29,7 +31,8 @@ RESERVED = ("server", "authority", "lead")  # folders beside those of the partie
 FEWEST_PARTIES = 5  # with the terms that are planned unless others are given
 SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
 ROOM = 1.5  # with per_client: how much larger than the others a party may be, in a round, unless `corrupt` is given
-SELDOM = 0.001  # and in what share of rounds chance may give a party more, if all are as large
+SELDOM = 0.005  # and in what share of rounds chance may give a party more, if all are as large
+MANY = 1_000_000  # clients of such a party
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
@@ -77,10 +80,12 @@ class Agreement:
             raise InputError("needs a SHA-256 in hexadecimal", argument="items_sha256")
         if not self.per_client:
             check_parties(self.terms, len(self.parties))
-        elif len(self.parties) > 1 and self.terms.corrupt * len(self.parties) < 1 - 1e-9:
+            return
+        present = len(self.parties) - count_share(self.terms.dropout, len(self.parties))
+        if len(self.parties) > 1 and self.terms.corrupt * present < 1 - 1e-9:
             raise InputError(
                 f"no party may hold more than this share of the clients in a round, since it could have invented them; "
-                f"one of {len(self.parties)} always holds more than {self.terms.corrupt:.3g}",
+                f"one of {present} always holds more than {self.terms.corrupt:.3g}",
                 remedy=f"{_find_room(len(self.parties))} leaves room for parties of different sizes",
                 argument="corrupt",
             )
@@ -221,10 +226,15 @@ def _find_room(parties: int) -> float:
     """
     if parties == 1:
         return SHARE
-    shares = np.arange(ceil(100 * max(SHARE, ROOM / parties)), 100) / 100
-    most = np.array([count_share(share, SECURE_COHORT) for share in shares])
-    chances = parties * bdtrc(most, SECURE_COHORT, 1 / parties)
-    return float(shares[np.argmax(chances <= SELDOM)])
+    alike = Holdings(tuple(map(str, range(parties))), np.arange(parties + 1) * MANY)
+    population, least = Population(1, parties * MANY), 0.0
+    for percent in range(ceil(100 * max(SHARE, 1 / parties)), 100):
+        terms = Policy(corrupt=percent / 100)
+        if alike.find_chance(population, SECURE_COHORT, terms) <= SELDOM and can_bear(terms, SECURE_COHORT):
+            least = least or terms.corrupt
+            if terms.corrupt * parties >= ROOM:
+                return terms.corrupt
+    return least
 
 
 def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from folkmoot.algorithms import PrivateGreedy
 from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.federation.notices import Notices, ShownEngine, show_waiting
@@ -24,7 +22,7 @@ from folkmoot.application.job import (
     make_method,
     own_settings,
 )
-from folkmoot.application.outlook import Outlook, round_up
+from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.conversation.engine import Engine
 from folkmoot.conversation.outcome import Conversation
@@ -266,19 +264,26 @@ def _make_engine(
 
 def _check_sizes(task: NetworkedTask, book: RosterBook) -> None:
     """Refuse cohorts so small that chance often gives one party more clients than may be corrupt."""
-    corrupt, population = task.agreement.terms.corrupt, book.population
+    terms, population, holdings = task.agreement.terms, book.population, book.holdings
     for name in (*ASKED, "jury"):
-        if (size := getattr(task.method, name, None)) is None:
+        size = getattr(task.method, name, None)
+        if size is None:
             continue
-        (chance,) = book.holdings.find_chance(population, np.array([size]), corrupt)
+        chance = holdings.find_chance(population, _find_smallest(task, name, size, population.n_clients), terms)
         if chance > RARELY:
-            enough = book.holdings.find_enough(population, size, corrupt)
-            error = InputError(
-                f"of {size:,} clients drawn at random, one party would hold more than {corrupt:.0%} (`corrupt`) in "
-                f"{chance:.0%} of the rounds, and the others refuse such rounds",
+            raise InputError(
+                f"of {size:,} clients drawn at random, one party would hold more than {terms.corrupt:.0%} (`corrupt`) "
+                f"in {chance:.0%} of the rounds, and the others refuse such rounds",
                 argument=name,
                 remedy="ask more of them (or found the federation anew, with a larger --corrupt)",
-                settings=[(name, min(int(round_up(enough, 2)), population.n_clients))],
+                settings=[(name, holdings.find_enough(population, size, terms))],
             )
-            with task.problem.locate_errors(own_settings(task.problem)):
-                raise error
+
+
+def _find_smallest(task: NetworkedTask, name: str, size: int, clients: int) -> int:
+    """How many clients the smallest cohort has: several juries are dealt from one, as even as can be."""
+    juries: int | None = getattr(task.method, "juries", None) if name == "jury" else None
+    if juries is None:
+        return size
+    drawn = min(juries * size, clients)
+    return drawn // -(-drawn // size)
