@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import sha256
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.conversation.codec import text_of, unpack
+from folkmoot.conversation.codec import text_of
 from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
@@ -147,22 +147,6 @@ class Transcript:
         asked = "select total from rounds where purpose = ? and lost = 0 order by number"
         rows = self.database.execute(asked, (purpose,))
         return [np.frombuffer(zlib.decompress(total), dtype=np.int64) for (total,) in rows]
-
-    def list_sums(self, purpose: str) -> list[tuple[int, int]]:
-        """The rounds that were for this and have a sum: their numbers, and how many clients are in it."""
-        asked = "select number, clients from rounds where purpose = ? and lost = 0 and clients > 0 order by number"
-        return self.database.execute(asked, (purpose,)).fetchall()
-
-    def read_ask(self, number: int, kinds: Mapping[str, type]) -> tuple[Ask, Mask | None]:
-        """What was asked in a round, and who of its cohort is in the sum (None: all)."""
-        row = self.database.execute("select ask, present from rounds where number = ?", (number,)).fetchone()
-        try:
-            ask = unpack(row[0], kinds)
-            if isinstance(ask, Ask):
-                return ask, _marks(row[1], ask.cohort.size)
-        except (InputError, ValueError, TypeError):
-            pass
-        raise TranscriptError(f"the question of round {number} cannot be read", place=self.path)
 
     def intend(self, ask: Ask, stage: int) -> None:
         """Write down how far a round is about to go, before anybody is asked."""
