@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folkmoot.application.answer_files import render_map, render_table
+from folkmoot.application.derivation import check_result, find_other_version
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import (
     Announce,
@@ -106,10 +107,18 @@ class FinishedRun:
         return reporting.tell_without_data(self.folder, self.result), lacking
 
     def _find_job(self) -> tuple[Task | None, str]:
-        """The problem with its data; where that is not at hand, why."""
+        """The problem with its data; where that is not at hand, why. A result that these do not give is refused."""
         if self.job is not None:
             return self.job, ""
         problem = self.folder.read_problem()
+        if old := find_other_version(self.folder):
+            return None, old
+        job, why = self._read_data(problem)
+        with self.work("replaying the sums …"):
+            check_result(self.folder, problem, self.result, job)
+        return job, why
+
+    def _read_data(self, problem: Problem) -> tuple[Task | None, str]:
         if is_standard_input(problem.data.file or ""):  # nobody who wants a report expects it to wait for data
             return None, "the data came from standard input, and was not kept"
         try:
