@@ -11,8 +11,8 @@ import folkmoot as fm
 from folkmoot.application.problem import Problem
 from folkmoot.application.rarity import (
     ALONE,
+    BUCKETED,
     FEW,
-    OTHERS,
     count_holders,
     draw_by_scale,
     draw_chance,
@@ -62,25 +62,25 @@ def test_estimates_are_what_cohorts_show(crowd: fm.Coverage) -> None:
     assert found.one > found.numbers / 3
 
 
-def test_of_a_run_the_smallest_sums_count_and_noise_hides_them(crowd: fm.Coverage) -> None:
+def test_of_a_run_without_a_transcript_the_smallest_sums_are_estimated_and_noise_hides_them(crowd: fm.Coverage) -> None:
     matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=COHORT)
     result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
     rare = {one.what: one for one in find_rare_numbers(crowd, matroid, method, result)}
-    assert rare["the search"].clients == COHORT
-    assert rare["each item alone"].clients == CLIENTS  # the jury is everyone
-    assert find_worst(tuple(rare.values())) == rare["the search"]
+    assert rare["the search, estimated"].clients == COHORT
+    assert rare["each item alone, estimated"].clients == CLIENTS  # the jury is everyone
+    assert find_worst(tuple(rare.values())) == rare["the search, estimated"]
     private = fm.solve(crowd, matroid, privacy=fm.Privacy(5.0))
     assert find_rare_numbers(crowd, matroid, fm.PrivateGreedy(epsilon=5.0), private) == ()
 
 
-def test_a_shortlist_leaves_fewer_numbers_that_rest_on_one(crowd: fm.Coverage) -> None:
-    matroid, shares = fm.Uniform(ITEMS, 5), []
+def test_a_shortlist_leaves_fewer_numbers_that_rest_on_one(crowd: fm.Coverage, tmp_path: Path) -> None:
+    matroid, alone = fm.Uniform(ITEMS, 5), []
     for shortlist in (None, 40):
-        method = fm.Auto(cohort=COHORT, shortlist=shortlist)
-        result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
-        one = {rare.what: rare for rare in find_rare_numbers(crowd, matroid, method, result)}["the search"]
-        shares.append(one.one / one.numbers)
-    assert shares[1] < shares[0] / 4
+        method, path = fm.Auto(cohort=COHORT, shortlist=shortlist), tmp_path / f"{shortlist}"
+        result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd), transcript=path)
+        one = {rare.what: rare for rare in find_rare_numbers(crowd, matroid, method, result, path)}["the search"]
+        alone.append(one.one)
+    assert 0 < alone[1] < alone[0] / 4
 
 
 def test_whoever_weighs_more_is_asked_more_often(crowd: fm.Coverage) -> None:
@@ -159,8 +159,8 @@ def test_what_the_default_method_asks_by_coins_is_estimated_so(uneven: fm.Facili
         method = fm.Auto(cohort=COHORT, jury=2_000, by_scale=by_scale)
         result = fm.solve(uneven, matroid, method, engine=fm.Simulation(uneven))
         rare = {one.what: one for one in find_rare_numbers(uneven, matroid, method, result)}
-        numbers.append(rare["the search"].numbers)
-        assert rare[ALONE].clients == 2_000
+        numbers.append(rare["the search, estimated"].numbers)
+        assert rare[f"{ALONE}, estimated"].clients == 2_000
     assert 2 * numbers[0] < numbers[1]
 
 
@@ -177,7 +177,7 @@ def test_chances_add_up_and_none_is_above_one() -> None:
 def test_all_items_are_asked_about_alone_before_a_shortlist(crowd: fm.Coverage) -> None:
     matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=COHORT, shortlist=40)
     result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
-    alone = next(one for one in find_rare_numbers(crowd, matroid, method, result) if one.what == ALONE)
+    alone = next(one for one in find_rare_numbers(crowd, matroid, method, result) if one.what == f"{ALONE}, estimated")
     held = count_holders(crowd)
     assert (alone.clients, alone.numbers, alone.one) == (CLIENTS, (held > 0).sum(), (held == 1).sum())
 
@@ -189,10 +189,11 @@ def test_buckets_are_not_items(monkeypatch: pytest.MonkeyPatch, crowd: fm.Covera
     matroid, method = fm.Uniform(ITEMS, 5), fm.Auto(cohort=20, jury=400)
     result = fm.solve(crowd, matroid, method, engine=fm.Simulation(crowd))
     again = any(one.label.startswith("finding more") for one in result.rounds or ())
-    rare = {one.what: one for one in find_rare_numbers(crowd, matroid, method, result)}
-    assert list(rare) == [ALONE, "the search", OTHERS]
-    assert (rare[ALONE].clients, rare["the search"].clients, rare[OTHERS].clients) == (400 if again else 800, 20, 400)
-    assert rare[ALONE].numbers <= 300 < rare[OTHERS].numbers
+    found = find_rare_numbers(crowd, matroid, method, result)
+    rare = {one.what.removesuffix(", estimated"): one for one in found}
+    assert list(rare) == [ALONE, "the search", BUCKETED]
+    assert (rare[ALONE].clients, rare["the search"].clients, rare[BUCKETED].clients) == (400 if again else 800, 20, 400)
+    assert rare[ALONE].numbers <= 300 < rare[BUCKETED].numbers
 
 
 @pytest.mark.parametrize(
@@ -226,6 +227,7 @@ def test_it_is_said_before_and_after(file: Path, tmp_path: Path) -> None:
     said = " ".join(after.out.split())
     assert "rest on one user alone" in said
     assert "--epsilon 1" in said
+    assert "estimated" not in said
     printed = folkmoot(tmp_path, "run", str(file), *settings, "--folder", "json", "--json", "--no-report").json
     assert [one["what"] for one in printed["rare"]] == ["each item alone", "the search"]
     story = Problem.from_data(str(file), choose=5, cohort=COHORT, folder=str(tmp_path / "again")).run().story()
@@ -233,5 +235,5 @@ def test_it_is_said_before_and_after(file: Path, tmp_path: Path) -> None:
     assert worst is not None
     assert worst.clients == COHORT
     told = markdown(story)
-    assert "Rare items: about" in told
+    assert f"Rare items: {worst.one:,} of {worst.numbers:,} numbers" in told
     assert "| the search | 200 |" in told

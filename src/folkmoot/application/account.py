@@ -92,7 +92,7 @@ def tell_story(
         kind=subject.kind,
         reach=job.reach if subject.kind in WITH_REACH else None,
         benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
-        rare=_find_rare(job, result) if isinstance(job, Job) else (),
+        rare=_find_rare(job, result, transcript) if isinstance(job, Job) else (),
     )
 
 
@@ -167,11 +167,11 @@ def _find_alone(job: Task, transcript: Path | None) -> Array | None:
     return None
 
 
-def _find_rare(job: Job, result: Result) -> tuple[RareNumbers, ...]:
+def _find_rare(job: Job, result: Result, transcript: Path | None) -> tuple[RareNumbers, ...]:
     """How many numbers of sums rest on few clients."""
     if not isinstance(job.method, Conversation):
         return ()
-    return find_rare_numbers(job.loaded.objective, job.matroid, job.method, result)
+    return find_rare_numbers(job.loaded.objective, job.matroid, job.method, result, transcript)
 
 
 def _count_benefit(job: Job, result: Result) -> Benefit | None:

@@ -1,8 +1,12 @@
 """How many numbers of a sum rest on one client, or on few: a sum over a thousand clients hides nobody who is alone with
-an item. Estimated from how many clients hold each item, which only a simulator knows.
+an item. Only a simulator knows: of a run, it counts the answers to what was asked; before one, it estimates the first
+round from how many clients hold each item. Next to a set, fewer clients have something to add, so later rounds are
+worse.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import scipy
@@ -10,6 +14,7 @@ import scipy
 from folkmoot.algorithms.federated.discrete import SHORT, DiscreteGreedy
 from folkmoot.algorithms.federated.search import layer_bases
 from folkmoot.algorithms.federated.wide import BUCKETS, ROWS, count_candidates, is_wide
+from folkmoot.application.contributors import count_in_rounds
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Result
@@ -20,8 +25,8 @@ from folkmoot.questions.participation import FLOOR
 from folkmoot.report.story import RareNumbers
 
 FEW = 5
-ALONE, OTHERS = "each item alone", "all other items, in buckets"
-SUMS = {Purpose.SINGLETONS: ALONE, Purpose.SEARCH: "the search", Purpose.FINDING: OTHERS}
+ALONE, BUCKETED = "each item alone", "items in buckets"
+SUMS = {Purpose.SINGLETONS: ALONE, Purpose.SEARCH: "the search", Purpose.FINDING: BUCKETED}
 
 
 def count_holders(objective: Objective) -> Ids:
@@ -60,7 +65,7 @@ def list_rare_numbers(
             drawn = draw_by_scale(objective.weights, scales, among)
             known, everyone, among = count_holders(objective[drawn]), len(drawn), len(drawn)
         asked = known[order] if what == ALONE and not wide else known[order[:size]]
-        asked = _fill_buckets(known[order[size:]], everyone) if what == OTHERS else asked
+        asked = _fill_buckets(known[order[size:]], everyone) if what == BUCKETED else asked
         found.append(estimate_rare(what, asked, among, everyone))
     return tuple(found)
 
@@ -129,20 +134,39 @@ def _fill_buckets(held: Ids, everyone: int) -> Ids:
 
 
 def find_rare_numbers(
-    objective: Objective, matroid: Matroid, method: Conversation, result: Result
+    objective: Objective, matroid: Matroid, method: Conversation, result: Result, transcript: Path | None = None
 ) -> tuple[RareNumbers, ...]:
-    """The same for a run: of each kind of sum, the one over the fewest clients. None under noise, which hides them."""
+    """The same for a run: of each kind of sum, the one in which most rest on one client, counted from the questions in
+    its transcript. What cannot be counted is estimated, for the fewest clients. None under noise, which hides them.
+    """
     if result.privacy is not None:
         return ()
     fewest: dict[str, int] = {}
     by_coins: set[str] = set()
+    counted: dict[str, RareNumbers] = {}
     for one in result.rounds or ():
         if one.purpose in SUMS and one.answered:
             what = SUMS[one.purpose]
             fewest[what] = min(one.answered, fewest.get(what, one.answered))
             by_coins |= {what} if one.voluntary else set()
+    if transcript is not None and transcript.exists():
+        for purpose, what in SUMS.items():
+            sums = [count_rare(what, *one) for one in count_in_rounds(objective, transcript, purpose)]
+            counted |= {what: max(sums, key=lambda one: (one.one, one.few))} if sums else {}
     clients = {what: fewest[what] for what in SUMS.values() if what in fewest}
-    return list_rare_numbers(objective, matroid, method, clients, by_coins)
+    unknown = {what: some for what, some in clients.items() if what not in counted}
+    if unknown:
+        estimated = list_rare_numbers(objective, matroid, method, unknown, by_coins)
+        counted |= {one.what: replace(one, what=f"{one.what}, estimated") for one in estimated}
+    return tuple(counted[what] for what in clients)
+
+
+def count_rare(what: str, clients: int, held: Ids) -> RareNumbers:
+    """What a sum over these clients has, if held[j] of them add something to number j."""
+    some, one, two, few = (
+        int(np.count_nonzero(part)) for part in (held, held == 1, held == 2, (held > 0) & (held <= FEW))
+    )
+    return RareNumbers(what, clients, some, one, two, few)
 
 
 def estimate_rare(what: str, held: Ids, clients: int, everyone: int) -> RareNumbers:

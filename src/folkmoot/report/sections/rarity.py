@@ -21,12 +21,15 @@ def name_remedies(items: int, chosen: int, clients: int, everyone: int) -> str:
     return " or ".join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
 
 
-def explain_rare(one: RareNumbers, clients_called: str) -> str:
-    """One sentence."""
+def explain_rare(one: RareNumbers, clients_called: str, *, before: bool = True) -> str:
+    """One sentence; `before` a run, it is an estimate of its first round. Next to a set, fewer clients have something
+    to add to a number.
+    """
     each = name_one_of(clients_called)
+    about, later = ("about ", ", at first; in later rounds, usually a larger share") if before else ("", "")
     return (
         f"Of the {count(one.numbers)} numbers other than 0 in a sum over {count_many(one.clients, clients_called)} "
-        f"({one.what}), about {count(one.one)} rest on one {each} alone and {count(one.few)} on five or fewer"
+        f"({one.what}), {about}{count(one.one)} rest on one {each} alone and {count(one.few)} on five or fewer{later}"
     )
 
 
@@ -36,7 +39,7 @@ def describe_rare(story: Story) -> list[Part]:
     if worst is None:
         return []
     each = name_one_of(story.clients_called)
-    told = f"{explain_rare(worst, story.clients_called)}."
+    told = f"{explain_rare(worst, story.clients_called, before=False)}."
     if worst.one:
         helps = name_remedies(story.result.n_items, len(story.chosen), worst.clients, story.n_clients)
         told += f" Such a number is what that {each} holds; the sum hides who it is, not what. What helps: {helps}."
@@ -50,7 +53,10 @@ def describe_rare(story: Story) -> list[Part]:
         for one in story.rare
     )
     names = ("Sum", capitalise(story.clients_called), "Numbers", f"Rest on one {each}", "On two", "On five or fewer")
-    return [shown, Table("How many numbers rest on few (estimated)", tuple(map(Header, names)), rows)]
+    return [
+        shown,
+        Table("How many numbers rest on few, in the worst round of each kind", tuple(map(Header, names)), rows),
+    ]
 
 
 def find_worst(rare: tuple[RareNumbers, ...]) -> RareNumbers | None:
@@ -66,6 +72,6 @@ def list_rare_items(story: Story) -> list[str]:
             "Rare items: a number that rests on one client is what that client holds, whatever the size of the sum."
         ]
     return [
-        f"Rare items: about {count(worst.one)} of {count(worst.numbers)} numbers in a sum over {count(worst.clients)} "
+        f"Rare items: {count(worst.one)} of {count(worst.numbers)} numbers in a sum over {count(worst.clients)} "
         f"{story.clients_called} rest on one of them, and are what that one holds."
     ]
