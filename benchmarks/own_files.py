@@ -67,7 +67,7 @@ def measure_places(folder: Path) -> list[Floor]:
         ["", "CPU s", "value"],
         [["run", f"{spent:.1f}", f"{said['worth']['value']:.4f}"]],
     )
-    return [Floor("564,516 places, 3,213 candidates: CPU seconds of a run with its report", spent, at_most=60)]
+    return [Floor("564,516 places, 3,213 candidates: CPU seconds of a run with its report", spent, at_most=30)]
 
 
 def measure_table(folder: Path) -> list[Floor]:
