@@ -84,3 +84,41 @@ def test_what_is_no_number_is_damage(run: Folder, value: str, command: str) -> N
 def test_a_run_of_another_version_is_told_and_not_checked(run: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("folkmoot.application.derivation.__version__", "99.0")
     assert "but this is 99.0: the report does not say" in open_run(run.path).write_report().lacking
+
+
+def test_verify_misses_what_is_gone_before_it_reads_anything(tmp_path: Path) -> None:
+    file = ratings(tmp_path)
+    assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--no-report", "--quiet").code == 0
+    said = folkmoot(tmp_path, "verify", "ratings-run", "--quiet")
+    assert (said.code, said.out, said.err) == (0, "", "")
+    file.write_text(file.read_text() + "1,1,-3\n")
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert (said.code, said.err) == (1, f"folkmoot: {file}: is not the file that this run was begun with\n")
+    file.unlink()
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert said.code == 2
+    assert said.err.endswith("; --sums-only verifies from the transcript alone\n")
+    assert folkmoot(tmp_path, "verify", "ratings-run", "--sums-only").code == 0
+    (tmp_path / "ratings-run" / "transcript").unlink()
+    said = folkmoot(tmp_path, "verify", "ratings-run", "--sums-only")
+    assert (said.code, said.err) == (1, "folkmoot: ratings-run/transcript: is missing\n")
+
+
+def test_a_folder_that_may_not_be_written_is_wrong_input(run: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _content: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("folkmoot.application.folder.write", refuse)
+    for command in ("report", "resume"):
+        said = folkmoot(run.path.parent, command, "run", "--quiet")
+        assert said.code == 2
+        assert said.err.startswith("folkmoot: run/about.json: cannot be written (permission denied)")
+
+
+def test_a_quiet_report_says_only_where_it_is(original: Path, run: Folder) -> None:
+    aside = (original / "ratings.csv").rename(original / "gone.csv")
+    try:
+        said = folkmoot(run.path.parent, "report", "run", "--quiet")
+    finally:
+        aside.rename(original / "ratings.csv")
+    assert (said.code, said.out) == (0, "run/report.html\n")

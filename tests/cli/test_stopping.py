@@ -81,3 +81,29 @@ def test_a_run_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest.
         said = folkmoot(tmp_path, command, "ratings-run")
         assert said.code == 2
         assert "not finished; go on with `folkmoot resume ratings-run`" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "stage"),
+    [
+        (("compare", "ratings.csv", "--choose", "2"), "folkmoot.application.job.load"),
+        (("compare", "ratings.csv", "--choose", "2"), "folkmoot.application.comparison.carry_out"),
+        (WORDS, "folkmoot.cli.runs.load_problem"),  # before there is a folder
+    ],
+)
+def test_what_leaves_nothing_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], stage: str
+) -> None:
+    ratings(tmp_path)
+    monkeypatch.setattr(stage, interrupted_at(1)(lambda: None))
+    said = folkmoot(tmp_path, *words)
+    assert (said.code, said.err) == (130, "\nfolkmoot: stopped; nothing was kept\n")
+    assert [one.name for one in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_no_command_stops_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ratings(tmp_path)
+    monkeypatch.setattr("folkmoot.application.verification.check_run", interrupted_at(1)(lambda: None))
+    assert folkmoot(tmp_path, *WORDS, "--quiet", "--no-report").code == 0
+    said = folkmoot(tmp_path, "verify", "ratings-run")
+    assert (said.code, said.err) == (130, "\nfolkmoot: stopped\n")

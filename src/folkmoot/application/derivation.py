@@ -3,10 +3,11 @@ what only the data says is computed. `verification` computes the sums again, too
 """
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from folkmoot.application.folder import Folder
-from folkmoot.application.job import METHODS, Job, Task, carry_out, find_method, name_chosen
+from folkmoot.application.job import METHODS, Job, Task, carry_out, find_method, list_files, name_chosen
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import verify
 from folkmoot.conversation.conduct import drop_outside, is_run_of
@@ -16,8 +17,9 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.result import Result
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.transcript import Transcript
+from folkmoot.data import is_standard_input
 from folkmoot.engines.simulate import Simulation
-from folkmoot.foundation.errors import TranscriptError
+from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.objectives.objective import Objective
 from folkmoot.secagg import Policy
 from folkmoot.version import __version__
@@ -59,11 +61,39 @@ def find_other_version(folder: Folder) -> str:
     return f"{folder.transcript}: was written by folkmoot {version}, but this is {__version__}"
 
 
+def check_complete(path: str | Path, *, data: bool) -> None:
+    """Refuse a run whose transcript is gone, or whose data is gone or another: before that is read, and perhaps refused
+    for what is wrong with it.
+    """
+    folder = Folder.open(path)
+    problem = folder.read_problem()
+    if folder.result.exists():
+        _require_transcript(folder, problem)
+    if not data or problem.privacy.federation is not None or is_standard_input(problem.data.file or ""):
+        return
+    files = list_files(problem)
+    for file in files.values():
+        if not Path(file).exists():
+            remedy = "--sums-only verifies from the transcript alone" if is_talk(problem) else None
+            raise InputError("there is no such file, and the run was made from it", remedy=remedy, place=file)
+    if folder.files.exists():
+        folder.check_same_data(files)
+
+
+def is_talk(problem: Problem) -> bool:
+    """Whether the method asks for sums, so that a transcript holds them."""
+    return issubclass(METHODS[find_method(problem)], Conversation)
+
+
+def _require_transcript(folder: Folder, problem: Problem) -> None:
+    if is_talk(problem) and not folder.transcript.exists():
+        raise TranscriptError("is missing", place=folder.transcript)
+
+
 def check_result(folder: Folder, problem: Problem, written: Result, job: Task | None) -> None:
     """Refuse a result that is not the one of its sums and its data; of its sums alone, where the data is not here."""
-    talked = issubclass(METHODS[find_method(problem)], Conversation)
-    if talked and not folder.transcript.exists():
-        raise TranscriptError("is missing", place=folder.transcript)
+    _require_transcript(folder, problem)
+    talked = is_talk(problem)
     if job is None:
         if talked and drop_outside(verify(folder.transcript)).to_json() != drop_outside(written).to_json():
             raise TranscriptError("is not the result of its transcript", place=folder.result)

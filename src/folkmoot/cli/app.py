@@ -5,9 +5,10 @@ import gc
 import re
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from folkmoot.cli import compare, demo, federation, init, inspect, runs, secagg
 from folkmoot.cli.flags import spell_flag
@@ -21,8 +22,23 @@ NUMBERS = {  # what the library that reads options calls them, and we
     "boolean": "yes or no",
 }
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # what is wrong with options and arguments
+
+
+class StoppableCommands(TyperGroup):
+    """Commands that say that they were stopped: the library would end them without a word."""
+
+    def make_context(self, *args: Any, **named: Any) -> Any:
+        with runs.report_stop():
+            return super().make_context(*args, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        with runs.report_stop():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="folkmoot",
+    cls=StoppableCommands,
     epilog="Begin with: folkmoot demo, or folkmoot run ratings.csv --choose 20",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -85,8 +101,7 @@ def _run_command() -> int:
         print(f"folkmoot: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("folkmoot: stopped", file=sys.stderr)
-        return runs.STOPPED
+        return runs.admit_stop().exit_code
 
 
 def _plain(said: str) -> str:

@@ -1,5 +1,6 @@
 """`folkmoot run`, `resume`, `verify`, `report`: one run, from its beginning to what is shown of it."""
 
+import errno
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from folkmoot.application.verification import Verification
 
 STOPPED = 130
+NOTHING_KEPT = "nothing was kept"
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=LAST)]
 
@@ -40,14 +43,16 @@ def run(
     given: dict[str, Any],
 ) -> None:
     """Choose the best set for everyone, and write a report."""
-    problem = load_problem(path, given, at_most, per, within, seed, settings)
+    with report_stop(NOTHING_KEPT):
+        problem = load_problem(path, given, at_most, per, within, seed, settings)
     run_problem(problem, report=not no_report, quiet=quiet, as_json=as_json)
 
 
 def run_problem(problem: "Problem", *, report: bool, as_json: bool, quiet: bool = False) -> None:
     """Carry out what was asked for on the command line, and show it."""
-    from folkmoot.application.run import begin_run
-    from folkmoot.cli.show import show_outlook, show_work
+    with report_stop(NOTHING_KEPT):
+        from folkmoot.application.run import begin_run
+        from folkmoot.cli.show import show_outlook, show_work
 
     silent = as_json or quiet
     with report_stop():
@@ -92,22 +97,28 @@ def verify(
     sums_only: Annotated[
         bool, typer.Option("--sums-only", help="From the transcript alone, without the data.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what does not fit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compute a finished run again, question by question, and say whether everything in its folder fits."""
+    from folkmoot.application.derivation import check_complete
     from folkmoot.application.run import is_networked
     from folkmoot.application.verification import check_run
     from folkmoot.cli.show import console, print_json, show_work
 
     networked = is_networked(path)
     sums_only = sums_only or networked
-    with show_work("computing every question again …" if sums_only else "computing every sum again …", quiet=as_json):
+    doing = "computing every question again …" if sums_only else "computing every sum again …"
+    with show_work(doing, quiet=as_json or quiet):
+        check_complete(path, data=not sums_only)
         found = check_run(path, data=not sums_only)
     if as_json:
         rounds = len(found.result.rounds or ())
         noise = found.result.privacy is not None  # cannot be computed again
         about = {"run": str(path), "verified": True, "rounds": rounds, "from": "sums" if sums_only or noise else "data"}
         print_json({**about, "checked": found.checked, "unchecked": found.unchecked, "missing": found.missing})
+        return
+    if quiet:
         return
     told = describe_verification(found, networked=networked, data=not sums_only)
     console().print(f"{path}: {told}", soft_wrap=True)
@@ -145,25 +156,29 @@ def report(
     html: Annotated[Path | None, typer.Option(help="Where the page goes; in the run's folder unless given.")] = None,
     png: Annotated[bool, typer.Option("--png", help="Write the charts as pictures too.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown too.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only where the report is.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write the report of a finished run, from its data; without, as far as that goes."""
     from folkmoot.application.run import open_run
     from folkmoot.cli.show import console, print_json, show_work
 
-    finished = open_run(path, partial(show_work, quiet=as_json))
+    finished = open_run(path, partial(show_work, quiet=as_json or quiet))
     if html is not None and not html.parent.is_dir():
         raise InputError(f"there is no folder {html.parent}", argument="--html")
     with report_stop():
-        written = finished.write_report(html=html or True, png=png, markdown=markdown)
+        try:
+            written = finished.write_report(html=html or True, png=png, markdown=markdown)
+        except OSError as error:
+            raise refuse_writing(error) from None
     if as_json:
         files = [str(one) for one in written.files]
         print_json({"run": str(path), "files": files, "lacking": written.lacking or None})
         return
-    if written.lacking:
+    if written.lacking and not quiet:
         console().print(written.lacking, soft_wrap=True)
     for one in written.files:
-        console().print(f"{one}")
+        console().print(f"{one}", soft_wrap=True)
 
 
 def report_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: bool = False) -> None:
@@ -172,10 +187,16 @@ def report_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: b
         written = finished.write_wanted_report() if report else finished
     except OSError as error:
         show_run(finished, report=False, quiet=quiet, as_json=as_json)
-        why = (error.strerror or "no reason given").lower()
         remedy = f"`folkmoot report {finished.folder.path}` writes the report later"
-        raise FolkmootError(f"cannot be written ({why})", place=error.filename, remedy=remedy) from None
+        raise refuse_writing(error, remedy) from None
     show_run(written, report=report, quiet=quiet, as_json=as_json)
+
+
+def refuse_writing(error: OSError, remedy: str | None = None) -> FolkmootError:
+    """What to say of a file that cannot be written: wrong input where that is not allowed, a failure otherwise."""
+    kind = InputError if error.errno in NOT_ALLOWED else FolkmootError
+    why = (error.strerror or "no reason given").lower()
+    return kind(f"cannot be written ({why})", place=error.filename, remedy=remedy)
 
 
 def show_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: bool = False) -> None:
@@ -198,10 +219,15 @@ def show_run(finished: "FinishedRun", *, report: bool, as_json: bool, quiet: boo
 
 
 @contextmanager
-def report_stop() -> Iterator[None]:
-    """Ctrl-C is one sentence: what was stopped says how to continue it."""
+def report_stop(kept: str = "") -> Iterator[None]:
+    """Ctrl-C is one sentence: what was stopped says how to continue it; else `kept` says what is left of it."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        print("\nfolkmoot: stopped" + (f"; {stop}" if stop.args else ""), file=sys.stderr)
-        raise typer.Exit(STOPPED) from None
+        raise admit_stop(str(stop) or kept) from None
+
+
+def admit_stop(left: str = "") -> typer.Exit:
+    """Say that somebody stopped a command, and what is left of it; the end of the command."""
+    print("\nfolkmoot: stopped" + (f"; {left}" if left else ""), file=sys.stderr)
+    return typer.Exit(STOPPED)
