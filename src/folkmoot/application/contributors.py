@@ -23,8 +23,8 @@ from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import Query
 
 # Rounds of one purpose that are looked at, and answers in them; the first round is, however many answered. Families
-# other than sparse ones take far longer to answer.
-MOST_ROUNDS, MOST_ANSWERS, MOST_SLOW_ANSWERS = 100, 10_000, 1_000
+# other than sparse ones take far longer to answer, and so do questions with several times as many numbers as items.
+MOST_ROUNDS, MOST_ANSWERS, MOST_SLOW_ANSWERS, LONG = 100, 10_000, 1_000, 4
 
 
 def count_in_rounds(objective: Objective, transcript: Path, purpose: Purpose) -> Iterator[tuple[int, Ids]]:
@@ -32,8 +32,12 @@ def count_in_rounds(objective: Objective, transcript: Path, purpose: Purpose) ->
     Nothing where one client speaks for others: their answers are not its own.
     """
     with Transcript.reopen(transcript, reading=True) as store:
+        sums = list_sums(store, purpose)
+        if not sums:
+            return
         most = MOST_ANSWERS if isinstance(objective, SparseRows) else MOST_SLOW_ANSWERS
-        for number in choose_rounds(list_sums(store, purpose), most):
+        length = read_question(store, sums[0][0], objective)[0].length
+        for number in choose_rounds(sums, most // max(length // (LONG * objective.n_items), 1)):
             query, ids, times = read_question(store, number, objective)
             if query.group_clients() is None:
                 yield len(ids), count_contributors(query, objective, ids, times)

@@ -55,7 +55,7 @@ def describe_rare(story: Story) -> list[Part]:
     names = ("Sum", capitalise(story.clients_called), "Numbers", f"Rest on one {each}", "On two", "On five or fewer")
     return [
         shown,
-        Table("How many numbers rest on few, in the worst round of each kind", tuple(map(Header, names)), rows),
+        Table("How many numbers rest on few, in the worst round that was looked at", tuple(map(Header, names)), rows),
     ]
 
 
