@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 import folkmoot as fm
+from folkmoot.application.answer_files import render_table
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.run import describe_subject, open_run
 from folkmoot.application.verification import check_run
 from folkmoot.conversation.result import Result
+from folkmoot.conversation.transcript import Transcript
 from folkmoot.foundation.errors import TranscriptError
 from folkmoot.report import Baseline, Item, LimitUse, PartyFacts, Story, View, markdown, page
 from folkmoot.report.stored_story import from_json, to_json
@@ -277,7 +280,8 @@ def test_folders_of_older_versions_are_read(run: Folder) -> None:
     del document["attributes"]
     former = {**document, "format": "folkmoot-result-5", "names": [name[item] for item in document["selected"]]}
     run.result.write_text(json.dumps(former))
-    run.about.write_text(json.dumps({"command": FORGED, **json.loads(run.about.read_text())}))
+    words = {"command": FORGED, **json.loads(run.about.read_text())}
+    run.about.write_text(json.dumps(words, ensure_ascii=False))
     run.story.write_text(run.story.read_text().replace("folkmoot-story-2", "folkmoot-story-1"))
     with pytest.raises(TranscriptError, match=r"answer.csv"):  # says more than such a result does
         check_run(run.path)
@@ -340,3 +344,172 @@ def test_what_is_missing_is_said_and_nothing_is_written(original: Path, run: Fol
     assert said.code == 0, said.err
     assert "Missing: files.json, answer.csv, about.json and report.html." in said.out
     assert not any((run.path / name).exists() for name in gone)
+
+
+PARTIES = {
+    "run": "00" * 16,
+    "name": "hospitals",
+    "parties": ["north", "south", "west"],
+    "sizes": [10, 10, 10],
+    "per_client": True,
+    "fingerprint": "12345 12345",
+    "terms": {"fewest": 3, "corrupt": 0.1, "dropout": 0.1, "security": 40},
+}
+
+
+@pytest.mark.parametrize("name", ["federation.json", "roster.json", "round.journal"])
+def test_a_simulation_has_no_parties(original: Path, run: Folder, name: str) -> None:
+    (run.path / name).write_text(json.dumps(PARTIES))
+    sentence = rf"{name}: is not from this run: one without a federation leaves none; delete it$"
+    for sums_only in (False, True):
+        with pytest.raises(TranscriptError, match=sentence):
+            check_run(run.path, data=not sums_only)
+    with pytest.raises(TranscriptError, match=sentence):
+        open_run(run.path).write_report()
+    with pytest.raises(TranscriptError, match=sentence):
+        bare_story(run, run.read_result())
+    said = folkmoot(original, "report", str(run.path))
+    assert said.code
+    assert "Traceback" not in said.err
+    (run.path / name).unlink()
+    (run.path / name).symlink_to("nowhere")
+    with pytest.raises(TranscriptError, match=sentence):
+        check_run(run.path)
+
+
+def test_a_central_method_has_no_transcript(original: Path, run: Folder, tmp_path: Path) -> None:
+    about = {"choose": 5, "method": "greedy", "folder": tmp_path / "greedy"}
+    central = fm.Problem.from_data(original / "ratings.csv", **about).run(report=False).folder
+    check_run(central.path)
+    shutil.copy(run.transcript, central.transcript)
+    sentence = r"transcript: is not from this run: one of a central method leaves none; delete it$"
+    for sums_only in (False, True):
+        with pytest.raises(TranscriptError, match=sentence):
+            check_run(central.path, data=not sums_only)
+    with pytest.raises(TranscriptError, match=sentence):
+        open_run(central.path).write_report()
+
+
+def edit_transcript(run: Folder, statement: str, *values: Any) -> None:
+    database = sqlite3.connect(run.transcript)
+    with database:
+        assert database.execute(statement, values).rowcount
+    database.close()
+
+
+def test_shades_on_a_map_cannot_be_forged(tmp_path: Path) -> None:
+    """They are read from the sums about each item alone, which are found by their purpose."""
+    places = "\n".join(f"p{at},{45 + at / 20},{9 + at * 7 % 20 / 20}" for at in range(20))
+    homes = "\n".join(f"h{at},{45 + at % 13 / 13},{9 + at % 17 / 17}" for at in range(120))
+    (tmp_path / "places.csv").write_text(f"id,lat,lon\n{places}\n")
+    (tmp_path / "homes.csv").write_text(f"person,lat,lon\n{homes}\n")
+    about = {"items": tmp_path / "places.csv", "choose": 3, "reach": 30.0, "folder": tmp_path / "run"}
+    finished = fm.Problem.from_data(tmp_path / "homes.csv", **about).run()
+    assert {"answer.geojson", "story.json"} <= {*check_run(finished.folder.path).checked}
+    edit_transcript(finished.folder, "update rounds set purpose = 'none' where purpose = 'singletons'")
+    for gone in (finished.folder.story, finished.folder.report):
+        gone.unlink()  # they would be written from it
+    with pytest.raises(TranscriptError, match=r"transcript: round \d+ .* is not what this run would ask"):
+        check_run(finished.folder.path)
+
+
+def write_result(run: Folder, document: dict[str, Any]) -> None:
+    """As a forger would: with the table that follows from it."""
+    result = Result.from_json(json.dumps(document))
+    run.result.write_text(result.to_json())
+    run.table.write_text(render_table(result))
+
+
+def test_what_was_copied_is_not_certified_from_sums_alone(run: Folder) -> None:
+    document = json.loads(run.result.read_text())
+    assert document["guarantee"]["factor"]
+    marks = {name: [FORGED for _ in values] for name, values in document["attributes"].items()}
+    write_result(run, {**document, "attributes": marks})
+    said = {
+        "the exact value",
+        "the numbers in what theory promises",
+        "the names of items",
+        "what else is said of items",
+    }
+    assert {*said, "what run.toml asks"} <= {*check_run(run.path, data=False).unchecked}
+    for forged in ({"factor": 0.99}, {"theorem": FORGED}, {"terms": document["guarantee"]["terms"][1:]}):
+        write_result(run, {**document, "guarantee": {**document["guarantee"], **forged}})
+        with pytest.raises(TranscriptError, match=r"result.json: is not the result of its transcript"):
+            check_run(run.path, data=False)
+    write_result(run, {**document, "guarantee": None})
+    with pytest.raises(TranscriptError, match=r"result.json: is not the result of its transcript"):
+        check_run(run.path, data=False)
+    write_result(run, document)
+    run.problem.write_text(run.problem.read_text().replace("seed = 5", "seed = 6"))
+    with pytest.raises(TranscriptError, match=r"run.toml: is not the problem that the transcript answers"):
+        check_run(run.path, data=False)
+
+
+def test_an_added_command_is_not_vouched_for(run: Folder) -> None:
+    """Older versions kept what was typed with what the data is about, in front of it."""
+    about = json.loads(run.about.read_text())
+    command = "folkmoot run --epsilon 0.01 --secure real"
+
+    def write_words(**words: Any) -> None:
+        run.about.write_text(json.dumps(words, ensure_ascii=False))
+
+    write_words(command=command, **about)
+    assert "the command in about.json" in check_run(run.path).unchecked
+    said = run.about.read_text()
+    for forged in (f"{said} ", said.replace('", "', '",  "'), said.replace("users", "losers")):
+        assert forged != said
+        run.about.write_text(forged)
+        with pytest.raises(TranscriptError, match=r"about.json: is not what the data is about"):
+            check_run(run.path)
+    for words in ({**about, "command": command}, {"command": [command], **about}):
+        write_words(**words)
+        with pytest.raises(TranscriptError, match=r"about.json: is not what the data is about"):
+            check_run(run.path)
+
+
+def test_pages_that_the_problem_wants_are_missed(run: Folder) -> None:
+    run.markdown.unlink()
+    assert check_run(run.path).missing == ("report.md",)
+    run.problem.write_text(run.problem.read_text().replace("png = false", "png = true"))
+    assert check_run(run.path).missing == ("report.md", "pictures")
+    for gone in (run.story, run.report):
+        gone.unlink()
+    assert check_run(run.path).missing == ("report.md", "pictures")
+
+
+def test_files_of_others_are_named(run: Folder) -> None:
+    (run.path / "Report.html").write_text(FORGED)
+    (run.path / "map.png").write_bytes(b"forged")
+    for data in (True, False):
+        assert {"Report.html", "pictures"} <= {*check_run(run.path, data=data).unchecked}
+
+
+@pytest.mark.parametrize(
+    "forge_text",
+    [
+        lambda text: f"{text} ",
+        lambda text: json.dumps({**json.loads(text), "ratio": 0.99}),
+        lambda text: json.dumps({**json.loads(text), "attributes": {"genre": [FORGED] * 5}}),
+        lambda text: json.dumps(
+            {**json.loads(text), "rounds": [{**one, "up": 1} for one in json.loads(text)["rounds"]]}
+        ),
+    ],
+)
+def test_the_result_in_a_transcript_cannot_be_changed(run: Folder, forge_text: Callable[[str], str]) -> None:
+    with Transcript.reopen(run.transcript, reading=True) as store:
+        text = (store.read_entry("result") or b"").decode()
+    edit_transcript(run, "update about set value = ? where name = 'result'", forge_text(text).encode())
+    for data in (True, False):
+        with pytest.raises(TranscriptError, match=r"transcript: its rounds lead to a different result"):
+            check_run(run.path, data=data)
+
+
+def test_a_simulator_cannot_hide_what_it_knows(tmp_path: Path) -> None:
+    """Without the exact value, a wrong estimate would be all that a reader has."""
+    ratings(tmp_path)
+    about = {"choose": 2, "cohort": 20, "jury": 25, "rounds": 2, "folder": tmp_path / "run"}
+    run = fm.Problem.from_data(tmp_path / "ratings.csv", **about).run(report=False).folder
+    check_run(run.path)
+    edit_transcript(run, "update about set value = ? where name = 'seen'", b"sums")
+    with pytest.raises(TranscriptError, match=r"transcript: its rounds lead to a different result"):
+        check_run(run.path)

@@ -32,7 +32,7 @@ from folkmoot.algorithms.federated.method import Federated
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.result import Round
 from folkmoot.conversation.rounds import Ask, Sum
-from folkmoot.conversation.transcript import Transcript
+from folkmoot.conversation.transcript import INTENTS, Transcript
 from tests.conversation.around import Around
 
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
@@ -221,6 +221,11 @@ def test_changes_are_noticed(finished: Path) -> None:
         ("update rounds set spent = 1 where number = 2", "round 2 .* was changed"),
         ("update rounds set present = x'00' where number = 2", "round 2 .* was changed"),
         ("update rounds set digest = 'x' where number = 0", "round 0 .* is not what this run would ask"),
+        ("update rounds set purpose = 'none' where number = 1", "round 1 .* is not what this run would ask"),
+        ("insert into about values ('verdict', 'the best')", r"holds what no run writes \(entry verdict\)"),
+        ("update about set value = x'ff' where name = 'version'", r"is damaged \(entry version\)"),
+        ("update about set value = x'ff' where name = 'result'", r"is damaged \(entry result\)"),
+        ("update about set value = 'nothing' where name = 'seen'", r"is damaged \(entry seen\)"),
         ("delete from rounds where number = 3", "is missing"),
         ("update about set value = '0.0.1' where name = 'version'", "was written by folkmoot 0.0.1, but this is"),
         ("update about set value = 'other' where name = 'format'", "is not a transcript in the format"),
@@ -240,6 +245,85 @@ def test_what_does_not_fit_is_one_sentence(finished: Path, statement: str, sente
     with pytest.raises((TranscriptError, InputError), match=sentence) as refused:
         verify(finished)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("create table notes (words text)", "table notes"),
+        ("create view best as select 1", "view best"),
+        ("create index quick on rounds (label)", "index quick"),
+        ("alter table rounds add column verdict text", "table rounds"),
+        ("pragma user_version = 99", "numbers in its head"),
+    ],
+)
+def test_nothing_can_be_added(finished: Path, statement: str, what: str) -> None:
+    database = sqlite3.connect(finished)
+    database.execute(statement)
+    database.commit()
+    database.close()
+    with pytest.raises(TranscriptError, match=rf"run: holds what no run writes \({what}\)$"):
+        verify(finished)
+
+
+def test_nothing_can_be_appended(finished: Path) -> None:
+    finished.write_bytes(finished.read_bytes() + b"forged")
+    with pytest.raises(TranscriptError, match="bytes after its end"):
+        verify(finished)
+
+
+def test_only_rounds_that_are_there_were_begun(finished: Path) -> None:
+    database = sqlite3.connect(finished)
+    with database:
+        database.execute(INTENTS)
+    verify(finished)  # whoever resumes a run makes this table
+    with database:
+        database.execute("insert into intents select number, digest, 2 from rounds")
+    verify(finished)
+    with database:
+        database.execute("insert into intents values (99, 'x', 2)")
+    database.close()
+    with pytest.raises(TranscriptError, match="begun round 99"):
+        verify(finished)
+
+
+def chain_again(path: Path, statement: str) -> None:
+    """As a forger would: hashes are no secret."""
+    database = sqlite3.connect(path)
+    store = Transcript(path, database)
+    columns = "number, digest, total, present, cost, count, clients, asked, lost, spent"
+    with database:
+        database.execute(statement)
+        for number, *parts in database.execute(f"select {columns} from rounds order by number").fetchall():
+            database.execute("update rounds set chain = ? where number = ?", (store._chain(number, *parts), number))
+    database.close()
+
+
+COST = '"down": 0.0, "up": 0.0, "seconds": 0.1, "measured": false'
+
+
+@pytest.mark.parametrize(
+    ("assignment", "sentence"),
+    [
+        ("asked = asked + 7", r"round 0 \(.*\) cannot have been like this"),
+        ("spent = 1", "cannot have been like this"),
+        ("lost = 2", "cannot have been like this"),
+        (f'cost = \'{{{COST}, "noise": 3.5, "honest": 5}}\'', "cannot have been like this"),
+        (f"cost = '{{{COST}, \"verdict\": 1}}'", "cannot be read"),
+        (f"cost = '{{\"up\": 7.0, {COST}}}'", "cannot be read"),
+        (f"cost = '{{{COST.replace('0.1', 'Infinity')}}}'", "cannot be read"),
+        (f"cost = '{{{COST.replace('0.1', 'true')}, \"made\": 1}}'", "cannot be read"),
+        ("cost = '['", "cannot be read"),
+        ("total = cast(total || x'00' as blob)", "bytes are missing, or follow the end"),
+        ("ask = cast(ask || x'00' as blob)", "is not what this run would ask"),
+    ],
+)
+def test_a_chain_that_was_made_again_helps_nobody(finished: Path, assignment: str, sentence: str) -> None:
+    chain_again(finished, "update rounds set label = label")
+    verify(finished, people())
+    chain_again(finished, f"update rounds set {assignment}")
+    with pytest.raises(TranscriptError, match=sentence):
+        verify(finished)
 
 
 def test_a_changed_result_is_noticed(finished: Path) -> None:

@@ -135,6 +135,12 @@ class Folder:
         """All that follows from a result and its data."""
         return (self.table, self.map, self.about, self.story, self.report, self.markdown)
 
+    @property
+    def known(self) -> tuple[Path, ...]:
+        """All that a run leaves, but for pictures."""
+        begun = (self.problem, self.files, self.federation, self.roster, self.journal, self.transcript)
+        return (*begun, self.result, *self.told)
+
     @classmethod
     def create(cls, problem: Problem) -> "Folder":
         """A new folder with the problem in it, every file name in full."""
@@ -180,13 +186,23 @@ class Folder:
         self.write(self.about, about.to_json())
 
     def read_participants(self) -> Participants | None:
-        """Who takes part; None where there is no federation, or its parties were not reached yet."""
+        """Who is said to take part; None where nobody is, or parties were not reached yet."""
         if not self.federation.exists():
             return None
         try:
             return Participants.from_json(self.federation.read_text())
         except (ValueError, TypeError, KeyError):
             raise TranscriptError("is damaged", place=self.federation) from None
+
+    def refuse_strays(self, *, networked: bool, federated: bool) -> None:
+        """Refuse files that a run of this kind never leaves: a report or a reader would believe them."""
+        strays = (
+            {} if networked else dict.fromkeys((self.federation, self.roster, self.journal), "without a federation")
+        )
+        strays |= {} if federated else {self.transcript: "of a central method"}
+        for path, kind in strays.items():
+            if path.exists() or path.is_symlink():
+                raise TranscriptError(f"is not from this run: one {kind} leaves none", remedy="delete it", place=path)
 
     def write(self, path: Path, content: str | bytes) -> None:
         write(path, content)

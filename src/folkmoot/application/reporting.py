@@ -9,8 +9,10 @@ from pathlib import Path
 
 from folkmoot.application import account
 from folkmoot.application.command import spell_command
-from folkmoot.application.folder import About, Folder, write
+from folkmoot.application.folder import About, Folder, Participants, write
 from folkmoot.application.job import Task
+from folkmoot.application.problem import Problem
+from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import Result
 from folkmoot.report import Comparison, Item, Story, compare_page, markdown_of, page, pictures, pictures_of
 from folkmoot.report import markdown as as_markdown
@@ -27,16 +29,24 @@ def tell(folder: Folder, job: Task, result: Result, *, compare: bool) -> Story:
     """Everything about a finished run; `compare`: with what takes longer, where all the data is here: what a central
     solver finds, and a round that is run to be looked at.
     """
-    command, members = spell_command(folder.read_problem()), folder.read_participants()
+    problem = folder.read_problem()
+    command, members = spell_command(problem), _find_members(folder, problem, isinstance(job.method, Conversation))
     return account.tell_story(job, result, command, members, compare=compare, transcript=folder.transcript)
+
+
+def _find_members(folder: Folder, problem: Problem, federated: bool) -> Participants | None:
+    """Who takes part, where the problem asks a federation: anybody can write a file that says so."""
+    networked = problem.privacy.federation is not None
+    folder.refuse_strays(networked=networked, federated=federated)
+    return folder.read_participants() if networked else None
 
 
 def tell_without_data(folder: Folder, result: Result) -> Story:
     """What a result and its problem tell by themselves, and what nobody could check of it."""
-    problem, members = folder.read_problem(), folder.read_participants()
+    problem, federated = folder.read_problem(), result.estimate is not None
+    members = _find_members(folder, problem, federated)
     about = folder.read_about() or About("", "clients", "items", 0, ())
     n_clients = about.n_clients if members is None else members.n_clients
-    federated = result.estimate is not None
     names = result.names or tuple(f"item {item}" for item in result.chosen)
     gains = result.gains or (None,) * len(names)
     count = f"{len(names):,} of {result.n_items:,} {about.items_called}"

@@ -4,27 +4,41 @@ Nothing in the folder is believed. What a run says of itself and nothing can sho
 it) is named, so that nobody takes it for checked.
 """
 
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from folkmoot.application import reporting
 from folkmoot.application.answer_files import render_map, render_table
 from folkmoot.application.folder import About, Folder
-from folkmoot.application.job import Job, Task, carry_out, list_files, name_chosen, prepare, prepare_task
+from folkmoot.application.job import (
+    METHODS,
+    Job,
+    Task,
+    carry_out,
+    find_method,
+    list_files,
+    name_chosen,
+    prepare,
+    prepare_task,
+)
 from folkmoot.application.problem import Problem
 from folkmoot.application.run import describe_subject
 from folkmoot.application.solve import verify
-from folkmoot.conversation.conduct import is_run_of, read_population, read_terms
+from folkmoot.conversation.conduct import drop_outside, is_run_of, read_population, read_terms
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.result import FORMAT, Result
+from folkmoot.conversation.transcript import Transcript
 from folkmoot.engines.witness import Witness
 from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.settings import FEDERATION
 from folkmoot.report import Story, markdown, page
 from folkmoot.report.stored_story import from_json, to_json
+from folkmoot.secagg import Policy
+from folkmoot.theory.guarantee import Guarantee
 
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,40}")
 
@@ -53,6 +67,10 @@ def check_run(path: str | Path, *, data: bool = True) -> Verification:
     folder = Folder.open(path)
     problem, written = folder.read_problem(), folder.read_result()
     missing = () if folder.files.exists() or not data else (folder.files.name,)
+    folder.refuse_strays(
+        networked=problem.privacy.federation is not None,
+        federated=issubclass(METHODS[find_method(problem)], Conversation),
+    )
     job = _find_job(folder, problem, data)
     result = _compute_again(folder, problem, written, job)
     if result.to_json() != written.to_json() or not _is_written_so(folder, result):
@@ -65,7 +83,7 @@ def check_run(path: str | Path, *, data: bool = True) -> Verification:
     unchecked = tuple(_list_unchecked(folder, problem, result, job))
     here = [one for one in (folder.result, *folder.told) if one.exists()]
     checked = tuple(one.name for one in here if one.name not in unchecked)
-    return Verification(result, checked, unchecked, (*missing, *_list_missing(folder, result, job)))
+    return Verification(result, checked, unchecked, (*missing, *_list_missing(folder, problem, result, job)))
 
 
 def _find_job(folder: Folder, problem: Problem, data: bool) -> Task | None:
@@ -94,13 +112,28 @@ def _compute_again(folder: Folder, problem: Problem, written: Result, job: Task 
     if job is not None:
         _check_same_run(folder, job)
     again = verify(folder.transcript, engine=job.engine() if isinstance(job, Job) else None)
+    _check_stored(folder, again, job)
     _check_summing(folder, problem, again, job)
     if job is not None and not isinstance(job, Job):
         _check_members(folder, job)
     if job is not None:
         return _forget_unknown(name_chosen(again, job), written)
+    if again.seed != problem.seed:
+        raise TranscriptError("is not the problem that the transcript answers", place=folder.problem)
     again = replace(again, names=written.names, attributes=written.attributes)
-    return again if networked else replace(again, value=written.value, guarantee=written.guarantee)
+    return again if networked else _believe_simulator(again, written)
+
+
+def _believe_simulator(again: Result, written: Result) -> Result:
+    """With what only a simulator can know, where it is about the same theorem: its factor follows from the sums."""
+    ours, theirs = (one.guarantee and _outline(one.guarantee) for one in (again, written))
+    again = replace(again, value=written.value)
+    return replace(again, guarantee=written.guarantee) if ours == theirs else again
+
+
+def _outline(promise: Guarantee) -> tuple[object, ...]:
+    """What a theorem says, but for the numbers that follow from the largest values in the data."""
+    return promise.theorem, promise.factor, [(term.symbol, term.meaning) for term in promise.terms]
 
 
 def _forget_unknown(again: Result, written: Result) -> Result:
@@ -117,6 +150,17 @@ def _is_written_so(folder: Folder, result: Result) -> bool:
     return text == result.to_json() if said["format"] == FORMAT else said["ratio"] == result.ratio
 
 
+def _check_stored(folder: Folder, again: Result, job: Task | None) -> None:
+    """Refuse a transcript whose own result says anything else, or hides that the simulator saw all data."""
+    with Transcript.reopen(folder.transcript, reading=True) as store:
+        text, seen = (store.read_entry("result") or b"").decode(), store.read_entry("seen")
+    stored = Result.from_json(text)
+    alike = stored.attributes is None and drop_outside(stored).to_json() == drop_outside(again).to_json()
+    former = read_json(text)["format"] != FORMAT
+    if not alike or not (former or text == stored.to_json()) or (isinstance(job, Job) and seen == b"sums"):
+        raise TranscriptError("its rounds lead to a different result from the one stored", place=folder.transcript)
+
+
 def _check_same_run(folder: Folder, job: Task) -> None:
     assert isinstance(job.method, Conversation)
     if not is_run_of(folder.transcript, job.method, job.matroid, job.problem.seed):
@@ -128,8 +172,21 @@ def _check_summing(folder: Folder, problem: Problem, result: Result, job: Task |
     secure = problem.privacy.summing in ("real", FEDERATION)
     made = [one.made is not None for one in result.rounds or () if one.answered]
     terms = read_terms(folder.transcript)
-    if any(one != secure for one in made) or (isinstance(job, Job) and terms != job.engine().terms):
+    counted = any(one.measured for one in result.rounds or ()) and not secure  # bytes, though none were sent
+    if counted or any(one != secure for one in made) or terms != _find_terms(job, terms):
         raise TranscriptError("is not how the sums in the transcript were made", place=folder.problem)
+
+
+def _find_terms(job: Task | None, written: Policy | None) -> Policy | None:
+    """The terms on which sums must have been made; those that are written, where nothing here says it."""
+    if job is None:
+        return written
+    if isinstance(job, Job):
+        return job.engine().terms
+    from folkmoot.application.federation.networked import NetworkedTask
+
+    assert isinstance(job, NetworkedTask)
+    return job.agreement.terms
 
 
 def _check_members(folder: Folder, job: Task) -> None:
@@ -151,7 +208,10 @@ def _check_about(folder: Folder, job: Task) -> None:
 def _is_told_so(folder: Folder, subject: About) -> bool:
     """Byte for byte, but for the command that older versions kept with it."""
     text = folder.about.read_text()
-    return text == subject.to_json() or "command" in read_json(text)
+    command = read_json(text).get("command")
+    if not isinstance(command, str):
+        return text == subject.to_json()
+    return text == json.dumps({"command": command, **asdict(subject)}, ensure_ascii=False)
 
 
 def _check_answer(folder: Folder, result: Result, job: Task | None) -> None:
@@ -209,14 +269,18 @@ def _compare(folder: Folder, path: Path, text: str, problem: str) -> None:
         raise TranscriptError(problem, remedy=_repair(folder), place=path)
 
 
-def _list_missing(folder: Folder, result: Result, job: Task | None) -> Iterator[str]:
+def _list_missing(folder: Folder, problem: Problem, result: Result, job: Task | None) -> Iterator[str]:
     """What every such run leaves, and is not there: whoever deletes a file must not be taken for one who had none."""
     expected = [folder.table, folder.about]
     if job is not None and render_map(result, job.subject.items) is not None:
         expected.append(folder.map)
     if folder.story.exists():
         expected.append(folder.report)
+    if problem.output.markdown:
+        expected.append(folder.markdown)
     yield from (one.name for one in expected if not one.exists())
+    if problem.output.png and not any(folder.path.glob("*.png")):
+        yield "pictures"
 
 
 def _repair(folder: Folder) -> str:
@@ -230,10 +294,19 @@ def _list_unchecked(folder: Folder, problem: Problem, result: Result, job: Task 
         yield "the bytes that were counted"
     if any(one.made is not None for one in result.rounds or ()):
         yield "that sums were made by secure aggregation"
+    if any(folder.path.glob("*.png")):
+        yield "pictures"
+    known = {one.name for one in folder.known}
+    yield from sorted(one.name for one in folder.path.iterdir() if one.name not in known and one.suffix != ".png")
     if job is None:
+        yield "what run.toml asks"
         if problem.privacy.federation is None:
             yield "the exact value"
+            yield from () if result.guarantee is None else ("the numbers in what theory promises",)
+        else:
+            yield "who took part"
         yield "the names of items"
+        yield from () if result.attributes is None else ("what else is said of items",)
         yield from (one.name for one in folder.told if one.exists() and one != folder.table)
         return
     if folder.report.exists() and not reporting.has_charts():
@@ -243,5 +316,5 @@ def _list_unchecked(folder: Folder, problem: Problem, result: Result, job: Task 
         kept = from_json(folder.story.read_text())
         if kept.view is not None:
             yield "the masks in the server's view of one client"
-    if any(folder.path.glob("*.png")):
-        yield "pictures"
+    if folder.about.exists() and "command" in read_json(folder.about.read_text()):
+        yield "the command in about.json"

@@ -10,9 +10,10 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from folkmoot.conversation.codec import text_of
 from folkmoot.conversation.rounds import Ask, Cost, Making, Sum
+from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.sets import Ids, Mask
@@ -42,6 +44,8 @@ create table rounds (
 INTENTS = (
     "create table if not exists intents (number integer primary key, digest text not null, stage integer not null)"
 )
+ENTRIES = ("format", "version", "run", "population", "terms", "seen", "result")  # of the table `about`
+HEADER = ("page_count", "page_size", "user_version", "application_id")
 OPEN, SEALED = 1, 2  # in the column `spent`
 ANSWERING, REVEALING = 1, 2  # in the column `stage`
 
@@ -103,7 +107,53 @@ class Transcript:
                 )
             if transcript.read_entry("format") != FORMAT.encode():
                 raise TranscriptError(f"is not a transcript in the format {FORMAT!r}", place=where)
+            transcript.check_words()
+            if reading:
+                transcript.refuse_additions()
             yield transcript
+
+    def check_words(self) -> None:
+        """Refuse entries that cannot be read as what they are."""
+        for name in ("version", "result"):
+            try:
+                (self.read_entry(name) or b"").decode()
+            except UnicodeDecodeError:
+                raise TranscriptError(f"is damaged (entry {name})", place=self.path) from None
+        if self.read_entry("seen") not in (None, b"everything", b"sums"):  # early ones have none
+            raise TranscriptError("is damaged (entry seen)", place=self.path)
+
+    def refuse_additions(self) -> None:
+        """Refuse what no run writes: no hash covers it, and whoever opens the file would read it."""
+        parts = "select type, name, sql from sqlite_master"
+        with closing(sqlite3.connect(":memory:")) as model:
+            model.executescript(f"{TABLES} {INTENTS}")
+            known = {*model.execute(parts)}
+        names = ", ".join("?" for _ in ENTRIES)
+        strange = [
+            f"{kind} {name}" for kind, name, sql in self.database.execute(parts) if (kind, name, sql) not in known
+        ]
+        rows = self.database.execute(f"select name from about where name not in ({names})", ENTRIES)
+        strange += [f"entry {name}" for (name,) in rows]
+        strange += [] if strange else [f"begun round {number}" for number in self._list_strange_intents()]
+        if strange:
+            raise TranscriptError(f"holds what no run writes ({strange[0]})", place=self.path)
+        pages, size, *marks = (self.database.execute(f"pragma {name}").fetchone()[0] for name in HEADER)
+        if any(marks):
+            raise TranscriptError("holds what no run writes (numbers in its head)", place=self.path)
+        if self.path.stat().st_size != pages * size:
+            raise TranscriptError("holds what no run writes (bytes after its end)", place=self.path)
+
+    def _list_strange_intents(self) -> list[int]:
+        """Rounds of a finished run that are said to be begun, and are not there, or ask something else."""
+        begun = self.database.execute("select 1 from sqlite_master where name = 'intents'").fetchone()
+        if begun is None or self.read_entry("result") is None:
+            return []
+        rows = self.database.execute(
+            "select number from intents left join rounds using (number) "
+            "where rounds.digest is not intents.digest or stage not in (?, ?)",
+            (ANSWERING, REVEALING),
+        )
+        return [number for (number,) in rows]
 
     def read_entry(self, name: str) -> bytes | None:
         row = self.database.execute("select value from about where name = ?", (name,)).fetchone()
@@ -117,15 +167,16 @@ class Transcript:
     def recall(self, ask: Ask) -> Sum | None:
         """The stored sum of this round, if there is one; refused if a different question was asked in it."""
         row = self.database.execute(
-            "select digest, total, count, clients, asked, lost, spent, present, cost, chain, ask, label from rounds "
-            "where number = ?",
+            "select digest, total, count, clients, asked, lost, spent, present, cost, chain, ask, label, purpose "
+            "from rounds where number = ?",
             (ask.number,),
         ).fetchone()
         if row is None:
             return None
-        digest, total, *numbers, present, cost, chain, stored, label = row
+        digest, total, *numbers, present, cost, chain, stored, label, purpose = row
         text = text_of(ask)
-        if label != ask.label or _text(stored) != text or digest != _digest(text):
+        called = label == ask.label and purpose == ask.purpose
+        if not called or _text(stored) != text or digest != _digest(text):
             raise TranscriptError(
                 f"round {ask.number} ({ask.label}) is not what this run would ask; "
                 "it was made with other settings, or was changed",
@@ -134,11 +185,17 @@ class Transcript:
         whole = isinstance(total, bytes) and isinstance(present, bytes)
         if not whole or chain != self._chain(ask.number, digest, total, present, cost, *numbers):
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) was changed", place=self.path)
-        values = np.frombuffer(zlib.decompress(total), dtype=np.int64).copy()
+        try:
+            values = np.frombuffer(_unzip(total), dtype=np.int64).copy()
+            marks, (price, about) = _marks(present, ask.cohort.size), _read_cost(cost)
+        except (ValueError, TypeError, AttributeError):
+            raise TranscriptError(f"round {ask.number} ({ask.label}) cannot be read", place=self.path) from None
         if len(values) != ask.query.length:
             raise TranscriptError(f"the sum of round {ask.number} ({ask.label}) has the wrong length", place=self.path)
         count, clients, asked, lost, spent = numbers
-        marks, (price, about) = _marks(present, ask.cohort.size), _read_cost(cost)
+        odd = asked != ask.cohort.weight or lost not in (0, 1) or spent not in ((0, OPEN, SEALED) if lost else (0,))
+        if odd or (about.get("noise") and ask.query.added_noise is None):
+            raise TranscriptError(f"round {ask.number} ({ask.label}) cannot have been like this", place=self.path)
         sealed = spent == SEALED
         return Sum(values, count, clients, asked, bool(lost), marks, bool(spent), price, sealed, old=True, **about)
 
@@ -219,20 +276,38 @@ def _write_cost(answer: Sum) -> str:
 
 def _read_cost(stored: str) -> tuple[Cost | None, dict[str, Any]]:
     """What a round cost, and what else was written with it."""
-    known = json.loads(stored)
+    known = read_json(stored)
+    if json.dumps(known) != stored:
+        raise ValueError("is not as it is written")
     if known is None:
         return None, {}
     about = {name: known.pop(name) for name in ("made", "noise", "honest") if name in known}
     if "made" in about:
         about["made"] = Making(**about["made"])
-    return Cost(**known), about
+    cost = Cost(**known)
+    if not all(isfinite(one) for one in (cost.down, cost.up, cost.seconds)):
+        raise ValueError("is not a number")
+    return cost, about
 
 
 def _marks(stored: bytes, size: int) -> Mask | None:
     """Who is in a sum, as a mask of a cohort of this size."""
     if not stored:
         return None
-    return np.unpackbits(np.frombuffer(zlib.decompress(stored), dtype=np.uint8), count=size).astype(bool)
+    packed = np.frombuffer(_unzip(stored), dtype=np.uint8)
+    marks = np.unpackbits(packed, count=size).astype(bool)
+    if not np.array_equal(np.packbits(marks), packed):
+        raise ValueError("says something of others than were asked")
+    return marks
+
+
+def _unzip(stored: bytes) -> bytes:
+    """All that is stored, and nothing after it: that would be in no sum."""
+    reader = zlib.decompressobj()
+    data = reader.decompress(stored)
+    if not reader.eof or reader.unused_data:
+        raise zlib.error("bytes are missing, or follow the end")
+    return data
 
 
 def _digest(text: str) -> str:
@@ -242,7 +317,7 @@ def _digest(text: str) -> str:
 def _text(stored: Any) -> str:
     """The text of a stored question; empty if it cannot be read."""
     try:
-        return zlib.decompress(stored).decode()
+        return _unzip(stored).decode()
     except (TypeError, ValueError, zlib.error):
         return ""
 
