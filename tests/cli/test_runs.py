@@ -363,3 +363,18 @@ def test_a_folder_with_a_run_says_whether_that_is_finished(tmp_path: Path) -> No
     (tmp_path / "here" / "result.json").unlink()
     said = folkmoot(tmp_path, *words)
     assert "here holds a run that is not finished; `folkmoot resume` continues it" in " ".join(said.err.split())
+
+
+def test_a_shortlist_is_an_option_and_a_setting(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    words = ("--cohort", "10", "--no-report", "--json")
+    answers = [folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--shortlist", "4", *words)]
+    answers.append(folkmoot(tmp_path, "run", "ratings.csv", "--choose", "2", "--set", "shortlist=4", *words))
+    (tmp_path / "p.toml").write_text(
+        '[data]\nfile = "ratings.csv"\n[choose]\ncount = 2\n[method]\nshortlist = 4\ncohort = 10\n'
+    )
+    answers.append(folkmoot(tmp_path, "run", "p.toml", "--no-report", "--json"))
+    assert [said.code for said in answers] == [0, 0, 0], answers
+    methods = [said.json["result"]["method"] for said in answers]
+    assert methods[0] == methods[1] == methods[2]
+    assert "shortlist=4" in str(methods[0])

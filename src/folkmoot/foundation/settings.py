@@ -111,6 +111,11 @@ class How:
         None,
         example="5",
     )
+    shortlist: int | None = setting(
+        "Ask only about so many items, those that are worth most alone; all unless given, where there are 10,000 at most.",
+        None,
+        example="200",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
