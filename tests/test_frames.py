@@ -138,3 +138,18 @@ def test_features_of_items(library: Any) -> None:
 def test_a_problem_is_about_files(library: Any) -> None:
     with pytest.raises(fm.InputError, match=r"^file: needs the name of a file, got DataFrame; folkmoot.load and"):
         fm.Problem.from_data(library.DataFrame(RATINGS))
+
+
+def test_ratings_and_ids_are_no_items(library: Any) -> None:
+    long = library.DataFrame({**RATINGS, "movieId": [1, 1, 3, 2], "timestamp": [1, 2, 3, 4]})
+    with pytest.raises(fm.InputError, match=r"^benefits: has columns userId and movieId, so it looks like one row per"):
+        fm.FacilityLocation(long)
+    with pytest.raises(fm.InputError, match=r"^benefits: has columns user and book, so it looks like one row per"):
+        fm.FacilityLocation(library.DataFrame({"user": [1, 2], "book": [1, 2], "stars": [4, 5]}))
+    wide = library.DataFrame({"userId": [1, 2], "Alien": [5, 3], "Clue": [0, 4]})
+    with pytest.raises(fm.InputError, match=r"^benefits: column userId is no item by its name, .*; make it the index"):
+        fm.FacilityLocation(wide)
+    named = library.DataFrame({"userId": ["anna", "ben"], "Alien": [5, 3], "Clue": [0, 4]})
+    assert fm.FacilityLocation(named).client_names == ("anna", "ben")
+    things = library.DataFrame({"book": [1, 2], "device": [1, 2], "account": [0, 3]})
+    assert fm.FacilityLocation(things).item_names == ("book", "device", "account")

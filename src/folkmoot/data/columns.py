@@ -7,54 +7,26 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.naming import CLIENTS, ITEMS, RATINGS, add_endings, normalize
 
-CLIENTS = (
-    *("user", "client", "customer", "person", "member", "household", "participant", "respondent"),
-    *("viewer", "reader", "listener", "visitor", "voter", "subscriber", "account", "buyer", "session", "device"),
-    *("reviewer", "player", "shopper", "guest", "borrower", "patron", "student", "learner", "cust"),
-)
-ITEMS = (
-    *("item", "movie", "product", "article", "book", "song", "film", "track", "artist", "video", "game", "recipe"),
-    *("place", "store", "facility", "candidate", "page", "business", "restaurant", "hotel", "course", "project"),
-    *("option", "proposal", "isbn", "asin", "sku", "anime", "beer", "wine", "app", "album", "podcast", "episode"),
-    "venue",
-)
 SITES = (
     *("site", "hospital", "clinic", "bank", "school", "centre", "center", "institution", "branch", "practice"),
     *("laboratory", "lab", "company", "organisation", "organization", "party"),
 )
-ENDINGS = ("", "id", "key", "number", "no", "code", "name")
 LATE_ENDINGS = ("title", "description")  # of items, where nothing else says which it is
 IDENTIFIERS = {"id", "ids", "key", "number", "no", "nr", "num", "code", "name", "hash", "uuid", "token", "unique"}
 COUNTED = {"count", "counts", "number", "num", "n", "total"}  # n_users are no users
 DEGREES = {"deg", "degree", "degrees", "decimal", "wgs"}
-RATINGS = (
-    "rating",
-    "ratings",
-    "stars",
-    "score",
-    "value",
-    "preference",
-    "utility",
-    "benefit",
-    "weight",
-    "count",
-    "plays",
-)
 DISTANCES = (
     *("distance", "dist", "traveltime", "traveldistance", "drivetime", "duration", "km", "kilometres", "kilometers"),
     *("metres", "meters", "miles", "minutes"),
 )
 
 
-def _add_endings(nouns: Sequence[str], endings: Sequence[str] = ENDINGS) -> tuple[str, ...]:
-    return tuple(noun + ending for ending in endings for noun in nouns)
-
-
 ALIASES: dict[str, tuple[str, ...]] = {
-    "client": (*_add_endings(CLIENTS), "uid", "row", "rows"),
-    "site": _add_endings((*SITES, *CLIENTS)),
-    "item": (*_add_endings(ITEMS), "iid", "stockcode", "col", "cols", "column", *_add_endings(ITEMS, LATE_ENDINGS)),
+    "client": (*add_endings(CLIENTS), "uid", "row", "rows"),
+    "site": add_endings((*SITES, *CLIENTS)),
+    "item": (*add_endings(ITEMS), "iid", "stockcode", "col", "cols", "column", *add_endings(ITEMS, LATE_ENDINGS)),
     "value": (*RATINGS, *DISTANCES, "data", "values", "val"),
     "distance": DISTANCES,
     "latitude": ("latitude", "lat", "y"),
@@ -73,11 +45,6 @@ LABELS = (
 )  # last words of columns that tell things apart, the best first
 NOUNS = {"client": frozenset(CLIENTS), "item": frozenset(ITEMS)}
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_\d]+")
-
-
-def normalize(column: str) -> str:
-    """A name without case, spaces and punctuation."""
-    return re.sub(r"[\W_]+", "", column.lower())
 
 
 def is_known(column: str) -> bool:
@@ -131,6 +98,25 @@ def pair_positions(columns: Sequence[str]) -> list[tuple[str, str]]:
     """Latitudes and longitudes that belong together by the words before them: of the pickup, of the dropoff."""
     found = {role: _start_words(columns, role) for role in ("latitude", "longitude")}
     return [(one, found["longitude"][start]) for start, one in found["latitude"].items() if start in found["longitude"]]
+
+
+def find_position(
+    columns: Sequence[str], latitude: str | None = None, longitude: str | None = None
+) -> tuple[str | None, str | None]:
+    """Latitude and longitude: as given, or what lies beside the given one, or by their names."""
+    given = [one for one in (latitude, longitude) if one is not None]
+    if len(given) < 2:
+        beside = [pair for pair in pair_positions(columns) if given and given[0] in pair]
+        if len(beside) == 1:
+            return beside[0]
+        latitude, longitude = (
+            latitude or find_by_alias(columns, "latitude"),
+            longitude or find_by_alias(columns, "longitude"),
+        )
+    if (latitude is None) != (longitude is None):  # the other one of the same place
+        pairs = [pair for pair in pair_positions(columns) if latitude in pair or longitude in pair]
+        latitude, longitude = pairs[0] if len(pairs) == 1 else (latitude, longitude)
+    return latitude, longitude
 
 
 def _start_words(columns: Sequence[str], role: str) -> dict[tuple[str, ...], str]:

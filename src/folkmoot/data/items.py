@@ -6,10 +6,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars
 
-from folkmoot.data.columns import find_by_alias, find_column, list_labels, list_words, normalize, require_column
+from folkmoot.data.columns import (
+    find_by_alias,
+    find_column,
+    find_position,
+    list_labels,
+    list_words,
+    require_column,
+)
 from folkmoot.data.findings import Findings, name_places, say_count
 from folkmoot.data.source import DataSource
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.naming import normalize
 from folkmoot.foundation.sets import Array, Ids, freeze
 from folkmoot.foundation.settings import Data
 
@@ -260,11 +268,8 @@ def _make_distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tu
 
 def _positions(frame: polars.DataFrame, settings: Data) -> Array | None:
     """Where the items are, if the file gives positions in degrees."""
-    columns = [find_by_alias(frame.columns, role) for role in ("latitude", "longitude")]
-    for at, wanted in enumerate((settings.latitude, settings.longitude)):
-        if wanted in frame.columns:
-            columns[at] = wanted
-    latitude, longitude = columns
+    given = [one if one in frame.columns else None for one in (settings.latitude, settings.longitude)]
+    latitude, longitude = find_position(frame.columns, *given)
     if latitude is None or longitude is None:
         return None
     cells = [frame[column].cast(polars.Float64, strict=False).to_numpy() for column in (latitude, longitude)]

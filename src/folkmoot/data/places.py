@@ -91,12 +91,13 @@ def _refuse_outside(source: DataSource, degrees: Array, lines: Ids, latitude: st
         outside = np.flatnonzero(np.abs(degrees[:, column]) > most)
         if not len(outside):
             continue
-        at = outside[0]
-        swapped = column == 0 and (np.abs(degrees[:, 1]) <= 90).all()
-        hint = "latitude and longitude seem to be swapped" if swapped else "give degrees"
+        at, most_are = outside[0], 2 * len(outside) > len(degrees)
+        swapped = column == 0 and most_are and (np.abs(degrees[:, 1]) <= 90).all()
+        mend = "give degrees" if most_are else "correct it, or remove the row"
+        hint = "latitude and longitude seem to be swapped" if swapped else mend
         raise InputError(
             f"the {('latitude', 'longitude')[column]} ({name}) in {source.unit} {lines[at]:,} is "
-            f"{degrees[at, column]:g}, outside ±{most} ({say_count(len(outside), 'such row')})",
+            f"{degrees[at, column]:g}, outside ±{most} ({say_count(len(outside), 'such row')} of {len(degrees):,})",
             remedy=hint,
             place=source.file,
         )
@@ -113,7 +114,7 @@ def _note_nowhere(source: DataSource, degrees: Array, findings: Findings) -> Non
     if ((low > 0) | (high < 0)).any():
         share = count / len(degrees)
         part = f"{share:.0%}".replace("%", "\u202f%") if share >= OUTLYING / 2 else "less than 1\u202f%"
-        findings.note(f"{count:,} places of {source.file} ({part}) lie at exactly 0, 0: are their coordinates missing?")
+        findings.warn(f"{count:,} places of {source.file} ({part}) lie at exactly 0, 0: are their coordinates missing?")
 
 
 def read_places(about: DataSource, settings: Data, findings: Findings) -> Items:

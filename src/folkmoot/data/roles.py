@@ -8,6 +8,7 @@ from folkmoot.data.columns import (
     find_by_words,
     find_column,
     find_only_id,
+    find_position,
     list_words,
     pair_positions,
     require_column,
@@ -17,6 +18,8 @@ from folkmoot.data.source import DataSource, Matrix, cast_numbers
 from folkmoot.data.values import MOST_NAMED, ask_for_value, find_value, is_distance, is_flag, is_yes_no
 from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.foundation.settings import Data
+
+MOST_RATED = 5  # columns of a file of ratings; a table usually has more
 
 
 def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data) -> tuple[str, str]:
@@ -30,6 +33,7 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
             else ("ratings", "it is a matrix of numbers")
         )
     if settings.target is not None:
+        _refuse_rated(source, settings.target)
         return "tables", "a target is given"
     kind = _guess_pair(source, settings, by_words=False)
     if kind is not None:
@@ -52,6 +56,21 @@ def guess(source: DataSource | Matrix, about: DataSource | None, settings: Data)
         return kind
     ask_for_position(source, settings)
     raise _explain_unknown(source, settings)
+
+
+def _refuse_rated(source: DataSource, target: str) -> None:
+    """Refuse a target for what looks like ratings: it would make columns of them the items."""
+    require_column(target, source.columns, source.file, "target")
+    roles = ("client", "item", "value")
+    known = [column for role in roles if (column := find_by_alias(source.columns, role)) is not None]
+    if len(source.columns) > MOST_RATED or len(known) < len(roles):
+        return
+    raise InputError(
+        f"a target makes {source.file} a table, whose columns are chosen, but {list_words(known)} look like ratings",
+        argument="target",
+        remedy="leave it out, or say",
+        settings=[("kind", "tables")],
+    )
 
 
 def _explain_unknown(source: DataSource, settings: Data) -> InputError:
@@ -196,17 +215,13 @@ def position_columns(source: DataSource, settings: Data, *, own: bool = True) ->
     """Latitude and longitude. `own`: a column given in the settings must be in this file; otherwise, if it is not,
     the column is found by its name.
     """
-    found: list[str | None] = []
-    for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude)):
-        if wanted is not None and (own or wanted in source.columns):
-            found.append(require_column(wanted, source.columns, source.file, role))
-        else:
-            found.append(find_by_alias(source.columns, role))
-    latitude, longitude = found
-    if (latitude is None) != (longitude is None):  # the other one of the same place
-        pairs = [pair for pair in pair_positions(source.columns) if latitude in pair or longitude in pair]
-        latitude, longitude = pairs[0] if len(pairs) == 1 else (latitude, longitude)
-    return latitude, longitude
+    given = [
+        require_column(wanted, source.columns, source.file, role)
+        if wanted is not None and (own or wanted in source.columns)
+        else None
+        for role, wanted in (("latitude", settings.latitude), ("longitude", settings.longitude))
+    ]
+    return find_position(source.columns, *given)
 
 
 def shared_numeric_columns(source: DataSource, about: DataSource, others: Sequence[str | None] = ()) -> list[str]:

@@ -2,7 +2,8 @@
 
 import re
 
-from folkmoot.data.columns import CLIENTS, ITEMS, SITES
+from folkmoot.data.columns import SITES
+from folkmoot.foundation.naming import CLIENTS, ITEMS
 
 PLAIN = {"client", "item", "column", "row", "col", "id", "index", "uid", "iid", "key", "code", "name", "unnamed", ""}
 IRREGULAR = {"person": "people", "people": "people"}

@@ -4,6 +4,7 @@ f(S) = max_{e∈S} c_e. Items of equal benefit form a run; runs are stored best 
 the best. Cost: the row's own items, whatever n is. The multilinear extension is in `facility_gradient`.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -11,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.foundation.coding import Coding, CodingScalars, encode_number
+from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.frames import is_frame
 from folkmoot.foundation.kernels import kernel, sum_blocks
+from folkmoot.foundation.naming import find_rated_pair, names_no_item
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
@@ -38,7 +42,12 @@ class FacilityLocation(SparseRows):
     layout_kind = Runs
 
     def __init__(self, benefits: Any, **options: Unpack[RowOptions]) -> None:
+        table = is_frame(benefits)
+        if table:
+            _refuse_ratings(benefits)
         super().__init__(benefits, **options)
+        if table and options.get("item_names") is None:
+            _refuse_ids(self.item_names or ())
 
     def _arrange(self, rows: Rows) -> Runs:
         return sort_runs(rows)
@@ -175,6 +184,26 @@ class FacilityLocation(SparseRows):
 
     def _make_outputs(self) -> tuple[Array, Array]:
         return np.empty(len(self.layout.items)), np.empty(len(self.row_weight))
+
+
+def _refuse_ratings(frame: Any) -> None:
+    """Refuse a DataFrame of one row per rating, whose columns are no items."""
+    if (pair := find_rated_pair([str(column) for column in frame.columns])) is not None:
+        raise InputError(
+            f"has columns {pair[0]} and {pair[1]}, so it looks like one row per rating",
+            argument=FacilityLocation._argument,
+            remedy="use folkmoot.load, which reads such tables; here every column is an item",
+        )
+
+
+def _refuse_ids(columns: Sequence[str]) -> None:
+    """Refuse columns that are no items by their names."""
+    if (strange := next((column for column in columns if names_no_item(column)), None)) is not None:
+        raise InputError(
+            f"column {strange} is no item by its name, but an id or a time",
+            argument=FacilityLocation._argument,
+            remedy="make it the index, or leave it out",
+        )
 
 
 @kernel
