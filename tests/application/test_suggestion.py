@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import films, folkmoot, ratings
+from tests.data.test_tables import codes
 
 
 def follow(folder: Path, *words: str) -> tuple[list[str], str]:
@@ -79,3 +80,29 @@ def test_amounts_add_up_where_a_client_has_an_item_twice(value: str, rule: str, 
     (folder / "ratings.csv").write_text(f"{head.replace('rating', value)}\n{rows.rstrip()}\n{rows.split()[0]}\n")
     command, _ = follow(folder, "--choose", "2", "--value", value)
     assert command[command.index("--duplicates") + 1] == rule
+
+
+def test_rare_values_are_merged_where_a_column_tells_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text(codes())
+    command, said = follow(tmp_path)
+    assert command[command.index("--merge-rare") + 1] == "10"
+    assert "! icd has 1" in said
+    assert "300 rows each; outcome has 2 values." in " ".join(said.split())
+
+
+def test_a_reach_is_suggested_for_places(tmp_path: Path) -> None:
+    """Where a file has two positions, the longitude is the one beside the given latitude; in both files."""
+    head = "pickup_longitude,pickup_latitude,dropoff_longitude,dropoff_latitude"
+    rows = [f"{at / 100},{at / 100},{at / 50},{at / 50}" for at in range(1, 41)]
+    (tmp_path / "ratings.csv").write_text("\n".join([head, *rows]) + "\n")
+    (tmp_path / "stands.csv").write_text("\n".join([head, *rows[::4]]) + "\n")
+    command, said = follow(tmp_path, "--items", "stands.csv", "--latitude", "pickup_latitude")
+    assert "--reach" in command
+    assert "pickup_longitude" in said
+
+
+def test_one_of_anything_is_not_many(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("user,film,stars\n1,a,5\n")
+    said = folkmoot(tmp_path, "inspect", "ratings.csv").out
+    assert "ratings.csv, 1 row\n" in said
+    assert "1 user, 1 film; 1 entry each; every value is 5." in " ".join(said.split())

@@ -55,7 +55,7 @@ def test_inspecting_what_cannot_be_read_fails(tmp_path: Path) -> None:
     assert "line 11 has 2 columns, not 3" in " ".join(said.out.split())
     assert folkmoot(tmp_path, "inspect", "ragged.csv", "--json").code == 2
     (tmp_path / "readable.csv").write_text("colour,shape\nred,round\nblue,square\n")
-    assert folkmoot(tmp_path, "inspect", "readable.csv").code == 0
+    assert folkmoot(tmp_path, "inspect", "readable.csv").code == 2
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:

@@ -91,7 +91,7 @@ def test_inspecting_shows_faults_and_goes_on(tmp_path: Path) -> None:
 def test_inspecting_what_nothing_can_be_made_of(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("colour,shape\nred,round\nblue,square\n")
     said = folkmoot(tmp_path, "inspect", "x.csv")
-    assert said.code == 0
+    assert said.code == 2  # inspect FILE && run FILE stops at the first
     assert "Nothing can be chosen from it yet" in said.out
     assert folkmoot(tmp_path, "inspect", "x.csv", "--json").json["methods"] == []
 

@@ -200,7 +200,9 @@ CASES = {
     "reach below 0": placed(PEOPLE, SHOPS, "reach: needs a number above 0", reach=-1),
     "nobody near": placed(PEOPLE, SHOPS, "nobody has an item within 0.1 km", reach=0.1),
     "latitude 95": placed(
-        PEOPLE + "c,95,100\n", SHOPS, "(lat) in line 4 is 95, outside ±90 (1 such row); give degrees"
+        PEOPLE + "c,95,100\n",
+        SHOPS,
+        "(lat) in line 4 is 95, outside ±90 (1 such row of 3); correct it, or remove the row",
     ),
     "longitude 200": placed(PEOPLE + "c,5,200\n", SHOPS, "(lon) in line 4 is 200, outside ±180"),
     "swapped": placed("lat,lon\n122,37\n121,38\n", SHOPS, "line 2", "seem to be swapped"),

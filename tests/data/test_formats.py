@@ -204,3 +204,22 @@ def test_spaces_around_an_id_mean_nothing_wherever_they_come(tmp_path: Path, cel
     path = tmp_path / "late.csv"
     path.write_text("\n".join(["user,film,stars", *lines, f"50000,{cell},3"]) + "\n")
     assert load(Data(file=str(path))).items.names == ("m0", "m1", "m2")
+
+
+def test_quotes_after_backslashes(tmp_path: Path) -> None:
+    """As Book-Crossing has them: a separator may follow within the cell."""
+    text = (
+        '"User-ID";"ISBN";"Book-Rating"\n"1";"a \\"b; c\\" d";"5"\n"2";"\\"x\\"; y";"3"\n'
+        '"3";"a \\"b; c\\" d";"4"\n"4";"C:\\\\";"1"\n'
+    )
+    told = loaded(tmp_path, text, "books.csv")
+    assert set(told.items.names) == {'a "b; c" d', '"x"; y', "C:\\\\"}
+    assert told.objective.n_clients == 4
+    late = '"user";"item";"rating"\n' + '"1";"i";"2"\n' * 1 + "".join(f'"u{at}";"i{at}";"2"\n' for at in range(30_000))
+    told = loaded(tmp_path, late + '"z";"a \\"b; c\\" d";"5"\n', "late.csv")
+    assert 'a "b; c" d' in told.items.names
+
+
+def test_backslashes_that_end_cells_are_backslashes(tmp_path: Path) -> None:
+    told = loaded(tmp_path, '"user","item","rating"\n"1","C:\\","5"\n"2","D:\\","3"\n')
+    assert told.items.names == ("C:\\", "D:\\")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.data import Data, FileLook, look
+from folkmoot.data import Data, FileLook, load, look
 from folkmoot.foundation.errors import InputError
 from tests.data.writing import MOVIES, write
 
@@ -102,3 +102,35 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", np.eye(2))
     with pytest.raises(InputError, match="is a matrix"):
         seen(tmp_path, MOVIES, items="m.npz")
+
+
+KINDS = "user_id,game,behavior,hours\n" + "".join(
+    f"{user},g{game},purchase,1.0\n{user},g{game},play,{user + game + 0.5}\n" for user in range(4) for game in range(3)
+)
+
+
+def test_a_column_that_explains_repeated_pairs_is_named(tmp_path: Path) -> None:
+    told = seen(tmp_path, KINDS)
+    (fault,) = told.faults
+    assert fault.problem.endswith(
+        "; behavior differs in them (play and purchase): if one kind is meant, keep only its rows"
+    )
+    assert fault.mend == "largest"  # not the sum: a purchase is no hour
+    assert told.values is not None
+    assert told.values.most == 5.5
+    with pytest.raises(InputError, match="behavior differs in them") as refused:
+        load(Data(file="r.csv"), tmp_path)
+    assert {value for _, value in refused.value.settings} == {"first", "last", "largest"}
+    told = seen(tmp_path, KINDS.replace("behavior", "date").replace("purchase", "x").replace("play", "x"))
+    assert (told.faults[0].why, told.faults[0].mend) == ("", "sum")  # what is shown is what is suggested
+    assert told.values is not None
+    assert told.values.most == 6.5
+
+
+def test_many_zeros_are_pointed_out(tmp_path: Path) -> None:
+    text = "user,item,rating\n" + "".join(f"{at},{at % 7},{0 if at % 5 < 3 else 8}\n" for at in range(100))
+    (said,) = seen(tmp_path, text).warnings
+    assert said.startswith("60\u202f% of the values of rating are 0, which adds nothing: if 0 means")
+    assert not seen(tmp_path, text.replace(",0\n", ",1\n")).warnings
+    distances = text.replace("rating", "distance")
+    assert not seen(tmp_path, distances, reach=10.0).warnings

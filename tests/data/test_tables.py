@@ -120,3 +120,48 @@ def test_labels_count_too() -> None:
     few, many = (Information([features], [rng.integers(0, count, 4096)]) for count in (2, 2048))
     assert few.largest_set == 11
     assert many.largest_set == 7  # 4^7 states of 2,048 labels are 2^25 numbers
+
+
+def codes(sites: int = 3, rows: int = 300, kinds: int = 200) -> str:
+    """A code that is random, and a ward that says something, at several hospitals."""
+    rng = np.random.default_rng(1)
+    lines = ["hospital,icd,ward,outcome"]
+    for row in range(sites * rows):
+        outcome = int(rng.integers(2))
+        lines.append(f"H{row % sites},c{rng.integers(kinds)},w{(outcome + rng.integers(2)) % 3},{outcome}")
+    return "\n".join(lines) + "\n"
+
+
+def test_a_column_with_nearly_as_many_values_as_rows_may_tell_by_chance(tmp_path: Path) -> None:
+    noisy = loaded(tmp_path, codes())
+    (said,) = [note for note in noisy.notes if "chance" in note]
+    assert said.startswith("icd has 1")
+    assert " values in 300 rows of H" in said
+    assert "--merge-rare 10" in said
+    for quiet in (loaded(tmp_path, codes(), merge_rare=10), loaded(tmp_path, codes(kinds=15))):
+        assert not [note for note in quiet.notes if "chance" in note]
+
+
+def test_a_site_that_loses_all_its_rows_is_named(tmp_path: Path) -> None:
+    text = "hospital,a,b,outcome\n" + "".join(
+        f"{site},{row % 2},{'' if site == 'Klinik Süd' else row % 3},{row % 2}\n"
+        for row in range(12)
+        for site in ("Oslo", "Klinik Süd")
+    )
+    told = loaded(tmp_path, text, missing="drop")
+    assert told.objective.n_clients == 1
+    assert "No row of Klinik Süd is left: b is missing in all of them (--drop b)." in told.notes
+    assert loaded(tmp_path, text, missing="drop", drop=("b",)).objective.n_clients == 2
+    both = loaded(tmp_path, text, missing="category")
+    assert both.objective.n_clients == 2
+    assert not [note for note in both.notes if note.startswith("No row of")]
+
+
+def test_a_site_that_loses_its_rows_for_several_reasons_is_named(tmp_path: Path) -> None:
+    told = loaded(tmp_path, "hospital,a,b,outcome\nX,1,2,0\nX,2,1,1\nY,,1,0\nY,1,,1\nZ,1,1,\n", missing="drop")
+    assert "No row of Y is left: each lacks something." in told.notes
+    assert "No row of Z is left: outcome is missing in all of them." in told.notes
+    many = "".join(f"S{at},,1,0\n" for at in range(5))
+    told = loaded(tmp_path, f"hospital,a,b,outcome\nX,1,2,0\nX,2,1,1\n{many}", missing="drop")
+    assert len([note for note in told.notes if note.startswith("No row of")]) == 3
+    assert "No row is left of 2 other sites either." in told.notes

@@ -19,7 +19,7 @@ from folkmoot.application.table_costs import find_excess, find_fit, predict_seco
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
 from folkmoot.data import FileLook, Loaded, look
-from folkmoot.data.records import LoadedTable
+from folkmoot.data.records import RARE, LoadedTable
 from folkmoot.engines.leading import check_protection
 from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.matroids.matroid import Matroid
@@ -97,7 +97,7 @@ class Inspection:
         """What `folkmoot inspect --json` prints."""
         seen, loaded, expected = self.seen, self.seen.loaded, self.expected
         return {
-            **{name: getattr(seen, name) for name in ("file", "rows", "kind", "why", "notes")},
+            **{name: getattr(seen, name) for name in ("file", "rows", "kind", "why", "notes", "warnings")},
             "problem": None if seen.problem is None else str(seen.problem),
             "question": list(self.question) or None,
             "columns": [asdict(one) for one in seen.columns],
@@ -184,12 +184,15 @@ def choose_sensibly(problem: Problem, loaded: Loaded) -> SensibleChoice:
         matroid = limit(half)
     if not isinstance(loaded, LoadedTable):
         return SensibleChoice(loaded, matroid, changes, " ".join(why))
-    rank, fit = matroid.rank, find_fit(loaded, None if free else matroid.rank)
+    chancy = loaded.records.list_chancy()
+    rank, wanted = matroid.rank, None if free else matroid.rank
+    plain = find_fit(loaded, wanted)
+    fit = find_fit(loaded, wanted, RARE) if chancy else plain
     if fit.count < rank or (free and fit.count != rank):
         matroid = limit(fit.count)
     if fit.least:
         changes["merge_rare"] = fit.least
-    if fit.least or fit.count < rank:
+    if plain.least or fit.count < rank:
         why.append(_explain_fit(loaded, rank, fit.count, fit.least))
     table = loaded.merge_rare(fit.least) if fit.least else loaded
     return SensibleChoice(table, matroid, changes, " ".join(why))

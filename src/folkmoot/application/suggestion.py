@@ -12,7 +12,6 @@ from folkmoot.application.outlook import Outlook
 from folkmoot.application.problem import Problem
 from folkmoot.data import FileLook, Loaded
 from folkmoot.data.records import LoadedTable
-from folkmoot.data.values import is_added
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import PrivacySettings
 from folkmoot.matroids.matroid import Matroid
@@ -48,10 +47,10 @@ def _mend_faults(problem: Problem, seen: FileLook) -> dict[str, Any]:
     mended = dict(MENDED)
     if seen.kind == "tables":
         mended["missing"] = "category"
-    if seen.kind == "ratings" and is_added(dict(seen.taken).get("value", "")):
-        mended["duplicates"] = "sum"
+    mended |= {fault.what: fault.mend for fault in seen.faults if fault.mend}
     faults = {fault.what for fault in seen.faults}
-    return {name: mended[name] for name in mended if name in faults and getattr(problem.data, name) == "refuse"}
+    wrong = {name: mended[name] for name in mended if name in faults and getattr(problem.data, name) == "refuse"}
+    return {**wrong, **dict(seen.mended)}
 
 
 def _list_noise(problem: Problem, loaded: Loaded, outlook: Outlook | None) -> Iterator[dict[str, Any]]:

@@ -83,17 +83,18 @@ def find_most(values: Ids, classes: Ids, seconds: float) -> int:
     return most
 
 
-def find_fit(table: LoadedTable, wanted: int | None) -> TableFit:
+def find_fit(table: LoadedTable, wanted: int | None, fewest: int = 0) -> TableFit:
     """What to choose, and what to merge for it: as little as lets the wanted number of columns be chosen, or the usual
-    one where none is wanted; otherwise whatever lets most be chosen.
+    one where none is wanted; otherwise whatever lets most be chosen. Values with fewer than `fewest` rows are merged
+    anyway.
     """
     records, classes = table.records, table.objective.classes
     n_items = table.objective.n_items
     goal = min(USUAL, max(n_items // 2, 1)) if wanted is None else wanted
     seconds = COMFORTABLE if wanted is None else MOST_SECONDS
     ceiling = SHARE * float(np.median(records.sizes))
-    best = TableFit(0, 0)
-    for least in (0, *(one for one in SERIES if one <= ceiling)):
+    best = TableFit(0, fewest)
+    for least in (fewest, *(one for one in SERIES if fewest < one <= ceiling)):
         most = find_most(records.count_values(least), classes, seconds)
         if most >= goal:
             count = min(most, MOST_CHOSEN, max(n_items // 2, 1)) if wanted is None else wanted

@@ -47,7 +47,7 @@ def inspect(
         print_json(found.document())
     else:
         _show_all(console(), found, path, given, _spell_limits(at_most or [], per or [], within))
-    if not found.seen.is_readable or found.question:  # a run would ask, and stop
+    if found.next is None:  # a run would ask, and stop
         raise typer.Exit(2)
 
 
@@ -69,10 +69,9 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from folkmoot.report.numbers import number
-    from folkmoot.report.text import clean
+    from folkmoot.report.text import clean, count_many
 
-    rows = "" if seen.rows is None else f", {seen.rows:,} rows"
+    rows = "" if seen.rows is None else f", {count_many(seen.rows, 'rows')}"
     out.print(Text(f"{seen.file}{rows}", style="bold"))
     if seen.columns:
         roles = {column: role for role, column in seen.taken if not (seen.items_columns and role in ELSEWHERE)}
@@ -87,7 +86,7 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
     for note in seen.notes:
         if note.startswith(ABOUT_COLUMNS):
             out.print(Text(clean(note)), soft_wrap=True)
-        elif note.endswith("?"):  # for somebody who knows the file
+        elif note in seen.warnings:  # for somebody who knows the file
             out.print(Text(clean(f"! {note}"), style="yellow"), soft_wrap=True)
     if seen.problem is not None:
         out.print(Text(clean(f"Nothing can be chosen from it yet: {seen.problem}"), style="yellow"))
@@ -95,14 +94,30 @@ def _show_file(out: "Console", seen: "FileLook") -> None:
     assert seen.loaded is not None
     loaded, objective = seen.loaded, seen.loaded.objective
     out.print(Text(f"{loaded.kind} ({seen.why}) → {type(objective).__name__}: {loaded.meaning}."))
-    line = f"{objective.n_clients:,} {loaded.clients_called}, {objective.n_items:,} {loaded.items_called}"
-    if seen.per_client is not None:
-        each = seen.per_client
-        line += f"; {number(each.least)} to {number(each.most)} entries each, the middle one {number(each.median)}"
-    if seen.values is not None:
-        values = seen.values
-        line += f"; values {number(values.least)} to {number(values.most)}, {values.levels:,} different ones"
-    out.print(Text(f"{line}."))
+    who, what = (
+        count_many(objective.n_clients, loaded.clients_called),
+        count_many(objective.n_items, loaded.items_called),
+    )
+    out.print(Text(f"{who}, {what}{_describe_spreads(seen)}."))
+
+
+def _describe_spreads(seen: "FileLook") -> str:
+    """How much clients hold, and of what."""
+    from folkmoot.report.numbers import number
+    from folkmoot.report.text import count_many
+
+    each, values, table, said = seen.per_client, seen.values, seen.kind == "tables", ""
+    if each is not None:
+        what = "rows" if table else "entries"
+        span = f"{number(each.least)} to {number(each.most)} {what} each, the middle one {number(each.median)}"
+        said += f"; {span}" if each.levels > 1 else f"; {count_many(int(each.most), what)} each"
+    if values is not None and table:
+        said += f"; {dict(seen.taken)['target']} has {values.levels:,} values"
+    elif values is not None and values.levels == 1:
+        said += f"; every value is {number(values.most)}"
+    elif values is not None:
+        said += f"; values {number(values.least)} to {number(values.most)}, {values.levels:,} different ones"
+    return said
 
 
 def _show_spread(out: "Console", seen: "FileLook", spread: "ClientSpread") -> None:

@@ -146,9 +146,10 @@ def load_problem(
 
 def _limits(at_most: list[int], per: list[str], within: str | None) -> list[dict[str, Any]]:
     if len(at_most) != len(per):
+        more, fewer = ("--at-most", "a --per") if len(at_most) > len(per) else ("--per", "an --at-most")
         raise InputError(
-            f"needs a --per beside each ({len(at_most)} and {len(per)} were given)",
-            argument="--at-most" if at_most else "--per",
+            f"needs {fewer} beside each ({max(len(at_most), len(per))} and {min(len(at_most), len(per))} were given)",
+            argument=more,
             remedy="write --at-most 2 --per genre",
         )
     if within is not None and not per:

@@ -28,12 +28,16 @@ class DataFault:
     one: str  # "cell of rating is negative"
     many: str  # "cells of rating are negative"
     where: str  # "lines 5, 17 and 40"
+    why: str = ""  # what else is known of these rows
+    mend: str = ""  # what to do about it, where that depends on the data
 
     @property
     def problem(self) -> str:
         """What is wrong, and where: "3 cells of rating are negative, in lines 5, 17 and 40"."""
         first = "first in" if self.count > SHOWN else "in"
-        return f"{say_count(self.count, self.one, self.many)}, {first} {self.where}"
+        return (
+            f"{say_count(self.count, self.one, self.many)}, {first} {self.where}{f'; {self.why}' if self.why else ''}"
+        )
 
     @property
     def brief(self) -> str:
@@ -81,6 +85,8 @@ class Findings:
     strict: bool = True
     measuring: bool = False  # whether to compute spreads, which takes time
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # those of the notes about which somebody should do something
+    mended: dict[str, Any] = field(default_factory=dict)  # settings that nobody gave, as they were taken
     faults: list[DataFault] = field(default_factory=list)
     refused: list[DataFault] = field(default_factory=list)
     choices: dict[str, set[str]] = field(default_factory=dict)  # for each kind of refused fault, what could be said
@@ -93,6 +99,12 @@ class Findings:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
+    def warn(self, sentence: str) -> None:
+        """A note about which somebody who knows the file should do something."""
+        self.note(sentence)
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
     def report(self, fault: DataFault, choice: str, done: str, *, category: bool = False) -> None:
         """Note what was done, or that it will be refused: `refuse` raises the error, so that it can name all faults.
         `category`: whether missing cells may be a category of their own.
@@ -103,6 +115,7 @@ class Findings:
         if self.strict and choice == "refuse":
             self.refused.append(fault)
             others = {"refuse"} if category else {"refuse", "category"}
+            others |= {"mean", "sum"} if fault.why else set()  # nobody should add up different things
             self.choices.setdefault(fault.what, set()).update(set(CHOICES[fault.what]) - others)
         else:
             self.note(f"{fault}: {done}.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars
 
@@ -42,6 +43,8 @@ class FileLook:
     notes: tuple[str, ...]
     loaded: Loaded | None  # the data, faults handled in the mildest way
     problem: InputError | None  # why there is none
+    warnings: tuple[str, ...] = ()  # those of the notes about which somebody should do something
+    mended: tuple[tuple[str, Any], ...] = ()  # settings that nobody gave, as they were taken here
 
     @property
     def is_readable(self) -> bool:
@@ -90,6 +93,8 @@ def look(settings: Data, folder: Path | None = None) -> FileLook:
         loaded.notes if loaded else tuple(findings.notes),
         loaded,
         problem,
+        tuple(findings.warnings),
+        tuple(findings.mended.items()),
     )
 
 

@@ -12,8 +12,9 @@ from folkmoot.data.columns import list_words
 from folkmoot.data.entries import Entries, collect_weights, count_repeats, list_repeats, place_column, row_starts
 from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places, say_count
 from folkmoot.data.keys import Codes, GrowingColumn, IdNames, is_empty, make_keys
+from folkmoot.data.repeats import find_kinds
 from folkmoot.data.source import CellType, DataSource, Matrix, NotWhole
-from folkmoot.data.values import read_flags
+from folkmoot.data.values import is_added, read_flags
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.foundation.settings import Data
@@ -168,10 +169,24 @@ def _arrange(source: DataSource, rows: RowReader, settings: Data, findings: Find
         kept = np.delete(np.delete(np.arange(rows.rows), skipped), void)
         pair = f"the {rows.columns.client} and {rows.columns.item} of an earlier row"
         said = f"row has {pair}", f"rows have {pair}"
-        return DataFault("duplicates", source.file, count, *said, name_places(source.unit, kept[of] + source.first))
+        where = name_places(source.unit, kept[of] + source.first)
+        return DataFault("duplicates", source.file, count, *said, where, *_explain_repeats(source, rows, settings))
 
     entries = _sort(loose, len(client_names), len(item_names), fault, settings, findings)
     return Pairs(entries, client_names, item_names, weights)
+
+
+def _explain_repeats(source: DataSource, rows: RowReader, settings: Data) -> tuple[str, str]:
+    """Why rows repeat earlier ones, where that can be seen; and how to merge them, where nobody says it: amounts add
+    up, but not those of different things.
+    """
+    value = rows.columns.value
+    if value is None or settings.duplicates != "refuse":
+        return "", ""
+    kinds = find_kinds(source, rows.columns.client, rows.columns.item, value)
+    if kinds is not None:
+        return str(kinds), "largest"
+    return "", "sum" if is_added(value) else "first"
 
 
 def convert_matrix(matrix: Matrix, settings: Data, findings: Findings) -> Pairs:
@@ -222,6 +237,7 @@ def _sort(
             findings.faults.append(twice)
             findings.note(f"{twice}: each pair counts once.")
         else:
+            rule = twice.mend or rule
             findings.report(twice, settings.duplicates, f"merged, by the {rule}")
     findings.refuse()
     loose.items = np.empty(0, dtype=np.int32)

@@ -11,6 +11,9 @@ from folkmoot.data.loaded import Loaded
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.objectives import Information
 
+RARE = 10  # rows: what fewer have tells by chance
+MANY = 20  # values at a site; with fewer, merging would leave nothing
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -46,6 +49,26 @@ class Records:
             rare = (rows < least) & mergeable
             columns.append(np.bincount(site[~rare], minlength=count) + (np.bincount(site[rare], minlength=count) > 0))
         return np.column_stack(columns)
+
+    def list_chancy(self) -> list[str]:
+        """What a reader should know of features with so many values that they tell much by chance.
+
+        By chance alone, v values of n rows tell (v − 1)(c − 1)/2n nats about a label of c classes. Sites count by their
+        rows, so that over all of them the values add up, and the rows.
+        """
+        owners, said = np.repeat(np.arange(len(self.sizes)), self.sizes), []
+        for at in np.flatnonzero(self.mergeable & (self.codes.max(axis=0) >= MANY)):
+            most = int(self.codes[:, at].max()) + 1
+            pairs = np.unique(owners * most + self.codes[:, at])
+            values = np.bincount(pairs // most, minlength=len(self.sizes))
+            if values.sum() > max(self.sizes.sum() / RARE, MANY * len(self.sizes)):
+                site = int(values.argmax())
+                where = "a site" if self.sites is None else self.sites[site]
+                said.append(
+                    f"{self.columns[at]} has {values[site]:,} values in {self.sizes[site]:,} rows of {where}: what it "
+                    f"tells may be chance (--merge-rare {RARE} makes one of the rare ones, --drop leaves it out)."
+                )
+        return said
 
     def merge_rare(self, least: int) -> "Records":
         """Values with fewer than `least` rows at a site become one value there. A site needs only its own rows for it:

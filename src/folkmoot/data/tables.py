@@ -1,12 +1,14 @@
 """Tables: every site holds rows of features and a label; items are features, F is what they tell about the label."""
 
+import shlex
+
 import numpy as np
 import polars
 from numpy.typing import NDArray
 
 from folkmoot.data.columns import find_column, list_words, require_column
 from folkmoot.data.features import find_categories, list_features
-from folkmoot.data.findings import DataFault, ValueSpread, name_places, say_count
+from folkmoot.data.findings import SHOWN, DataFault, Findings, ValueSpread, name_places, say_count
 from folkmoot.data.items import list_ids, match_items
 from folkmoot.data.keys import number_cells
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Request
@@ -16,7 +18,7 @@ from folkmoot.data.source import Matrix, cast_numbers
 from folkmoot.data.wording import describe_tables, name_many, name_one
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Ids
+from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.objectives import Information
 from folkmoot.objectives.sparse import ROUNDING
 
@@ -80,6 +82,8 @@ def tables(request: Request) -> LoadedTable:
     if least > 1:
         before, records = records, records.merge_rare(least)
         findings.notes += note_merging(least, records.list_changes(before))
+    for said in records.list_chancy():
+        findings.warn(said)
     objective = records.build()
     if settings.most is not None:
         objective.most = check_bits(objective, settings.most)
@@ -135,7 +139,29 @@ def _handle_missing(
     kept &= ~lacking if drop else True
     if not kept.any():
         raise InputError("no row is left: each lacks something that is needed", place=file)
+    if choice != "refuse":
+        _warn_of_lost_sites(frame, kept, site, [target, *(features if drop else [])], request.findings)
     return frame.filter(kept)
+
+
+def _warn_of_lost_sites(frame: polars.DataFrame, kept: Mask, site: str, needed: list[str], findings: Findings) -> None:
+    """Say which sites have no row left, and which columns they never have."""
+    left = frame.filter(kept)[site].unique()
+    lost = frame.filter(frame[site].is_not_null() & ~frame[site].is_in(left.implode()))
+    names = lost[site].unique(maintain_order=True)
+    for name in names[:SHOWN]:
+        rows = lost.filter(lost[site] == name)
+        never = [column for column in needed if rows[column].null_count() == rows.height]
+        ways = [column for column in never if column != needed[0]]
+        why = (
+            f"{list_words(never)} {'is' if len(never) == 1 else 'are'} missing in all of them"
+            if never
+            else "each lacks something"
+        )
+        drop = f" (--drop {shlex.quote(','.join(ways))})" if ways and ways == never else ""
+        findings.warn(f"No row of {name} is left: {why}{drop}.")
+    if len(names) > SHOWN:
+        findings.warn(f"No row is left of {say_count(len(names) - SHOWN, 'other site')} either.")
 
 
 def _categories(cells: polars.Series, bins: int, pooled: list[str], *, cut: bool = True) -> Ids:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -23,6 +24,9 @@ from folkmoot.foundation.kernels import kernel
 SAMPLE = 1 << 18
 UNIT = b"\x1f"  # one byte in place of "::"
 FINE, RAGGED, OPEN = range(3)
+# A quote after a backslash that cannot end its cell; and any quote after an odd number of backslashes.
+ESCAPED = re.compile(rb"""[^\\]\\"[^,;|\t\r\n"]""")
+BACKSLASHED = re.compile(rb'''(?<!\\)((?:\\\\)*)\\"''')
 MOST_RAGGED = 1000  # lines; nobody mends more by hand
 
 
@@ -47,6 +51,8 @@ class TextFile(LineFile):
         if b"\0" in start:
             raise InputError("is not a text file", remedy="check that its suffix matches its format", place=self.file)
         text = self._convert_to_utf8(start).decode(errors="ignore").replace("\r\n", "\n")  # may end within a letter
+        self._escaped = ESCAPED.search(text.encode()) is not None  # whether a quote within quotes is written as \\"
+        text = self._double_quotes(text.encode()).decode()
         self.dialect: Dialect = detect_dialect(text, suffixes(path)[0], self.file)
         self.columns, self.first, self.header = self.dialect.columns, self.dialect.before + 1, self.dialect.header
         self.start = self._read_sample(text)
@@ -80,6 +86,10 @@ class TextFile(LineFile):
     def cut(self, text: bytes, line: int, last: bool) -> tuple[bytes, bytes, int]:
         text = self._mark_ends(text, last)
         state, end, lines, _ = self._scan(text)
+        if state != FINE and not self._escaped and ESCAPED.search(text):
+            self._escaped = True
+            text = self._double_quotes(text)
+            state, end, lines, _ = self._scan(text)
         if state == RAGGED:
             self._refuse_ragged()
         if state == OPEN and (last or len(text) - end > LONGEST):
@@ -92,7 +102,14 @@ class TextFile(LineFile):
         """The text with one byte between columns, and an end to its last line."""
         if self.dialect.separator == "::":
             text = text.replace(b"::", UNIT)
+        text = self._double_quotes(text)
         return text + b"\n" if text and last and not text.endswith(b"\n") else text
+
+    def _double_quotes(self, text: bytes) -> bytes:
+        """The text with quotes doubled, where they are written as \\" within a cell. To do it again changes nothing, so
+        that lines may be read in parts.
+        """
+        return BACKSLASHED.sub(rb'\1""', text) if self._escaped and b'\\"' in text else text
 
     def _scan(self, text: bytes | memoryview) -> tuple[int, int, int, int]:
         separator = UNIT if self.dialect.separator == "::" else self.dialect.separator.encode()

@@ -95,7 +95,7 @@ def ask_for_value(source: DataSource, client: str, item: str, taken: Sequence[st
     others = [column for column in source.columns if column not in (client, item, *taken)]
     possible = [column for column in others if _may_be_value(source, column)]
     if possible:
-        rows = _read_some(source, (client, item, *possible))
+        rows = read_some(source, (client, item, *possible))
         varied = [column for column in possible if rows[column].drop_nulls().n_unique() > 1]
         possible = _drop_attributes(rows, (client, item), varied)
     if not possible:
@@ -205,7 +205,7 @@ def _holds_times(numbers: polars.Series) -> bool:
     return bool(high >= LARGE) or any(first <= low and high <= last for first, last in (YEARS, DATES))
 
 
-def _read_some(source: DataSource, columns: Sequence[str]) -> polars.DataFrame:
+def read_some(source: DataSource, columns: Sequence[str]) -> polars.DataFrame:
     """The first rows, as text: many more than a sample has, for it is in vain to ask a person about an age."""
     wanted: dict[str, CellType] = dict.fromkeys(columns, "text")
     parts: list[polars.DataFrame] = []

@@ -16,6 +16,8 @@ from folkmoot.foundation.sets import Array
 from folkmoot.objectives import Coverage, FacilityLocation
 from folkmoot.objectives.sparse import RowOptions
 
+MANY_ZEROS, FEWEST_ZEROS = 0.2, 20  # share of the values, and how many of them, that are worth a word
+
 
 def ratings(request: Request) -> Loaded:
     """F(S): the value of the best chosen item, averaged over clients."""
@@ -26,7 +28,21 @@ def ratings(request: Request) -> Loaded:
     if request.kind == "similarity":
         value = "similarity"
     meaning = describe_ratings(value, best, over)
+    if columns is not None and columns.value and not columns.yes_no:
+        _warn_of_zeros(request, pairs, columns.value, over)
     return _make_facility(request, pairs, columns, meaning, request.settings.most)
+
+
+def _warn_of_zeros(request: Request, pairs: Pairs, value: str, clients: str) -> None:
+    """Many files write 0 where nobody said how good something is."""
+    values = pairs.entries.values
+    zeros = 0 if values is None else len(values) - int(np.count_nonzero(values))
+    if values is None or zeros < max(MANY_ZEROS * len(values), FEWEST_ZEROS) or zeros == len(values):
+        return
+    request.findings.warn(
+        f"{zeros / len(values):.0%} of the values of {value} are 0, which adds nothing: if 0 means that there is no "
+        f"{value}, remove these rows, so that {clients} who have nothing else do not count.".replace("%", "\u202f%", 1)
+    )
 
 
 def memberships(request: Request) -> Loaded:
@@ -93,6 +109,7 @@ def choose_reach(request: Request, nearest: Array, unit: str) -> float:
             remedy="for a start, try",
             settings=[("reach", suggestion)],
         )
+    request.findings.mended["reach"] = suggestion
     request.findings.note(f"No reach was given; {near}, so {suggestion:g} is a sensible start.")
     return suggestion
 
