@@ -112,7 +112,7 @@ class How:
         example="5",
     )
     shortlist: int | None = setting(
-        "Ask only about so many items, those that are worth most alone; all unless given, where there are 10,000 at most.",
+        "Ask only about so many items, those that are worth most alone; all unless given (of 10,000 at most).",
         None,
         example="200",
     )
