@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.report import markdown
-from folkmoot.report.numbers import NARROW, NOTHING, column, number, percent, round_down, round_up, size
+from folkmoot.report.numbers import NARROW, NOTHING, column, find_digits, number, percent, round_down, round_up, size
 from tests.report.stories import ESTIMATE, make_federated, make_story
 
 
@@ -58,9 +58,26 @@ def test_equal_sums_are_equal_shares() -> None:
     assert percent(0.3 / (0.1 + 0.2)) == f"100{NARROW}%"
 
 
-def test_almost_a_whole_says_how_near() -> None:
+def test_almost_a_whole_is_written_as_all_shares_are() -> None:
     shown = [percent(ratio).removesuffix(f"{NARROW}%") for ratio in (0.9999978, 0.99995, 0.9998, 0.9991)]
-    assert shown == ["99.9997", "99.995", "99.9", "99.9"]
+    assert shown == ["99.9"] * 4
+
+
+def test_one_number_is_written_alike_everywhere() -> None:
+    for value in (3.8005, 3.8004999999999995, sum([0.1] * 3)):
+        assert number(value) == column([value])[0].rstrip("0")
+    assert column([3.8005]) == ["3.801"]
+
+
+def test_what_is_not_exceeded_has_as_many_digits_as_its_neighbours() -> None:
+    assert round_up(4.7010346) == "4.702"
+    assert round_up(5.0000074) == "5.000008"  # but five stars are not 5.001
+
+
+def test_ranked_numbers_have_enough_digits_to_be_told_apart() -> None:
+    assert find_digits([1.01326, 1.01303, 1.01298]) == 6
+    assert find_digits([1.0132, 1.0132, 0.5]) == 4
+    assert find_digits([1.00000001, 1.00000002]) == 6  # no more than that
 
 
 def test_a_column_has_one_number_of_decimals() -> None:
