@@ -73,7 +73,7 @@ def test_a_page_is_whole(story: Story) -> None:
     html = page(story)
     read = Read(html)
     assert len(html.encode()) < 1_500_000
-    assert [tag for tag, _ in read.tags].count("section") == 5 + (story.result.privacy is not None)
+    assert [tag for tag, _ in read.tags].count("section") == 5 + (story.result.privacy is not None) + bool(story.notes)
     assert not re.search(r"\b(inf|nan|NaN|Infinity|None)\b", read.text.replace("None of the", ""))
     assert not any(key in ("src", "href", "onerror", "onclick") for _, given in read.tags for key in given)
 
@@ -103,7 +103,8 @@ def test_markdown_tells_the_same(story: Story) -> None:
     noise = ["## What noise promises to each one"] if story.result.privacy is not None else []
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         *("## The answer", "## How good it is", *noise),
-        *("## What it cost", "## What was revealed", "## How to reproduce it"),
+        *("## What it cost", "## What was revealed", *(["## Notes on the data"] if story.notes else [])),
+        "## How to reproduce it",
     ]
     assert not re.search(r"\b(inf|nan|infinity|None)\b", text.replace("None of the", ""))
     for block in text.split("\n\n"):

@@ -1,5 +1,8 @@
 """Several methods on one problem, as a document: one plot, one table, and what each of them chose."""
 
+from itertools import takewhile
+from math import hypot, sqrt
+
 from folkmoot.report.document import (
     Bullets,
     Cell,
@@ -19,14 +22,15 @@ from folkmoot.report.document import (
     Tone,
 )
 from folkmoot.report.facts import DIGITS_OFF, RankedEntry, rank_entries
-from folkmoot.report.numbers import NARROW, count, number, round_down, round_up
+from folkmoot.report.numbers import NARROW, count, find_digits, number, round_down, round_up
 from folkmoot.report.sections.noise import summarise_promise, warn_of_promise
-from folkmoot.report.sections.reproduction import describe_rerun
+from folkmoot.report.sections.reproduction import describe_notes, describe_rerun
 from folkmoot.report.spread import spread_chart
 from folkmoot.report.story import Comparison
-from folkmoot.report.text import capitalise
+from folkmoot.report.text import capitalise, join_names
 
 POPULARITY = "popularity"  # the method that every other is measured by
+CLEAR = 2.0  # errors of a difference: a smaller one may be chance
 LEAST = 0.0005  # a smaller difference is none
 HEADERS = (
     Header("Method"),
@@ -43,9 +47,10 @@ HEADERS = (
 
 def describe_comparison(comparison: Comparison) -> Document:
     ranked = rank_entries(comparison)
-    table = Table("The methods", HEADERS, tuple(_row(one) for one in ranked), level=Level.SUMMARY)
-    explained = Paragraph(_explain(comparison), Tone.FINE)
-    methods: tuple[Part, ...] = (*_draw(comparison), table, *_warn_of_noise(comparison), explained)
+    digits = find_digits(one.mean for one in ranked if one.mean is not None)
+    table = Table("The methods", HEADERS, tuple(_row(one, digits) for one in ranked), level=Level.SUMMARY)
+    methods: tuple[Part, ...] = (*_draw(comparison), table, *_warn_of_noise(comparison), *_explain(comparison))
+    notes = describe_notes(comparison)
     return Document(
         comparison.title,
         comparison.question,
@@ -58,6 +63,7 @@ def describe_comparison(comparison: Comparison) -> Document:
                 gist=f"The {comparison.items_called} that each method chose with the first seed.",
                 folded=True,
             ),
+            *((notes,) if notes is not None else ()),
             describe_rerun(comparison),
         ),
     )
@@ -71,6 +77,26 @@ def find_best(comparison: Comparison) -> RankedEntry | None:
     return next((one for one in listed if one.entry.epsilon is not None), listed[0] if listed else None)
 
 
+def list_equals(comparison: Comparison, best: RankedEntry) -> list[RankedEntry]:
+    """The other methods that see sums only and cannot be told from the best: by their means, over so many seeds."""
+    sums = [one for one in rank_entries(comparison) if one.entry.federated and one.entry.epsilon is None]
+    rivals = [one for one in sums if one.entry.name != best.entry.name]
+    return [*takewhile(lambda one: not _is_clear(best, one), rivals)]
+
+
+def _is_clear(better: RankedEntry, worse: RankedEntry) -> bool:
+    """Whether two means differ by more than chance over the seeds explains: by twice the error of their difference."""
+    if better.mean is None or worse.mean is None:
+        return True
+    apart = better.mean - worse.mean
+    return apart > max(CLEAR * hypot(find_error(better), find_error(worse)), DIGITS_OFF * abs(better.mean))
+
+
+def find_error(one: RankedEntry) -> float:
+    """The standard error of a mean; 0 where there was one seed, and nobody knows."""
+    return (one.spread or 0.0) / sqrt(max(len(one.entry.values), 1))
+
+
 def _state_best(comparison: Comparison) -> list[Paragraph]:
     """What a hurried reader takes away: how the best from sums compares with popularity, which anybody could have."""
     best = find_best(comparison)
@@ -80,9 +106,14 @@ def _state_best(comparison: Comparison) -> list[Paragraph]:
     above = best.mean / popular.mean - 1
     if best.entry.epsilon is not None:
         told = _state_price(comparison, best, above)
-    elif above <= LEAST:
+    elif above <= LEAST or not _is_clear(best, popular):
         much = f"more than {number(100 * LEAST)}{NARROW}% " if above > DIGITS_OFF else ""
+        much = "clearly " if above > LEAST else much
         told = f"No method that sees only sums is {much}better than {POPULARITY}."
+    elif equals := list_equals(comparison, best):
+        names = join_names([best.entry.name, *(one.entry.name for one in equals)])
+        told = f"There is no clear difference between {names}, the best of the methods that see only sums: "
+        told += f"up to {round_down(100 * above, 2)}{NARROW}% above {POPULARITY}."
     else:
         share = f"{round_down(100 * above, 2)}{NARROW}%"
         told = f"Of the methods that see only sums, {best.entry.name} is best: {share} above {POPULARITY}."
@@ -110,7 +141,9 @@ def _list_facts(comparison: Comparison) -> list[Fact]:
     facts, best = list[Fact](), find_best(comparison)
     if best is not None:
         name = "Best from sums alone" if best.entry.epsilon is None else "Best under noise"
-        facts.append(Fact(name, Quantity(best.mean, field="best.mean"), best.entry.name))
+        equals = list_equals(comparison, best) if best.entry.epsilon is None else []
+        also = f" (no clear difference to {join_names([one.entry.name for one in equals])})" if equals else ""
+        facts.append(Fact(name, Quantity(best.mean, field="best.mean"), best.entry.name + also))
     if best is not None and best.ratio is not None:
         of = "of the best central method (which sees all data)"
         facts.append(Fact("Versus central", Quantity(best.ratio, Form.SHARE, "best.ratio"), of))
@@ -148,20 +181,25 @@ def _warn_of_noise(comparison: Comparison) -> list[Paragraph]:
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY), *weak]
 
 
-def _explain(comparison: Comparison) -> str:
-    return (
-        f"Value: {comparison.meaning}. ± is the standard deviation over the seeds; of a random choice, over the sets "
-        "whose mean every report shows. “Of best central” is the mean value divided by that of the best method that "
-        "sees all data, rounded down. Bytes up are what one client sends per round."
+def _explain(comparison: Comparison) -> list[Paragraph]:
+    """What the columns mean; of those that a phone has no room for, apart."""
+    always = (
+        f"Value: {comparison.meaning}. “Of best central” is the mean value divided by that of the best method that "
+        "sees all data, rounded down."
     )
+    spare = (
+        "± is the standard deviation over the seeds; of a random choice, over the sets whose mean every report shows. "
+        "Bytes up are what one client sends per round."
+    )
+    return [Paragraph(always, Tone.FINE), Paragraph(spare, Tone.FINE, spare=True)]
 
 
-def _row(one: RankedEntry) -> tuple[Cell, ...]:
+def _row(one: RankedEntry, digits: int) -> tuple[Cell, ...]:
     entry = one.entry
     talked = entry.rounds > 0
     return (
         Name(entry.name, note=entry.about),
-        Quantity(one.mean, field=f"mean.{entry.name}"),
+        Quantity(one.mean, field=f"mean.{entry.name}", digits=digits),
         Quantity(one.spread, digits=2),
         Quantity(one.ratio, Form.SHARE),
         Quantity(entry.rounds if talked else None, Form.COUNT),

@@ -12,7 +12,7 @@ from folkmoot.report.sections.exposure import describe_exposure
 from folkmoot.report.sections.headline import describe_headline
 from folkmoot.report.sections.noise import describe_noise
 from folkmoot.report.sections.quality import describe_quality
-from folkmoot.report.sections.reproduction import describe_reproduction
+from folkmoot.report.sections.reproduction import describe_notes, describe_reproduction
 from folkmoot.report.story import Item, Story
 
 SHARES = ("memberships", "places")  # kinds of data whose value is at most 1
@@ -23,6 +23,7 @@ SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     describe_noise,
     describe_costs,
     describe_exposure,
+    describe_notes,
     describe_reproduction,
 )
 

@@ -117,6 +117,7 @@ class Paragraph:
     text: str
     tone: Tone = Tone.PLAIN
     level: Level = Level.DETAIL
+    spare: bool = False  # about columns that are left out where there is little room, and left out with them
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,8 @@ class Table:
             texts = [cell if isinstance(cell, str) else _text(cell, digits) for cell in cells]
             if header.aligned:
                 numbers = [cell.exact for cell in cells if isinstance(cell, Quantity)]
-                written = iter(column((value for value in numbers if value is not None), digits))
+                wanted = max((cell.digits for cell in cells if isinstance(cell, Quantity)), default=0) or digits
+                written = iter(column((value for value in numbers if value is not None), wanted))
                 has = [isinstance(cell, Quantity) and cell.exact is not None for cell in cells]
                 texts = [next(written) if known else text for known, text in zip(has, texts, strict=True)]
             columns.append(texts)
@@ -226,12 +228,15 @@ class Halves:
 
 @dataclass(frozen=True)
 class Section:
-    """A part with a title. Of a folded one, pages show the gist and the warnings, and the rest when it is wanted."""
+    """A part with a title. Of a folded one, pages show the gist and the warnings, and the rest when it is wanted; a
+    short one stands among these, and is shown whole.
+    """
 
     title: str
     parts: "tuple[Part, ...]"
     gist: str = ""  # in one sentence
     folded: bool = False
+    short: bool = False
 
 
 @dataclass(frozen=True)

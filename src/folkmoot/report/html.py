@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from math import ceil
 
 from folkmoot.report.document import (
     Bullets,
@@ -28,6 +29,7 @@ from folkmoot.report.markup import Markup, element, join, show_name, show_quanti
 from folkmoot.report.text import clean
 from folkmoot.report.vega import Spec
 
+MOST_TILES = 7  # next to each other on a wide page
 MOST_ROWS = 24  # a longer table scrolls in a frame of its own
 FLAG = re.compile(r"((?<![\w-])--?[a-z][\w-]*)")
 
@@ -60,7 +62,10 @@ def _render_section(section: Section) -> Markup:
     address = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")
     gist = element("p", clean(section.gist), class_="gist") if section.gist else None
     if not section.folded:
-        return element("section", element("h2", title), gist, _render(section.parts), id=address)
+        inside = _render(section.parts)
+        inside = element("div", inside) if section.short else inside
+        kind = "folded" if section.short else None
+        return element("section", element("h2", title), gist, inside, class_=kind, id=address)
     warnings, rest = split_warnings(section.parts)
     called = element("summary", "Details", element("small", f": {title}", class_="hidden"))
     fold = element("details", called, element("div", _render(rest), class_="inside"))
@@ -76,7 +81,9 @@ def _render(parts: Iterable[Part], strip: str = "strip small") -> Markup:
 def _render_part(part: Part) -> Markup | None:
     match part:
         case Paragraph(text, tone):
-            return element("p", *_keep_flags(clean(text)), class_=None if tone is Tone.PLAIN else tone)
+            kind = "" if tone is Tone.PLAIN else str(tone)
+            classes = " ".join(filter(None, (kind, "spare" if part.spare else ""))) or None
+            return element("p", *_keep_flags(clean(text)), class_=classes)
         case Bullets(lines, ordered):
             listed = [element("li", _render_cell(line)) for line in lines]
             return element("ol" if ordered else "ul", *listed, class_="names" if ordered else None)
@@ -117,7 +124,13 @@ def _render_facts(facts: Sequence[Fact], strip: str) -> Markup:
         rows.append(
             element("div", element("dt", clean(fact.name)), element("dd", value, class_="big" if big else None), note)
         )
-    return element("dl", *rows, class_=strip if big else "facts")
+    return element("dl", *rows, class_=strip if big else "facts", style=_even_out(len(rows)) if big else None)
+
+
+def _even_out(tiles: int) -> str | None:
+    """Rows of as many tiles each, where one row is too short for all."""
+    rows = ceil(tiles / MOST_TILES)
+    return f"--columns:{ceil(tiles / rows)}" if rows > 1 else None
 
 
 def render_table(table: Table) -> Markup:

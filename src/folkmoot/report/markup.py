@@ -8,6 +8,7 @@ from folkmoot.report.document import Quantity
 from folkmoot.report.numbers import DIGITS, NOTHING
 from folkmoot.report.text import clean, shorten
 
+SHORT = 16  # letters of a word with hyphens that is not broken at them
 LONGEST = 160  # letters of a name; the rest is shown on hover
 MOST_IN_A_TITLE = 1000
 VOID = frozenset({"meta", "br", "col"})
@@ -53,4 +54,7 @@ def show_name(name: str) -> Markup:
     """A name from outside, which may be written in any direction."""
     whole = clean(name)
     start = shorten(whole, LONGEST)
-    return element("bdi", start or NOTHING, title=None if start == whole else shorten(whole, MOST_IN_A_TITLE))
+    kept = "whole" if len(start) <= SHORT and "-" in start and " " not in start else None
+    return element(
+        "bdi", start or NOTHING, class_=kept, title=None if start == whole else shorten(whole, MOST_IN_A_TITLE)
+    )

@@ -4,7 +4,7 @@ from math import isfinite
 
 from folkmoot.report.charts import ROW, draw_bound, frame, names_axis
 from folkmoot.report.facts import RankedEntry, rank_entries
-from folkmoot.report.numbers import column, number, round_up
+from folkmoot.report.numbers import column, find_digits, number, round_up
 from folkmoot.report.palette import ACCENT, INK, WARM
 from folkmoot.report.story import Comparison
 from folkmoot.report.text import isolate, shorten
@@ -12,6 +12,7 @@ from folkmoot.report.vega import Spec
 
 CLOSE = 0.5  # of the span of the values: a bound further above them is named, not drawn
 POOR = 0.75  # of the best mean: a method below this may lie outside the chart,
+LEAST_SPAN = 0.04  # of the largest value: an axis that spans less makes much of nothing
 LITTLE = 0.25  # if the others would have less of its width than this
 TOLD = (("name", "Method"), ("kind", "It"), ("shown", "Value"), ("seed", "Seed"))
 
@@ -24,7 +25,7 @@ def spread_chart(comparison: Comparison) -> Spec | None:
     values, means, labels = _list_rows(comparison, scored)
     aside = find_outside([one.mean for one in scored if one.mean is not None])
     inside = [float(row["value"]) for row in values if row["place"] not in aside]
-    low, high = min(inside), max(inside)
+    low, high = _widen(min(inside), max(inside))
     room = 0.06 * ((high - low) or abs(high) or 1.0)
     bound = comparison.bound if comparison.bound is not None and isfinite(comparison.bound) else None
     near = bound is not None and bound <= high + CLOSE * (high - low)
@@ -54,6 +55,12 @@ def spread_chart(comparison: Comparison) -> Spec | None:
     )
 
 
+def _widen(low: float, high: float) -> tuple[float, float]:
+    """So far apart that what is almost the same looks so."""
+    missing = LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
+    return (low - missing / 2, high + missing / 2) if missing > 0 else (low, high)
+
+
 def find_outside(means: list[float]) -> set[int]:
     """Of means in falling order, the places of those so far below that the others could not be told apart."""
     good = [mean for mean in means if mean >= POOR * means[0]]
@@ -65,7 +72,8 @@ def find_outside(means: list[float]) -> set[int]:
 def _list_rows(comparison: Comparison, scored: list[RankedEntry]) -> tuple[list[Spec], list[Spec], list[str]]:
     """A row per seed, a row per method, and the methods' labels."""
     labels = [f"{place + 1}  {isolate(shorten(one.entry.name, 44))}" for place, one in enumerate(scored)]
-    texts = column(one.mean for one in scored if one.mean is not None)
+    known = [one.mean for one in scored if one.mean is not None]
+    texts = column(known, find_digits(known))
     values: list[Spec] = []
     means: list[Spec] = []
     for place, (one, label, text) in enumerate(zip(scored, labels, texts, strict=True)):

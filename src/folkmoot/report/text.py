@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from html import escape
 
 LONGEST = 60
@@ -84,6 +85,14 @@ def name_one_of(many: str) -> str:
     else:
         one = last[:-1] if last.endswith("s") and not last.endswith(("ss", "us", "is")) else last
     return " ".join([*before, one])
+
+
+def join_names(names: Sequence[str]) -> str:
+    """
+    >>> join_names(["a", "b", "c"]), join_names(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def count_many(value: int, many: str) -> str:
