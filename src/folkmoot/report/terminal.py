@@ -1,6 +1,6 @@
 """A document on a terminal, by rich. Knows nodes, and nothing of runs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -31,7 +31,7 @@ from folkmoot.report.document import (
     select_document,
 )
 from folkmoot.report.numbers import NOTHING
-from folkmoot.report.text import clean
+from folkmoot.report.text import clean, shorten
 
 MOST_ROWS = 30
 MANY_COLUMNS = 7  # more stand closer to each other
@@ -92,12 +92,14 @@ def _print_facts(out: Console, facts: Sequence[Fact]) -> None:
 
 
 def _print_table(out: Console, table: Table) -> None:
-    """On a terminal, what fits: the first rows, and no column that can be spared. In a pipe, everything."""
+    """On a terminal, what fits: the first rows, no column that can be spared, and of a very long name, which would pad
+    all rows, the start. In a pipe, everything.
+    """
     more = 0
     if out.is_terminal:
         table, more = table.shorten(MOST_ROWS)
         table = _fit_columns(table, out.width)
-    grid = _make_grid(table)
+    grid = _make_grid(table, shorten if out.is_terminal else clean)
     with _widen(out, grid):
         out.print(grid)
     if more:
@@ -145,7 +147,7 @@ def _widen(out: Console, grid: Grid) -> Iterator[None]:
         out.width = before
 
 
-def _make_grid(table: Table) -> Grid:
+def _make_grid(table: Table, show_name: Callable[[str], str] = clean) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, _find_gap(table), 0, 0), header_style="underline")
     for at, header in enumerate(table.headers):
         style = "yellow" if header.striking else None
@@ -157,7 +159,8 @@ def _make_grid(table: Table) -> Grid:
         for cell, text in zip(row, texts, strict=True):
             # A number is kept whole: names give way where the terminal is narrow.
             strong = isinstance(cell, Name) and cell.stressed
-            written = Text(clean(text), no_wrap=isinstance(cell, Quantity), style="bold" if strong else "")
+            shown = show_name(text) if isinstance(cell, Name) else clean(text)
+            written = Text(shown, no_wrap=isinstance(cell, Quantity), style="bold" if strong else "")
             if isinstance(cell, Name) and cell.note:
                 written.append(f" ({clean(cell.note)})", style="not bold dim")
             cells.append(written)

@@ -22,15 +22,8 @@ def describe_costs(story: Story) -> Section:
         (
             Fact("Rounds", Quantity(cost.rounds, Form.COUNT, "cost.rounds"), "one question to many clients each"),
             Fact("Answers", Quantity(cost.answers, Form.COUNT, "cost.answers"), silent),
-            Fact(
-                "Received",
-                Quantity(cost.mean_down, Form.SIZE, "cost.mean_down"),
-                f"per {cost.sender} and round",
-                Level.DETAIL,
-            ),
-            Fact(
-                "Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), f"per {cost.sender} and round", Level.DETAIL
-            ),
+            Fact("Received", Quantity(cost.mean_down, Form.SIZE, "cost.mean_down"), f"per {cost.sender} and round"),
+            Fact("Sent", Quantity(cost.mean_up, Form.SIZE, "cost.mean_up"), f"per {cost.sender} and round"),
             Fact("In total", Quantity(cost.up + cost.down, Form.SIZE, "cost.total"), f"to and from all {cost.senders}"),
             took,
             Paragraph(explain_bytes(story), level=Level.DETAIL),
@@ -43,8 +36,8 @@ def describe_costs(story: Story) -> Section:
 
 def _summarise(story: Story, cost: RunCost) -> str:
     return (
-        f"{count_many(cost.rounds, 'rounds')}; each {cost.sender} that is asked sends {size(cost.mean_up)} per round; "
-        f"{number(story.result.seconds, 3)} s in all."
+        f"{count_many(cost.rounds, 'rounds')}; each {cost.sender} that is asked receives {size(cost.mean_down)} and "
+        f"sends {size(cost.mean_up)} per round; {number(story.result.seconds, 3)} s in all."
     )
 
 

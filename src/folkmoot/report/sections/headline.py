@@ -41,13 +41,22 @@ def describe_limit(limit: LimitUse) -> str:
         told += (
             f" (of several, the first counts: {limit.example})" if limit.example else " (of several, the first counts)"
         )
-    groups = [f"{name} {count:,} of {limit.at_most:,}" for name, count in limit.used]
+    groups = _list_groups(limit)
     left = len(groups) - MOST_GROUPS
     if left > 1:
         groups[MOST_GROUPS:] = [f"and {left:,} more groups"]
     if limit.free:
         groups.append(f"{limit.free:,} without {limit.per}, which the limit does not count")
     return f"{told}: {', '.join(groups)}." if groups else f"{told}."
+
+
+def _list_groups(limit: LimitUse) -> list[str]:
+    """The fullest first; numbers, which say nothing by themselves, by their size and with what they number."""
+    if not all(name.isdecimal() for name, _ in limit.used):
+        return [f"{name} {count:,} of {limit.at_most:,}" for name, count in limit.used]
+    called = name_one_of(limit.per)
+    listed = sorted(limit.used, key=lambda one: (-one[1], int(one[0])))
+    return [f"{called} {name}: {count:,} of {limit.at_most:,}" for name, count in listed]
 
 
 def explain_setting(story: Story) -> str:
