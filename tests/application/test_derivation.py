@@ -10,7 +10,7 @@ import folkmoot as fm
 from folkmoot.application.folder import Folder
 from folkmoot.application.run import open_run
 from folkmoot.foundation.errors import TranscriptError
-from tests.cli.calling import folkmoot, ratings
+from tests.cli.calling import films, folkmoot, ratings
 
 pytest.importorskip("vl_convert", reason="pages need vl-convert-python")
 
@@ -122,3 +122,14 @@ def test_a_quiet_report_says_only_where_it_is(original: Path, run: Folder) -> No
     finally:
         aside.rename(original / "ratings.csv")
     assert (said.code, said.out) == (0, "run/report.html\n")
+
+
+def test_fewer_than_asked_for_are_said_to_be_so(tmp_path: Path) -> None:
+    ratings(tmp_path)
+    films(tmp_path)
+    words = ("run", "ratings.csv", "--items", "movies.csv", "--choose", "8", "--at-most", "1", "--per", "genres")
+    said = folkmoot(tmp_path, *words, "--markdown")
+    assert said.code == 0, said.err
+    told = "8 were asked for; the limits allow 2."
+    assert told in said.out
+    assert told in (tmp_path / "ratings-run" / "report.md").read_text()

@@ -95,7 +95,13 @@ class Task:
     def notes(self) -> tuple[str, ...]:
         """What was read and what was done about it, and how groups were made of it."""
         remarks = [remark for limit in self.problem.limits for remark in self.subject.items.remarks(limit.per)]
-        return (*self.subject.notes, *dict.fromkeys(remarks), *self._note_noise())
+        return (*self.subject.notes, *dict.fromkeys(remarks), *self._note_count(), *self._note_noise())
+
+    def _note_count(self) -> list[str]:
+        asked, allowed = self.problem.choose.count, self.matroid.rank
+        if asked is None or asked <= allowed:
+            return []
+        return [f"{asked:,} were asked for; the limits allow {allowed:,}."]
 
     def _note_noise(self) -> list[str]:
         data, epsilon = self.problem.data, self.problem.privacy.epsilon
