@@ -14,7 +14,7 @@ from folkmoot.report.html import render_table
 from folkmoot.report.page import render_page
 from folkmoot.report.sections.headline import describe_limit
 from folkmoot.report.spread import LEAST_SPAN, spread_chart
-from folkmoot.report.story import Comparison, Entry, LimitUse
+from folkmoot.report.story import Benefit, Comparison, Entry, LimitUse
 from folkmoot.report.terminal import print_document, print_parts
 from tests.report.stories import COMPARISON, SHAPES, make_story
 
@@ -107,3 +107,14 @@ def test_one_long_name_does_not_pad_a_terminal() -> None:
     assert isinstance(out.file, StringIO)
     assert max(map(len, out.file.getvalue().splitlines())) < 80
     assert "x" * 150 in render_table(table)
+
+
+def test_a_mean_over_everybody_is_written_as_the_value_is() -> None:
+    story = replace(SHAPES["full"], kind="ratings", benefit=Benefit(SHAPES["full"].n_clients, 1.0))
+    mean, value = (
+        next(one for one in walk_document(describe(story)) if isinstance(one, Fact) and one.name == name)
+        for name in ("Mean best", "Value")
+    )
+    assert isinstance(mean.value, Quantity)
+    assert isinstance(value.value, Quantity)
+    assert mean.value.text() == value.value.text()

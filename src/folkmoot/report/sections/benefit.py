@@ -49,7 +49,7 @@ def _count_within(story: Story, reach: float) -> list[Fact]:
 def _average_best(story: Story, value: float) -> list[Fact]:
     if story.benefit is None or not story.benefit.share:
         return []
-    mean = Quantity(value / story.benefit.share, field="story.mean_best", digits=3)
+    mean = Quantity(value / story.benefit.share, field="story.mean_best")
     return [Fact("Mean best", mean, f"over {count_many(story.benefit.clients, story.clients_called)} with one")]
 
 
