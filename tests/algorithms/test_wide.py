@@ -20,6 +20,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array
 from folkmoot.objectives.restricted import restrict
 from folkmoot.questions.folded import Folded, FoldedReply, estimate_items
+from folkmoot.questions.participation import Participation
 from folkmoot.secagg import Policy
 from folkmoot.theory.certificate import upper_bound
 from tests.engines.pools import CLIENTS as PARTY_CLIENTS
@@ -52,6 +53,30 @@ def make_decoys(seed: int = 0) -> fm.Coverage:
     for client in range(CLIENTS // 2, CLIENTS):
         member[client, [copies + client % niches, *rng.choice(np.arange(copies + niches, ITEMS), 5, replace=False)]] = 1
     return fm.Coverage(member.tocsr())
+
+
+def make_heavy(seed: int = 0) -> fm.FacilityLocation:
+    """Ratings without a mean: a few clients hold most of the value, in items that hardly anyone else has."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.repeat(np.arange(CLIENTS), 10), rng.integers(0, ITEMS, CLIENTS * 10)
+    worth = sparse.coo_array((rng.pareto(0.7, len(rows)) + 0.01, (rows, columns)), shape=(CLIENTS, ITEMS))
+    return fm.FacilityLocation(worth.tocsr())
+
+
+def make_clusters(seed: int = 0) -> fm.Coverage:
+    """Twenty tastes with hundreds of items each: one suits all of a taste, the others suit the same 60 of them. Next to
+    any of these, the full one adds less than it would instead of it.
+    """
+    rng = np.random.default_rng(seed)
+    tastes, common = 20, 60
+    share = np.linspace(1.5, 1.0, tastes)
+    taste, each = rng.choice(tastes, CLIENTS, p=share / share.sum()), ITEMS // tastes
+    member = np.zeros((CLIENTS, ITEMS), dtype=bool)
+    for at in range(tastes):
+        who = np.flatnonzero(taste == at)
+        member[np.ix_(who[:common], np.arange(at * each, (at + 1) * each))] = True
+        member[who, at * each] = True
+    return fm.Coverage(sparse.csr_array(member))
 
 
 METHODS = {
@@ -141,6 +166,41 @@ def test_what_is_missed_at_first_is_found_next_to_the_answer() -> None:
     alone = [one.up for one in found.rounds or () if one.label == "each item alone"]
     assert len(alone) == 2
     assert alone[1] < alone[0] - 4_000  # bytes: those that are known are not asked about again
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_items_that_only_heavy_clients_hold_are_found(seed: int) -> None:
+    """Who answers decides by its scale, from the first question about items on: a drawn jury misses heavy clients."""
+    crowd = make_heavy(seed)
+    found = fm.solve(crowd, CHOSEN, fm.Auto(cohort=15), engine=Simulation(crowd), seed=seed)
+    best = fm.solve(crowd, CHOSEN)
+    assert found.value >= 0.95 * best.value
+    assert found.upper_bound >= best.value
+    asked = [one for one in found.rounds or () if one.purpose is Purpose.FINDING]
+    assert len(asked) >= 3
+    assert all(0 < one.answered < 40 * 15 for one in asked)  # the expected number is at most that of a jury
+
+
+def test_even_clients_are_drawn_to_find_items(tail: fm.FacilityLocation) -> None:
+    found = fm.solve(tail, CHOSEN, fm.Auto(cohort=20), engine=Simulation(tail), seed=1)
+    asked = [one for one in found.rounds or () if one.purpose in (Purpose.FINDING, Purpose.SINGLETONS)]
+    assert {one.asked for one in asked[:3]} == {40 * 20}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_swaps_are_looked_for_where_an_item_is_better_instead_of_another(seed: int) -> None:
+    """Everyone is asked. The best and the most popular items add less next to the answer than each chosen one does."""
+    crowd = make_clusters(seed)
+    best, popular = fm.solve(crowd, 20), fm.solve(crowd, 20, fm.Popularity())
+    found = fm.solve(crowd, 20, fm.Auto(), engine=Simulation(crowd), seed=seed)
+    assert found.value >= 0.999 * best.value
+    assert found.estimate is not None
+    assert found.estimate.popularity == pytest.approx(popular.value, rel=1e-6)
+
+
+def test_the_second_look_is_spared_where_no_item_can_matter(tail: fm.FacilityLocation) -> None:
+    found = fm.solve(tail, CHOSEN, fm.Auto(), engine=Simulation(tail), seed=1)
+    assert not any(one.label.startswith("finding more items") for one in found.rounds or ())
 
 
 @pytest.mark.parametrize("shortlist", [50, ITEMS])
@@ -252,6 +312,27 @@ def test_buckets_beside_some_items_are_about_the_others(tail: fm.FacilityLocatio
     assert (bounds[others] >= gradient[others] * (1 - 1e-12)).all()
     of_all = reply_of(replace(question, x=np.zeros(ITEMS)), tail[:300])
     assert (bounds <= of_all.bound_items(ITEMS)).all()
+
+
+def test_buckets_by_coins_are_right_on_average() -> None:
+    """Also beside some items: the chance to answer follows all items, not only those asked about by themselves."""
+    crowd, kept = make_heavy()[:200], np.arange(0, ITEMS, 2)
+    ids, times = np.arange(200), np.full(200, 3)
+    gains = crowd.gains(())
+    scale, truth = gains.max(axis=1), gains[:, 1::2].max(axis=1).mean()
+    who, some = Participation.by_scale(60, 600, float(scale.mean())), restrict(crowd, kept)
+    most = who.bound_own(3, float(scale.max()))
+    said, counts = [], []
+    for key in range(400):
+        x = np.zeros(len(kept))
+        question = Folded(x=x, single=most, rows=1, buckets=1, coins=PublicCoins(key), who=who)
+        total, willing = question.total_of_willing(some, ids, times)
+        assert willing is not None
+        counts.append(int(willing.sum()))
+        said.append(question.make_reply(total, 3 * counts[-1], counts[-1], 600).buckets[0, 0])
+    assert np.mean(counts) <= 61
+    assert abs(np.mean(said) - truth) < 5 * np.std(said) / np.sqrt(len(said))
+    assert np.std(said) < 0.5 * truth
 
 
 def test_estimates_find_what_stands_out() -> None:

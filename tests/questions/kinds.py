@@ -309,6 +309,13 @@ def folded_between(objective: Objective) -> Query[Any]:
     return Folded(x=point(objective.n_items) / 2, single=limits(objective).single, rows=1, buckets=4, coins=COINS)
 
 
+def folded_by_coins(objective: Objective) -> Query[Any]:
+    """Clients decide by coins of scale whether they say what the best of each bucket is worth."""
+    single, none = limits(objective).single, np.zeros(objective.n_items)
+    who = Participation.by_scale(CLIENTS / 2, CLIENTS, single / 2)
+    return Folded(x=none, single=who.bound_own(1, single), rows=2, buckets=3, coins=COINS, who=who)
+
+
 def folded_beside(objective: Objective) -> Query[Any]:
     """What a bound needs where there are many items: the gradient of some, and buckets of all others."""
     x, most = np.array([0.0, 0.5, 0.0, 1.0][: objective.n_items]), limits(objective)
@@ -341,6 +348,7 @@ SHARDED = 1_000_000  # clients in all, of whom a few are there
 KINDS: dict[str, Maker] = {
     "folded": folded,
     "folded, between": folded_between,
+    "folded, coins": folded_by_coins,
     "within, gradient and folded": within(folded_beside),
     "within, singletons": within(singletons),
     "within, base": within(base(uniform)),
@@ -387,6 +395,7 @@ KINDS: dict[str, Maker] = {
     "favourite under noise": favourite,
 }
 BY_TIMES = {
+    "folded, coins",
     "gains, uniform chance",
     "gains, by scale",
     "gains, by all items together",

@@ -4,6 +4,8 @@ Where there are hundreds of thousands of items, one number for each costs a clie
 dealt to buckets by a public hash, several times over, and a client says what the best item of each bucket would add.
 In the sum, a bucket is at least what any one of its items adds: so the smallest of an item's buckets is an upper bound
 on its gain, and never too low. What items add themselves is estimated from all their buckets (`estimate_items`).
+
+Where clients decide by coins whether they answer, sums are right on average only: they find items, and bound nothing.
 """
 
 from collections.abc import Sequence
@@ -15,14 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from folkmoot.foundation.coding import code_rows
 from folkmoot.foundation.coins import PublicCoins, hash_triple
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.sets import Array, Ids, Rows, freeze
+from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
-from folkmoot.questions.query import Query, Reply
+from folkmoot.questions.participation import Participation
+from folkmoot.questions.query import FINEST, Query, Reply
 
 BITS = 12  # numbers are rounded up, so a coarse unit costs little and a bound stays one
+EXACT = 2**40  # units of a number before it is multiplied and rounded by a coin
 STEPS = 30  # of the estimate
 TINY = 1e-300
 
@@ -41,8 +46,7 @@ class FoldedReply(Reply):
         """No item adds more than this, to those who answered: its least bucket. Over all items, also those that the
         question was not about.
         """
-        table = self.question.deal_items(n_items)
-        return find_least(self.buckets, table)
+        return bound_items([self], n_items)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,25 +54,34 @@ class Folded(Query[FoldedReply]):
     """What the best item of each bucket adds at a point; all items are dealt to `buckets` buckets, `rows` times.
 
     Put within some of the items (`Within`), it is about all the others, and the point is 0 outside. Numbers are rounded
-    up: sums are never too low.
+    up: sums are never too low. With `who`, each client decides by a coin whether to answer and divides its answer by
+    its chance, which depends on all items; numbers are then rounded by coins, so that sums are right on average.
     """
 
     of_worth = True
     reply_kind = FoldedReply
 
     x: Array
-    single: float  # no item adds more than this to a client
+    single: float  # no item adds more than this to a client (with `who`: after multiplying by times_i/κ_i)
     rows: int
     buckets: int
     coins: PublicCoins  # deal the items
+    who: Participation | None = None  # None: everyone answers
 
     def __post_init__(self) -> None:
         freeze(self.x)
 
     @cached_property
     def encoding(self) -> Encoding:
-        limit = 2**BITS - 1
-        return Encoding((Part(self.rows * self.buckets, self.single / limit, limit, Rounding.UP),))
+        limit, rounding = (2**BITS - 1, Rounding.UP) if self.who is None else (FINEST, Rounding.COIN)
+        return Encoding((Part(self.rows * self.buckets, self.single / limit, limit, rounding),))
+
+    @property
+    def voluntary(self) -> bool:
+        return self.who is not None
+
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
+        return None if self.who is None else self.who.takes_part(clients.unrestricted, ids, times, self.coins)
 
     def deal_items(self, n_items: int) -> NDArray[np.int32]:
         """The bucket of every item in each row."""
@@ -89,17 +102,31 @@ class Folded(Query[FoldedReply]):
         if kept is not None:
             apart[kept] = True
         part, slots = self.encoding.parts[0], self.deal_items(whole.n_items)
+        unit, limit = (part.unit, part.limit) if self.who is None else (self.single / EXACT, EXACT)
         entries = gains.indptr.astype(np.int64), gains.indices.astype(np.int32), gains.data
         start = np.zeros(whole.n_clients + 1, dtype=np.int64)
         at, numbers = np.empty((2, self.rows * gains.nnz), dtype=np.int64)
         best, touched = np.zeros((2, self.length), dtype=np.int64)
-        found = fold(*entries, apart, slots, self.buckets, part.unit, part.limit, best, touched, start, at, numbers)
-        return sparse.csr_array((numbers[:found], at[:found], start), shape=(whole.n_clients, self.length))
+        found = fold(*entries, apart, slots, self.buckets, unit, limit, best, touched, start, at, numbers)
+        at, numbers = at[:found], numbers[:found]
+        if self.who is not None:
+            values: Array = numbers.astype(np.float64) * unit
+            values *= np.repeat(self.who.factors(whole, times), np.diff(start))
+            places = at + whole.n_items + 1  # coins of their own: that of n_items has decided who answers
+            numbers = code_rows(start, places, values, part.coding(self.coins).scalars, ids)
+        return sparse.csr_array((numbers, at, start), shape=(whole.n_clients, self.length))
 
 
 def find_least(buckets: Array, tables: NDArray[np.int32]) -> Array:
     """The least of every item's buckets."""
     least: Array = np.take_along_axis(buckets, tables, axis=1).min(axis=0)
+    return least
+
+
+def bound_items(replies: Sequence[FoldedReply], n_items: int) -> Array:
+    """The least of every item's buckets, in several rounds."""
+    bounds = [find_least(reply.buckets, reply.question.deal_items(n_items)) for reply in replies]
+    least: Array = np.min(bounds, axis=0)
     return least
 
 

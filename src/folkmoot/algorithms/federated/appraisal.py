@@ -23,7 +23,7 @@ from folkmoot.foundation.coins import NO_COINS, PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator, weigh
 from folkmoot.questions.gradient import Gradient, PointReply
 from folkmoot.questions.pair import Pair, PairReply
-from folkmoot.questions.query import FINE, FINE_BITS, Query, Reply
+from folkmoot.questions.query import FINE, FINE_BITS, Query, Reply, spread_over
 from folkmoot.questions.values import Appraisal, compress_sets
 from folkmoot.theory.certificate import bound_from_gains
 from folkmoot.theory.confidence import Tail
@@ -42,7 +42,8 @@ class Look(NamedTuple):
     gradient: Array
     bound: float
     sample: Sample
-    beyond: float = 0.0  # no item adds more that the conversation is not about
+    value: float = 0.0  # at the point
+    beyond: Array | None = None  # of all items, what those add at most that the conversation is not about; else 0
 
 
 def appraise(
@@ -197,12 +198,10 @@ def make_look(problem: SearchProblem, said: Reply, sample: Sample) -> Look:
     unit = 0.5 / reply.question.main.limit + talk.population.slack
     lost = (ranges.whole + problem.matroid.rank * ranges.single) * unit
     gradient = reply.mean
-    gains, matroid, beyond = (1.0 - reply.question.x) * gradient, problem.matroid, 0.0
+    gains, matroid, beyond = (1.0 - reply.question.x) * gradient, problem.matroid, None
     if isinstance(said, PairReply) and talk.whole is not None:
         matroid = talk.whole.matroid
-        all_gains = said.second.bound_items(matroid.n_items)
-        all_gains[talk.items] = 0.0
-        beyond = float(all_gains.max())
-        all_gains[talk.items] = gains
-        gains = all_gains
-    return Look(gradient, bound_from_gains(reply.value, gains, matroid) + lost, sample, beyond)
+        beyond = said.second.bound_items(matroid.n_items)
+        beyond[talk.items] = 0.0
+        gains = beyond + spread_over(matroid.n_items, talk.items, gains)
+    return Look(gradient, bound_from_gains(reply.value, gains, matroid) + lost, sample, reply.value, beyond)

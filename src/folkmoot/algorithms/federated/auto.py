@@ -51,9 +51,10 @@ class Auto(Federated):
     round per item, or more if cohorts are so small that this would give fewer than a few thousand answers; `rounds`
     sets another number. If that is less than half the rank, the search is continuous greedy (`FedCG`).
 
-    by_scale: whether, in search and polishing, clients decide by coins whether to answer, with chances proportional to
-    what their best item is worth to them (with a floor), so that a few heavy clients are not missed. Then all clients
-    must be reachable, and who answers hints at scale. None: only if the range question shows that scales differ much.
+    by_scale: whether, in search and polishing (and where candidates are found among very many items), clients decide by
+    coins whether to answer, with chances proportional to what their best item is worth to them (with a floor), so that
+    a few heavy clients are not missed. Then all clients must be reachable, and who answers hints at scale. None: only
+    if the range question shows that scales differ much.
 
     Settings common to all federated methods: see `Federated`.
     """

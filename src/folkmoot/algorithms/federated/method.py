@@ -33,6 +33,8 @@ from folkmoot.algorithms.federated.search import (
 )
 from folkmoot.algorithms.federated.wide import (
     LOOKS,
+    Outsiders,
+    bound_answer,
     count_candidates,
     find_candidates,
     find_missed,
@@ -46,7 +48,7 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
-from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.gains import GainsReply, ask_singletons
 from folkmoot.questions.magnitude import Magnitude, Ranges
@@ -56,6 +58,7 @@ from folkmoot.questions.query import spread_over
 JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
 SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
+NO_ITEMS: Array = np.zeros(0)
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -149,9 +152,10 @@ class Federated(Conversation):
         """The whole conversation."""
         jury = self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
         ranges = yield from self._ranges(talk, jury)
-        wide = is_wide(talk.matroid.n_items) and (self.shortlist or 0) < talk.matroid.n_items
+        wide, most = is_wide(talk.matroid.n_items) and (self.shortlist or 0) < talk.matroid.n_items, NO_ITEMS
         if wide:
-            talk = yield from find_candidates(talk, ranges, jury, self.shortlist or count_candidates(talk.matroid))
+            size, who = self.shortlist or count_candidates(talk.matroid), self.jurors(talk, ranges, jury)
+            talk, most = yield from find_candidates(talk, ranges, jury, who, size)
         problem = yield from self._pose(talk, ranges, jury)
         if self.shortlist is not None and not wide:
             problem = replace(problem, items=shortlist_items(problem, self.shortlist))
@@ -166,7 +170,7 @@ class Federated(Conversation):
         if self.juries is None or self.polish:
             looks = [(yield from ask_look(problem, find_point_near(problem, first, x)))]
             if wide:
-                problem, found, first, looks = yield from self._look_again(problem, found, first, looks)
+                problem, found, first, looks = yield from self._look_again(problem, found, first, looks, most)
                 talk, x = problem.talk, found.x if isinstance(found, Point) else None
             rivals = [find_popular_base(problem)]
             chosen = yield from polish(problem, first, looks[0].gradient, self.polish, rivals)
@@ -205,7 +209,7 @@ class Federated(Conversation):
             alone = spread_over(talk.matroid.n_items, np.searchsorted(ids_of(talk), asked), known.singletons)
             new = np.flatnonzero(~np.isin(ids_of(talk), asked))
             if len(new):
-                alone = alone + (yield from ask_each_alone(talk, ranges, jury, new)).mean
+                alone = alone + (yield from self._ask_new(talk, ranges, jury, new)).mean
         jurors = self.jurors(talk, ranges, jury)
         return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=jurors, exact=exact)
 
@@ -215,6 +219,9 @@ class Federated(Conversation):
         """
         if jury is None or talk.whole is None:
             return (yield from ask_each_alone(talk, ranges, jury))
+        who = self.jurors(talk, ranges, SURE * jury)
+        if who is not None:
+            return (yield from ask_alone_by_coins(talk, ranges, who))
         return (
             yield from talk.ask_juries(
                 lambda _: ask_singletons(talk.population.n_items, ranges.single),
@@ -226,11 +233,24 @@ class Federated(Conversation):
             )
         )
 
+    def _ask_new(self, talk: Talk, ranges: Ranges, jury: int | None, items: Ids) -> Run[GainsReply]:
+        """What each of some more items is worth alone."""
+        who = self.jurors(talk, ranges, jury)
+        if who is not None:
+            return (yield from ask_alone_by_coins(talk, ranges, who, items))
+        return (yield from ask_each_alone(talk, ranges, jury, items))
+
     def _look_again(
-        self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look]
+        self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look], most: Array
     ) -> Run[tuple[SearchProblem, SearchResult, Mask, list[Look]]]:
-        """The same about more items, where some that were left out may be better than the least of the chosen ones."""
-        more = yield from find_missed(problem, first, float(looks[0].gradient[first].min()), looks[0].beyond)
+        """The same about more items, where some that were left out may be better than chosen ones, or more popular.
+        most: what each of all items is worth alone at most.
+        """
+        beside, alone, look = looks[0].beyond, most.copy(), looks[0]
+        assert beside is not None
+        alone[ids_of(problem.talk)] = 0.0
+        outsiders, who = Outsiders(alone, beside), self.jurors(problem.talk, problem.ranges, problem.jury)
+        more = yield from find_missed(problem, first, look.gradient, look.value, outsiders, who)
         if more is None:
             return problem, found, first, looks
         place, n = np.searchsorted(ids_of(more), ids_of(problem.talk)), more.matroid.n_items
@@ -270,6 +290,15 @@ class Federated(Conversation):
             key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
         return drop_duplicates(np.vstack(sets))
+
+
+def ask_alone_by_coins(talk: Talk, ranges: Ranges, who: Participation, items: Ids | None = None) -> Run[GainsReply]:
+    """What each item is worth alone, where clients decide by coins who answers; `items`: of these only."""
+    question = replace(ask_singletons(talk.population.n_items, bound_answer(talk, ranges, who)), who=who)
+    question = question if items is None else replace(question, items=items)
+    return (
+        yield from talk.ask(lambda coins: replace(question, coins=coins), None, Purpose.SINGLETONS, "each item alone")
+    )
 
 
 def ids_of(talk: Talk) -> Ids:
