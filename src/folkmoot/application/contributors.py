@@ -32,7 +32,7 @@ def count_in_rounds(objective: Objective, transcript: Path, purpose: Purpose) ->
     Nothing where one client speaks for others: their answers are not its own.
     """
     with Transcript.reopen(transcript, reading=True) as store:
-        sums = list_sums(store, purpose)
+        sums = store.list_sums(purpose)
         if not sums:
             return
         most = MOST_ANSWERS if isinstance(objective, SparseRows) else MOST_SLOW_ANSWERS
@@ -50,12 +50,6 @@ def choose_rounds(sums: list[tuple[int, int]], most_answers: int) -> list[int]:
     return [sums[place][0] for place in np.linspace(0, len(sums) - 1, count).round().astype(int)]
 
 
-def list_sums(store: Transcript, purpose: Purpose) -> list[tuple[int, int]]:
-    """The rounds that were for this and have a sum: their numbers, and how many clients are in it."""
-    asked = "select number, clients from rounds where purpose = ? and lost = 0 and clients > 0 order by number"
-    return store.database.execute(asked, (purpose,)).fetchall()
-
-
 def read_question(store: Transcript, number: int, objective: Objective) -> tuple[Query[Any], Ids, Ids]:
     """The question of a round, who is in its sum, and how often each of them counts."""
 
@@ -63,13 +57,13 @@ def read_question(store: Transcript, number: int, objective: Objective) -> tuple
         return Population.of(objective).everyone if everyone else Cohort(**named)  # who everyone is, is not stored
 
     kinds: dict[str, Any] = {**find_kinds(Ask, Query, Matroid, Participation, PublicCoins), "Cohort": find_cohort}
-    row = store.database.execute("select ask, present from rounds where number = ?", (number,)).fetchone()
+    stored, answered = store.read_asked(number)
     try:
-        ask = unpack(row[0], kinds)
+        ask = unpack(stored, kinds)
         ask.query.check(objective.n_items, objective.n_clients)
         ids, times = ask.cohort.list_members()
-        if row[1]:
-            bits = np.frombuffer(zlib.decompress(row[1]), dtype=np.uint8)
+        if answered:
+            bits = np.frombuffer(zlib.decompress(answered), dtype=np.uint8)
             present = np.unpackbits(bits, count=len(ids)).astype(bool)
             ids, times = ids[present], times[present]
         fits = len(ids) == len(times) and 0 <= int(ids.min()) <= int(ids.max()) < objective.n_clients

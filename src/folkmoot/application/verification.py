@@ -12,6 +12,7 @@ from pathlib import Path
 
 from folkmoot.application import reporting
 from folkmoot.application.answer_files import render_map, render_table
+from folkmoot.application.derivation import check_complete
 from folkmoot.application.folder import About, Folder
 from folkmoot.application.job import (
     METHODS,
@@ -64,6 +65,7 @@ def check_run(path: str | Path, *, data: bool = True) -> Verification:
     """Compute a finished run again, and all that its folder tells of it; from the sums alone where the data is not to
     be used, or stays at parties: nobody is asked anything.
     """
+    check_complete(path, data=data)
     folder = Folder.open(path)
     problem, written = folder.read_problem(), folder.read_result()
     missing = () if folder.files.exists() or not data else (folder.files.name,)

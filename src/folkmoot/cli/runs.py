@@ -101,7 +101,6 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute a finished run again, question by question, and say whether everything in its folder fits."""
-    from folkmoot.application.derivation import check_complete
     from folkmoot.application.run import is_networked
     from folkmoot.application.verification import check_run
     from folkmoot.cli.show import console, print_json, show_work
@@ -110,7 +109,6 @@ def verify(
     sums_only = sums_only or networked
     doing = "computing every question again …" if sums_only else "computing every sum again …"
     with show_work(doing, quiet=as_json or quiet):
-        check_complete(path, data=not sums_only)
         found = check_run(path, data=not sums_only)
     if as_json:
         rounds = len(found.result.rounds or ())

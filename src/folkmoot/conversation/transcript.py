@@ -205,6 +205,16 @@ class Transcript:
         rows = self.database.execute(asked, (purpose,))
         return [np.frombuffer(zlib.decompress(total), dtype=np.int64) for (total,) in rows]
 
+    def list_sums(self, purpose: str) -> list[tuple[int, int]]:
+        """The rounds that were for this and have a sum: their numbers, and how many clients are in it."""
+        asked = "select number, clients from rounds where purpose = ? and lost = 0 and clients > 0 order by number"
+        return self.database.execute(asked, (purpose,)).fetchall()
+
+    def read_asked(self, number: int) -> tuple[bytes, bytes]:
+        """What was asked in a round, and which of those asked are in its sum, as both are stored; nothing: all are."""
+        ask, present = self.database.execute("select ask, present from rounds where number = ?", (number,)).fetchone()
+        return ask, present
+
     def intend(self, ask: Ask, stage: int) -> None:
         """Write down how far a round is about to go, before anybody is asked."""
         with self.database:

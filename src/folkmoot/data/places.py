@@ -54,7 +54,7 @@ def places(request: Request) -> Loaded:
     entries = find_pairs(here, there, reach, MOST_PAIRS)
     if not len(entries.items):
         raise InputError(
-            f"nobody has an item within {reach:g} km (the nearest is {nearest.min():.3g} km away)", argument="reach"
+            f"nobody has an item within {reach:g} km (the nearest is {nearest.min():,.1f} km away)", argument="reach"
         )
     who = name_many(client, "people")
     away = int((np.diff(entries.starts) == 0).sum())

@@ -87,7 +87,7 @@ class Benefit:
 
 @dataclass(frozen=True)
 class RareNumbers:
-    """How many numbers of a sum rest on few clients: an estimate, from who holds what."""
+    """How many numbers of a sum rest on few clients: counted, or where that cannot be, estimated (`what` says so)."""
 
     what: str  # the sum is for: "the search"
     clients: int  # in it
