@@ -5,10 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
-from signal import SIGINT, getsignal, raise_signal, signal
+from signal import SIGINT, default_int_handler, getsignal, raise_signal, signal
 from typing import Any
 
 import numba
@@ -93,6 +94,14 @@ def test_garbage_is_collected_again_afterwards(log: CompilerLog) -> None:
     assert during
     assert not any(during)
     assert gc.isenabled()
+
+
+@pytest.fixture(autouse=True)
+def heed_ctrl_c() -> Iterator[None]:
+    """A shell starts jobs in the background with Ctrl-C ignored."""
+    before = signal(SIGINT, default_int_handler)
+    yield
+    signal(SIGINT, before)
 
 
 @pytest.mark.parametrize("cached", [False, True])
