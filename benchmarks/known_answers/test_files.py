@@ -31,7 +31,7 @@ def test_films(found: Find) -> None:
     result = fm.solve(read.objective, genres, fm.Greedy())
     groups = read.items.groups("genres")
     assert len({groups[item] for item in result.selected}) == 6
-    assert "only the first counts" in read.items.remarks("genres")[0]
+    assert "The limit counts the first alone" in read.items.remarks("genres")[0]
     liked = load(Data(file=str(found(FILMS[0])), least=5))
     assert (liked.kind, liked.objective.gains([]).nnz) == ("memberships", 13_211)
 
@@ -52,7 +52,7 @@ def test_census_tracts_and_stores(found: Find) -> None:
 
 
 def test_four_hospitals(found: Find) -> None:
-    with pytest.raises(fm.InputError, match=r"621 rows have missing features .*missing='category'"):
+    with pytest.raises(fm.InputError, match=r"621 rows have 1,759 missing features.*missing='category'"):
         load(Data(file=str(found(HEARTS)), target="num"))
     read = load(Data(file=str(found(HEARTS)), target="num", missing="category"))
     assert (read.kind, read.clients_called, read.items_called) == ("tables", "hospitals", "features")
