@@ -33,7 +33,7 @@ def find_kinds(source: DataSource, client: str, item: str, value: str | None) ->
     rows = rows.filter(polars.len().over(client, item) > 1)
     few = [column for column in others if 2 <= rows[column].drop_nulls().n_unique() <= MOST_KINDS]
     pairs = rows.group_by(client, item).agg(polars.col(one).n_unique() == polars.len() for one in few)
-    shares = {one: float(pairs[one].mean() or 0.0) for one in few}  # type: ignore[arg-type]
+    shares = {one: pairs.filter(polars.col(one)).height / max(pairs.height, 1) for one in few}
     best = max(few, key=lambda one: shares[one], default=None)
     if best is None or shares[best] < DIFFERENT or pairs.height < FEWEST:
         return None

@@ -241,4 +241,4 @@ def _share_constant(owners: polars.Series, cells: polars.Series) -> float:
     repeated = groups.filter(polars.col("rows") > 1)
     if repeated["rows"].sum() - repeated.height < FEW:
         return 0.0
-    return float((repeated["values"] == 1).mean() or 0.0)  # type: ignore[arg-type]
+    return repeated.filter(polars.col("values") == 1).height / max(repeated.height, 1)

@@ -214,8 +214,8 @@ class Federated(Conversation):
         return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=jurors, exact=exact)
 
     def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[GainsReply]:
-        """What each item is worth alone; of very many items, according to several juries. It decides only where the
-        search begins and what is popular: no interval and no bound follows from it, whoever is missing.
+        """What each item is worth alone; of very many items, according to several juries. There it decides only where
+        the search begins and what is popular: no interval, bound or promise follows from it, whoever is missing.
         """
         if jury is None or talk.whole is None:
             return (yield from ask_each_alone(talk, ranges, jury))
