@@ -83,9 +83,10 @@ def find_missed(
 
     Swapping e' in for e changes the value by f(e'|S − e) − f(e|S − e), which may be positive although e' adds less next
     to S than e does. But it is at most f(e'|S), and at most f(e') − f(e|S − e). Where one of the two is below a
-    twentieth of an item's mean share for every swap, the look is spared: whole bases of such items could not add more
-    than a twentieth of the value, and bounds by buckets are far above what items add. Items that may be popular are
-    those with the largest bounds: if there are no more of them than are added, popularity is then known.
+    twentieth of an item's mean share for every swap, the look is spared: no swap could add more than that to those who
+    were asked, and bounds by buckets are far above what items add. Several swaps together have no such bound. Items
+    that may be popular are those with the largest bounds: if there are no more of them than are added, popularity is
+    then known.
     """
     talk = problem.talk
     assert talk.whole is not None
