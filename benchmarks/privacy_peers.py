@@ -15,6 +15,7 @@ from folkmoot.foundation.sets import Array, Mask
 from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import Direction
 from folkmoot.secagg import Policy
+from tests.coins import toss_for
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def hear(setting: Setting, members: Mask, mu: float, rng: np.random.Generator) -
     query = Direction(
         members=members.copy(), items=items, most=setting.most, mu=mu, sd=choose_sd(mu, honest), honest=honest
     )
-    total = query.total(objective, np.arange(clients), np.ones(clients, dtype=np.int64))
+    total = query.total(objective, np.arange(clients), np.ones(clients, dtype=np.int64), toss_for(query))
     noise = np.rint(rng.standard_normal(len(items)) * query.added_noise.find_total_sd(clients, honest))
     return np.asarray((total + noise) / query.norm)
 

@@ -26,6 +26,7 @@ from folkmoot.data.load import BUILD
 from folkmoot.data.loaded import Loaded, Request
 from folkmoot.data.worth import ratings
 from folkmoot.foundation import settings as all_settings
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows
 from folkmoot.foundation.settings import Data
 from folkmoot.questions import Encoding, Part, Query, Reply
@@ -38,6 +39,7 @@ from folkmoot.report.plain import render_plain
 from folkmoot.report.story import Story
 from folkmoot.report.terminal import print_document
 from tests.cli.calling import folkmoot
+from tests.coins import toss_for
 from tests.report.stories import SHAPES
 
 ROOT = Path(__file__).parents[1]
@@ -149,7 +151,7 @@ class Happy(Query[HappyReply]):
     def encoding(self) -> Encoding:
         return Encoding((Part(1, 1.0, 1),))
 
-    def write_rows(self, clients: fm.Objective, ids: Ids, times: Ids) -> Rows:  # noqa: ARG002
+    def write_rows(self, clients: fm.Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:  # noqa: ARG002
         return sparse.csr_array((clients.values_at(self.members[None, :]) >= self.least).astype(np.int64))
 
 
@@ -213,7 +215,9 @@ class Slowly(fm.Engine):
         total, (ids, times) = np.zeros(ask.query.length, dtype=np.int64), ask.cohort.list_members()
         for at, (client, often) in enumerate(zip(ids, times, strict=True)):
             control.check()
-            total += ask.query.total(self.clients[int(client)], np.array([client]), np.array([often]))
+            total += ask.query.total(
+                self.clients[int(client)], np.array([client]), np.array([often]), toss_for(ask.query)
+            )
             control.progress("asking", at + 1, len(ids))
         return Sum(total, int(times.sum()), len(ids), ask.cohort.weight)
 

@@ -12,6 +12,7 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.questions import Drift, Gains
 from folkmoot.secagg import Policy
+from tests.coins import toss_for
 from tests.conversation.around import Around
 
 
@@ -140,7 +141,7 @@ def test_a_fixed_sample_is_the_same_clients_in_every_round() -> None:
         class Listening(Around):
             def add_up(self, ask: Ask, control: Control, there: list[tuple[int, ...]] = there) -> Sum:
                 if isinstance(ask.query, Gains) and ask.query.who is not None:
-                    willing = ask.query.takes_part(engine.objective, ids, times)
+                    willing = ask.query.takes_part(engine.objective, ids, times, toss_for(ask.query))
                     assert willing is not None
                     there.append(tuple(np.flatnonzero(willing)))
                 return super().add_up(ask, control)

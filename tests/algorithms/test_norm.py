@@ -6,6 +6,7 @@ import pytest
 from folkmoot import FacilityLocation, FedCG, InputError, solve
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Gradient
+from tests.coins import toss_for
 
 
 def test_one_heavy_client_does_not_decide() -> None:
@@ -36,7 +37,7 @@ def test_answers_are_shortened_to_the_norm_and_keep_their_direction(norm: float)
         for one in (None, norm)
     )
     unit, width = cut.main.unit, cut.width
-    before, after = (query.answers(clients, ids, once).toarray() for query in (whole, cut))
+    before, after = (query.answers(clients, ids, once, toss_for(query)).toarray() for query in (whole, cut))
     assert (before[:, width:] == after[:, width:]).all(), "what x is worth is not a gradient"
     long, short = (np.linalg.norm(rows[:, :width], axis=1) * unit for rows in (before, after))
     assert (short <= norm).all()
@@ -47,7 +48,7 @@ def test_answers_are_shortened_to_the_norm_and_keep_their_direction(norm: float)
         assert (long > norm).any(), "some were too long"
     cosines = (before[:, :width] * after[:, :width]).sum(axis=1) * unit**2 / np.maximum(long * short, 1e-12)
     assert cosines[short > 0].min() > 0.999
-    np.testing.assert_array_equal(cut.total(clients, ids, 3 * once), 3 * after.sum(axis=0))
+    np.testing.assert_array_equal(cut.total(clients, ids, 3 * once, toss_for(cut)), 3 * after.sum(axis=0))
 
 
 def test_a_norm_is_for_gradients() -> None:

@@ -23,6 +23,7 @@ from folkmoot.questions.folded import Folded, FoldedReply, estimate_items
 from folkmoot.questions.participation import Participation
 from folkmoot.secagg import Policy
 from folkmoot.theory.certificate import upper_bound
+from tests.coins import toss_for
 from tests.engines.pools import CLIENTS as PARTY_CLIENTS
 from tests.engines.pools import TERMS, make_engine, make_parties, reasons
 
@@ -281,7 +282,7 @@ def test_parties_that_speak_for_their_clients_agree() -> None:
 
 def reply_of(question: Folded, objective: fm.Objective) -> FoldedReply:
     ids, times = np.arange(objective.n_clients), np.ones(objective.n_clients, dtype=np.int64)
-    total = question.total(objective, ids, times)
+    total = question.total(objective, ids, times, toss_for(question))
     return question.make_reply(total, objective.n_clients, objective.n_clients, objective.n_clients)
 
 
@@ -326,7 +327,7 @@ def test_buckets_by_coins_are_right_on_average() -> None:
     for key in range(400):
         x = np.zeros(len(kept))
         question = Folded(x=x, single=most, rows=1, buckets=1, coins=PublicCoins(key), who=who)
-        total, willing = question.total_of_willing(some, ids, times)
+        total, willing = question.total_of_willing(some, ids, times, toss_for(question))
         assert willing is not None
         counts.append(int(willing.sum()))
         said.append(question.make_reply(total, 3 * counts[-1], counts[-1], 600).buckets[0, 0])

@@ -20,6 +20,7 @@ from folkmoot.engines import MemoryStore, Party, PartyPolicy, PooledParty
 from folkmoot.engines.desk import Answerer, Desk, DeskSetup, MessageKind
 from folkmoot.engines.enrolment import RosterBook, Statement, digest_names
 from folkmoot.engines.keys import list_public, load_or_make_keys
+from tests.coins import SIMULATED
 
 PARTIES = ("north", "south", "east", "west", "centre")
 USERS = 12  # of each party
@@ -122,10 +123,14 @@ def make_desk(folder: Path, number: int, agreement: Agreement, users: int) -> De
 
     def make_party(book: RosterBook) -> Answerer:
         if not agreement.per_client:
-            return PooledParty(clients, number, keys[0], book.roster, book.census, policy, MemoryStore())
+            return PooledParty(
+                clients, number, keys[0], book.roster, book.census, policy, MemoryStore(), coins=SIMULATED
+            )
         ids = book.list_clients(number)
         identities = dict(zip(ids.tolist(), keys, strict=True))
-        return Party(clients, ids, identities, book.roster, policy, MemoryStore(), holdings=book.holdings)
+        return Party(
+            clients, ids, identities, book.roster, policy, MemoryStore(), holdings=book.holdings, coins=SIMULATED
+        )
 
     enrolment = statement.sign(kit / "client.key", kit / "client.crt").encode()
     setup = DeskSetup(enrolment, open_registrar(kit), kit / "roster.json", make_party, lambda _: None)

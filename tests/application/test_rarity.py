@@ -24,7 +24,7 @@ from folkmoot.application.rarity import (
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Sum
-from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.questions import Gains
 from folkmoot.report import markdown
 from folkmoot.report.sections.rarity import find_worst, name_remedies
@@ -141,7 +141,7 @@ def test_whoever_is_likely_to_answer_counts_by_its_chance(
     ids, times = question.cohort.list_members()
     assert isinstance(question.query, Gains)
     assert question.query.who is not None
-    willing = [question.query.who.takes_part(objective, ids, times, PublicCoins.of(key)) for key in range(60)]
+    willing = [question.query.who.takes_part(objective, ids, times, PrivateCoins.derive(key)) for key in range(60)]
     counted = np.array([count_rare(objective[np.flatnonzero(some)]) for some in willing])
     many = {"the search": round(np.mean([some.sum() for some in willing]))}
     (found,) = list_rare_numbers(objective, matroid, method, many, many)

@@ -17,6 +17,7 @@ from folkmoot.conversation.engine import Control
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.foundation.errors import TranscriptError
 from folkmoot.questions import GainsAlong
+from tests.coins import toss_for
 
 CLIENTS, ITEMS, COHORT = 300, 150, 40
 MATROID = fm.Uniform(ITEMS, 5)
@@ -73,7 +74,15 @@ class Listening(fm.Simulation):
             present = np.ones(len(ids), dtype=bool) if said.present is None else said.present
             for client, count in zip(ids[present], times[present], strict=True):
                 one = np.array([client])
-                held += ask.query.answers(self.objective[one], one, np.array([count])).toarray()[0] != 0
+                held += (
+                    ask.query.answers(
+                        self.objective[one],
+                        one,
+                        np.array([count]),
+                        toss_for(ask.query),
+                    ).toarray()[0]
+                    != 0
+                )
             parts = held > 0, held == 1, held == 2, (held > 0) & (held <= FEW)
             self.heard.setdefault(SUMS[ask.purpose], []).append((said.clients, *(int(part.sum()) for part in parts)))
         return said
@@ -117,9 +126,9 @@ def test_long_answers_are_counted_in_small_blocks(monkeypatch: pytest.MonkeyPatc
         order=order, marks=order, items=np.arange(20, ITEMS), others=np.arange(10, 20), wide=3, single=5.0, whole=5.0
     )
     once = np.ones(CLIENTS, dtype=np.int64)
-    whole = count_contributors(query, objective, everyone, once)
+    whole = count_contributors(query, objective, everyone, once, toss_for(query))
     monkeypatch.setattr("folkmoot.application.contributors.CLIENTS_PER_BLOCK", 64)
-    np.testing.assert_array_equal(count_contributors(query, objective, everyone, once), whole)
+    np.testing.assert_array_equal(count_contributors(query, objective, everyone, once, toss_for(query)), whole)
 
 
 def test_where_one_speaks_for_others_it_is_estimated(tmp_path: Path) -> None:

@@ -153,9 +153,9 @@ def test_equal_things_have_equal_text() -> None:
         (np.uint64(2**64 - 1), 2**64 - 1),
     ):
         assert text_of(scalar) == text_of(number)
-    coins, who_coins = PublicCoins(2**64 - 1), PublicCoins(3)
-    once = Gains(members=mask[0], items=np.arange(4), most=1.0, coins=coins, who_coins=who_coins)
-    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, coins=coins, who_coins=who_coins)
+    draw, sample = 2**64 - 1, 3
+    once = Gains(members=mask[0], items=np.arange(4), most=1.0, draw=draw, sample=sample)
+    again = Gains(members=mask[0].copy(), items=np.arange(8)[::2] // 2, most=1.0, draw=draw, sample=sample)
     assert digest_of(once) == digest_of(again)
 
 

@@ -22,6 +22,7 @@ from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import Gains, Gradient, Magnitude, Participation, Query
 from folkmoot.questions.gradient import PointReply
+from tests.coins import toss_for
 
 CHANCE = 1e-9
 WEIGHTS = np.array([0.3, 0.0, 5.0, 1.0, 0.25, 0.0, 2.0, 0.07, 0.4])  # one counts for more than all others together
@@ -337,7 +338,8 @@ def test_juries_together_are_one_large_jury(alike: bool, clients: int, dropout: 
     assert answer.clients == len(stayed)
     weights = times[np.isin(ids, stayed)]
     assert answer.count == weights.sum()
-    np.testing.assert_array_equal(answer.total, heard[0].query.total(objective[stayed], stayed, weights))
+    own = toss_for(heard[0].query)
+    np.testing.assert_array_equal(answer.total, heard[0].query.total(objective[stayed], stayed, weights, own))
     if not dropout:
         np.testing.assert_array_equal(
             answer.total, engine(Ask(heard[0].query, whole, Purpose.SCORING, "at once", 0)).total
@@ -403,9 +405,9 @@ def test_where_some_juries_suffice_a_lost_one_counts_as_silent(by_chance: bool, 
     there = np.sort(
         np.concatenate([named(ask.cohort, server.population)[0] for ask in heard if ask.number not in lost])
     )
-    np.testing.assert_array_equal(
-        answer.total, heard[0].query.total(objective[there], there, np.ones(len(there), dtype=np.int64))
-    )
+    once = np.ones(len(there), dtype=np.int64)
+    expected = heard[0].query.total(objective[there], there, once, toss_for(heard[0].query))
+    np.testing.assert_array_equal(answer.total, expected)
     heard_of, sample = 90 - 30 * len(lost), server.sample(answer)
     assert (answer.count, answer.clients, answer.asked, server.cohort.size) == (heard_of, heard_of, 90, 90)
     assert (sample.heard, sample.complete) == (heard_of / 90, False)
@@ -498,7 +500,8 @@ def test_coins_say_who_drops_out(size: int | None) -> None:
         stay = PublicCoins.of(seed, number, 2).toss(ids) >= 0.3
         gone.append(frozenset(ids[~stay].tolist()))
         answer = Simulation(objective, dropout=0.3, seed=seed)(ask)
-        expected = ask.query.total(objective[ids[stay]], ids[stay], times[stay])
+        own = toss_for(ask.query)
+        expected = ask.query.total(objective[ids[stay]], ids[stay], times[stay], own)
         np.testing.assert_array_equal(answer.total, expected)
         assert (answer.count, answer.clients) == (times[stay].sum(), stay.sum())
     assert len(set(gone)) == 3
@@ -532,15 +535,13 @@ def test_who_is_not_willing_is_not_in_the_sum() -> None:
     objective = town()
     nothing = np.zeros(3, dtype=bool)
     for kappa in (0.3, 1e-9):
-        query = Gains(
-            members=nothing, items=np.arange(3), most=1 / kappa, coins=PublicCoins(5), who=Participation(even=kappa)
-        )
+        query = Gains(members=nothing, items=np.arange(3), most=1 / kappa, draw=5, who=Participation(even=kappa))
         ask = Ask(query, Cohort.of(np.arange(10, 200), None), Purpose.SEARCH, "a step", 0)
-        willing = np.arange(10, 200)[PublicCoins(5).toss(np.arange(10, 200), 3) < kappa]
+        willing = np.arange(10, 200)[toss_for(query).toss(np.arange(10, 200), 3) < kappa]
         answer = Simulation(objective)(ask)
         assert (answer.clients, answer.count, answer.asked) == (len(willing), len(willing), 190)
         once = np.ones(len(willing), dtype=np.int64)
-        expected = query.total(objective[willing], willing, once) if len(willing) else np.zeros(3)
+        expected = query.total(objective[willing], willing, once, toss_for(query)) if len(willing) else np.zeros(3)
         np.testing.assert_array_equal(answer.total, expected)
 
 

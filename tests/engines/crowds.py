@@ -19,6 +19,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Gains, Gradient, Participation, Query, ShardBase, Votes
 from folkmoot.secagg import Policy, Roster
+from tests.coins import SIMULATED
 
 TERMS = Policy(fewest=3, dropout=0.3)
 
@@ -44,7 +45,7 @@ def voluntary(items: int, share: float = 0.7, key: int = 1) -> Gains:
         members=np.zeros(items, dtype=bool),
         items=np.arange(items),
         most=who.bound_own(1, 5.0),
-        coins=PublicCoins(key),
+        draw=key,
         who=who,
     )
 
@@ -77,7 +78,7 @@ def make_party(
     identities = make_identities(clients.n_clients)
     own = {one: identities[one] for one in ids.tolist()}
     policy = PartyPolicy(TERMS, volunteers=True) if policy is None else policy
-    return Party(clients[ids], ids, own, make_roster(clients.n_clients), policy, store, **how)
+    return Party(clients[ids], ids, own, make_roster(clients.n_clients), policy, store, **({"coins": SIMULATED} | how))
 
 
 def make_federation(

@@ -9,6 +9,7 @@ from folkmoot import Control, Engine, Objective, Simulation
 from folkmoot.conversation import Ask, Population, Sum
 from folkmoot.engines import PartyPolicy
 from folkmoot.secagg import Policy
+from tests.coins import toss_for
 from tests.engines.pools import TERMS, make_engine, make_parties
 
 
@@ -25,13 +26,17 @@ class Toy(Engine):
     def add_up(self, ask: Ask, control: Control) -> Sum:
         query, cohort = ask.query, ask.cohort
         ids, times = cohort.list_members()
-        willing = query.takes_part(self.clients[ids], ids, times)
+        willing = query.takes_part(self.clients[ids], ids, times, toss_for(query))
         if willing is not None:
             ids, times = ids[willing], times[willing]
         control.check()
         if control.is_over():
             return Sum.lose(ask, len(ids))
-        total = query.total(self.clients[ids], ids, times) if len(ids) else np.zeros(query.length, np.int64)
+        total = (
+            query.total(self.clients[ids], ids, times, toss_for(query))
+            if len(ids)
+            else np.zeros(query.length, np.int64)
+        )
         control.progress("adding up", len(ids), cohort.size)
         speaking = query.speakers(ids)
         heard = ids if speaking is None else ids[speaking]

@@ -18,6 +18,7 @@ from time import monotonic
 
 from folkmoot.engines import Bundle, FolderStore, Party, PartyPolicy
 from folkmoot.foundation.sets import Ids
+from tests.coins import SIMULATED
 from tests.engines.crowds import TERMS, crowd, make_identities, make_roster
 
 HEAD = Struct("<QB")  # the number of the exchange, and what to do in it
@@ -41,7 +42,7 @@ def answer_pipe(pipe: Connection, shard: Shard) -> None:
     own = {one: identities[one] for one in shard.ids.tolist()}
     policy = PartyPolicy(TERMS, uneven=shard.weights is not None, volunteers=True)
     with closing(FolderStore(shard.folder)) as store:
-        party = Party(objective, shard.ids, own, make_roster(shard.clients), policy, store)
+        party = Party(objective, shard.ids, own, make_roster(shard.clients), policy, store, coins=SIMULATED)
         with suppress(EOFError, ConnectionError):  # the pipe was closed, perhaps before a reply was read
             while True:
                 data = pipe.recv_bytes()

@@ -8,10 +8,12 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Census, Exchange, InProcess, PartyPolicy, PooledFederation, PooledParty
 from folkmoot.engines.store import StateStore
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives import Objective
 from folkmoot.questions import Query
 from folkmoot.secagg import Policy, Roster
+from tests.coins import SIMULATED
 from tests.engines.crowds import make_identities
 
 SIZES = (12, 7, 15, 9, 17)
@@ -27,6 +29,7 @@ def make_parties(
     policy: PartyPolicy = POLICY,
     store: Callable[[int], StateStore] | None = None,
     sizes: tuple[int, ...] = SIZES,
+    coins: Callable[[int], PrivateCoins | None] = lambda _: SIMULATED,
 ) -> dict[int, PooledParty]:
     census, identities = Census(Population.of(clients), sizes), make_identities(len(sizes))
     roster = Roster({one: key.public_key().public_bytes_raw() for one, key in identities.items()})
@@ -34,7 +37,7 @@ def make_parties(
     for number, (lo, hi) in enumerate(zip(census.ends, census.ends[1:], strict=False)):
         kept = None if store is None else store(number)
         parties[number] = PooledParty(
-            clients[int(lo) : int(hi)], number, identities[number], roster, census, policy, kept
+            clients[int(lo) : int(hi)], number, identities[number], roster, census, policy, kept, coins=coins(number)
         )
     return parties
 

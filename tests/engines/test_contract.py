@@ -28,6 +28,7 @@ from folkmoot.conversation.rounds import check_sum
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import Drift, Gains, Gradient, Magnitude, Participation, Query, Votes
+from tests.coins import toss_for
 from tests.engines.kinds import ENGINES, Wrapper
 
 CLIENTS, ITEMS = 24, 8
@@ -43,13 +44,13 @@ def crowd(seed: int = 0, weights: Ids | None = None) -> FacilityLocation:
 def questions() -> dict[str, Query[Any]]:
     nothing, coins, items = np.zeros(ITEMS, dtype=bool), PublicCoins(3), np.arange(ITEMS)
     who = Participation.uniform(12, CLIENTS)
-    drift: dict[str, Any] = {"members": nothing, "before": nothing, "items": items, "coins": coins}
+    drift: dict[str, Any] = {"members": nothing, "before": nothing, "items": items, "draw": 3}
     return {
         "gradient": Gradient(x=np.full(ITEMS, 0.1), whole=5.0, single=5.0, bits=4, stochastic=True, coins=coins),
         "votes": Votes(x=np.zeros(ITEMS), whole=5.0, votes=2, sum=40.0, bits=8, coins=coins),
         "ranges": Magnitude(),
         "gains": Gains(members=nothing, items=items, most=5.0, whole=5.0),
-        "gains by coins": Gains(members=nothing, items=items, most=10.0, whole=10.0, coins=coins, who=who),
+        "gains by coins": Gains(members=nothing, items=items, most=10.0, whole=10.0, draw=3, who=who),
         "signed": Drift(keep=0.5, most=5.0, whole=5.0, standing=1.0, **drift),
     }
 
@@ -63,9 +64,9 @@ def add_up_by_hand(query: Query[Any], clients: FacilityLocation, cohort: Cohort)
     total, heard = np.zeros(query.length, dtype=np.int64), []
     for client, times in zip(*cohort.list_members(), strict=True):
         one, ids, often = clients[int(client)], np.array([client]), np.array([times])
-        willing = query.takes_part(one, ids, often)
+        willing = query.takes_part(one, ids, often, toss_for(query))
         if willing is None or willing[0]:
-            total += query.answers(one, ids, often).toarray()[0]
+            total += query.answers(one, ids, often, toss_for(query)).toarray()[0]
             heard.append(client)
     return total, np.array(heard)
 

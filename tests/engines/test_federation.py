@@ -20,6 +20,7 @@ from folkmoot.questions import Differences, Gradient, Query
 from folkmoot.secagg import Announcement
 from folkmoot.secagg.together import STAGES
 from folkmoot.secagg.traffic import traffic
+from tests.coins import toss_for
 from tests.engines.crowds import (
     TERMS,
     Listener,
@@ -48,7 +49,7 @@ def test_sums_are_the_simulator_s_wherever_clients_live() -> None:
         sets=np.random.default_rng(0).random((4, 12)) < 0.3,
         most=5.0,
         standing=5.0,
-        coins=PublicCoins(1),
+        draw=1,
     )
     assert compared.encoding.lowest < 0
     queries: list[Query[Any]] = [gradient(12), voluntary(12), compared]
@@ -138,7 +139,9 @@ def test_nobody_speaks_for_others_unless_the_question_is_for_groups(word: bytes)
     said = make_federation(clients, parties, Mumbling(dict(enumerate(parties))))(ask)
     others = np.delete(np.arange(CLIENTS), 2)
     assert (said.clients, said.count) == (CLIENTS - 1, CLIENTS - 1)
-    np.testing.assert_array_equal(said.total, ask.query.total(clients[others], others, np.ones_like(others)))
+    np.testing.assert_array_equal(
+        said.total, ask.query.total(clients[others], others, np.ones_like(others), toss_for(ask.query))
+    )
 
 
 def test_progress_tells_the_exchange() -> None:

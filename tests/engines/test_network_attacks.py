@@ -42,6 +42,7 @@ from folkmoot.secagg import AggregationFailed, Announcement, Policy, Refused, se
 from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Roll, Sharers, Survivors, kind_of
 from folkmoot.secagg.parameters import count_share
 from folkmoot.secagg.together import STAGES
+from tests.coins import SIMULATED
 from tests.engines.certificates import MOMENT, PARTIES, enrol, identity, make_registrar, public, state
 from tests.engines.crowds import crowd, gradient, make_identities, make_party, make_roster, shards
 from tests.engines.pools import (
@@ -316,7 +317,7 @@ def test_refusals_do_not_tell_how_many_values_a_column_has() -> None:
     census = Census(Population(FEATURES, 5, closed_form=False), (1,) * 5)
     policy = PartyPolicy(TERMS, clients=3)
     parties = {
-        number: PooledParty(site, number, identities[number], roster, census, policy)
+        number: PooledParty(site, number, identities[number], roster, census, policy, coins=SIMULATED)
         for number, site in enumerate(sites)
     }
     engine, stages = PooledFederation(census, roster, InProcess(parties), TERMS), set[str]()
@@ -383,7 +384,13 @@ def test_who_holds_the_root_is_stopped_by_the_fingerprint_alone(tmp_path: Path) 
     clients = crowd(sum(sizes), most=5.0)
     parties = {
         number: PooledParty(
-            clients[4 * number : 4 * number + 4], number, key, book.roster, book.census, PartyPolicy(TERMS)
+            clients[4 * number : 4 * number + 4],
+            number,
+            key,
+            book.roster,
+            book.census,
+            PartyPolicy(TERMS),
+            coins=SIMULATED,
         )
         for number, key in enumerate([identity(0), *map(identity, range(51, 55))])
     }

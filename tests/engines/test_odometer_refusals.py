@@ -12,6 +12,7 @@ import folkmoot as fm
 from folkmoot.engines import Bundle, PartyPolicy
 from folkmoot.engines.odometer import find_costs
 from folkmoot.engines.pooling import announce_pool, write_pooled_question
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.objectives import Objective
 from folkmoot.privacy.noise import KeyedNoise, Noise
@@ -41,7 +42,7 @@ class Claiming(Query[Reply]):
     def added_noise(self) -> Noise:
         return Noise(self.mu, 1 << 13)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:  # noqa: ARG002
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:  # noqa: ARG002
         return sparse.csr_array(np.full((len(ids), 1), 5, dtype=np.int64))
 
 
@@ -49,8 +50,8 @@ class Claiming(Query[Reply]):
 class LoudDirection(Direction):
     """One of Folkmoot's own, with longer answers."""
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        return super().write_rows(clients, ids, times) * 1000
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        return super().write_rows(clients, ids, times, own) * 1000
 
 
 REFUSED: dict[str, tuple[Query[Any], str]] = {

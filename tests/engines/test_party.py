@@ -21,6 +21,7 @@ from folkmoot.questions import Gradient, Magnitude, Query, Votes
 from folkmoot.secagg import Announcement, Policy
 from folkmoot.secagg.state import Stage
 from folkmoot.secagg.together import STAGES
+from tests.coins import toss_for
 from tests.engines.crowds import (
     TERMS,
     ask_everyone,
@@ -72,7 +73,7 @@ def reasons(party: Party) -> set[str]:
 def test_it_says_who_takes_part_and_nothing_else() -> None:
     party = make_party(crowd(CLIENTS), EVERYONE)
     query = voluntary(12)
-    willing = query.takes_part(crowd(CLIENTS), EVERYONE, ONES)
+    willing = query.takes_part(crowd(CLIENTS), EVERYONE, ONES, toss_for(query))
     assert willing is not None
     assert 0 < willing.sum() < CLIENTS
     reply = party.reply(put(query))

@@ -12,6 +12,7 @@ from folkmoot.engines import Bundle, PartyPolicy
 from folkmoot.engines.pooling import write_pooled_question
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import PartyBase
+from tests.coins import toss_for
 from tests.conversation.around import Around
 from tests.engines.crowds import crowd, make_federation, make_party
 from tests.engines.pools import (
@@ -54,7 +55,10 @@ def test_a_party_that_is_gone_is_not_in_the_sum() -> None:
     exchange.stage, exchange.gone = "vector", VICTIM
     said = make_engine(parties, exchange)(ask)
     left = np.flatnonzero(ask.query.group_clients() != VICTIM)
-    np.testing.assert_array_equal(said.total, ask.query.total(clients[left], left, np.ones(len(left), dtype=np.int64)))
+    np.testing.assert_array_equal(
+        said.total,
+        ask.query.total(clients[left], left, np.ones(len(left), dtype=np.int64), toss_for(ask.query)),
+    )
     assert said.count == len(left)
 
 
@@ -89,7 +93,7 @@ def test_a_party_agrees_before_its_base_is_shown() -> None:
     shown = make_engine(make_parties(clients, WILLING))(ask_all(query)).total
     owner = PublicCoins(3).generator().integers(0, len(SIZES), ITEMS)
     mine = np.flatnonzero(query.group_clients() == VICTIM)
-    own = query.total(clients[mine], mine, np.ones(len(mine), dtype=np.int64))
+    own = query.total(clients[mine], mine, np.ones(len(mine), dtype=np.int64), toss_for(query))
     np.testing.assert_array_equal(np.where(owner == VICTIM, shown, 0), own)
     parties = make_parties(clients)
     assert make_engine(parties)(ask_all(query)).lost

@@ -16,6 +16,7 @@ from folkmoot.engines import Federation
 from folkmoot.engines.exchange import QUESTION
 from folkmoot.questions import Appraisal, Gains, Gradient, Magnitude, Votes
 from folkmoot.secagg.together import STAGES
+from tests.coins import toss_for
 from tests.engines.crowds import TERMS, Listener, ask_everyone, crowd, gradient, make_roster, voluntary
 from tests.engines.pipes import DIE, IGNORE, PipeExchange, Shard
 
@@ -87,7 +88,8 @@ def test_a_party_killed_in_an_exchange_costs_its_own_answers(
     late = stage in STAGES[STAGES.index("vector") + 1 :]
     heard = np.arange(CLIENTS) if late else LARGE
     assert not said.lost
-    expected = gradient(12, number).total(objective[heard], heard, np.ones(len(heard), dtype=np.int64))
+    query = gradient(12, number)
+    expected = query.total(objective[heard], heard, np.ones(len(heard), dtype=np.int64), toss_for(query))
     np.testing.assert_array_equal(said.total, expected)
     assert (said.count, said.clients) == (len(heard), len(heard))
     # It is started again from its folder, and takes part in the next round.
@@ -102,11 +104,12 @@ def test_volunteers_of_a_killed_party_do_not_count(lasting: tuple[Federation, Pi
     said = federation(ask)
     exchange.orders.clear()
     ones = np.ones(len(LARGE), dtype=np.int64)
-    willing = ask.query.takes_part(crowd(CLIENTS)[LARGE], LARGE, ones)
+    willing = ask.query.takes_part(crowd(CLIENTS)[LARGE], LARGE, ones, toss_for(ask.query))
     assert willing is not None
     assert said.clients == willing.sum() < len(LARGE)
     some = LARGE[willing]
-    np.testing.assert_array_equal(said.total, ask.query.total(crowd(CLIENTS)[some], some, ones[willing]))
+    expected = ask.query.total(crowd(CLIENTS)[some], some, ones[willing], toss_for(ask.query))
+    np.testing.assert_array_equal(said.total, expected)
 
 
 @pytest.mark.parametrize("stage", [QUESTION, *STAGES])

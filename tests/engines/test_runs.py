@@ -18,6 +18,7 @@ from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, PartyP
 from folkmoot.engines.folder_store import FILE
 from folkmoot.engines.pooling import describe_ask
 from folkmoot.engines.store import LedgerEntry, StateStore, StoreUpdate
+from tests.coins import toss_for
 from tests.engines.crowds import TERMS as CLIENT_TERMS
 from tests.engines.crowds import ask_everyone, crowd, gradient, make_federation, make_party
 from tests.engines.pools import CLIENTS, ITEMS, POLICY, TERMS, ask_all, make_engine, make_parties, reasons
@@ -136,5 +137,7 @@ def test_another_run_over_other_survivors_shows_the_difference() -> None:
     engine = make_engine(make_parties(clients, AGAIN), run=b"one")
     whole = engine(ask_all(query)).total
     engine.run = b"two"
-    rest = engine(Ask(query, Cohort.of(everyone[1:], None), Purpose.SEARCH, "test", 1)).total
-    np.testing.assert_array_equal(whole - rest, query.answers(clients[:1], everyone[:1], everyone[:1] + 1).toarray()[0])
+    rest = engine(Ask(query, Cohort.of(everyone[1:], None), Purpose.SEARCH, "test", 0)).total
+    np.testing.assert_array_equal(
+        whole - rest, query.answers(clients[:1], everyone[:1], everyone[:1] + 1, toss_for(query)).toarray()[0]
+    )

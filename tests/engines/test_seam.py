@@ -22,6 +22,7 @@ from folkmoot.engines.answering import NOBODY, TIMES, write_question, write_time
 from folkmoot.engines.folder_store import FILE
 from folkmoot.engines.store import StoreUpdate
 from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.randomness import PrivateRandomness, as_private
 from folkmoot.foundation.sets import Ids, Mask, Rows
 from folkmoot.objectives.objective import Objective
@@ -29,6 +30,7 @@ from folkmoot.questions import Gains, GainsAlong, Importance, LocalBase, Partici
 from folkmoot.questions.encoding import Encoding, Part
 from folkmoot.questions.query import Reply, write_dense
 from folkmoot.secagg.state import State
+from tests.coins import toss_for
 from tests.engines.crowds import TERMS, ask_everyone, crowd, gradient, make_federation, make_party, shards, voluntary
 
 CLIENTS, ITEMS, VICTIM = 16, 12, 5
@@ -52,7 +54,7 @@ def gains(**other: Any) -> Gains:
         "members": np.zeros(ITEMS, dtype=bool),
         "items": np.arange(ITEMS),
         "most": 5.0,
-        "coins": PublicCoins(1),
+        "draw": 1,
     }
     return Gains(**(usual | other))
 
@@ -75,7 +77,7 @@ def test_counts_that_would_show_one_answer_are_refused(name: str) -> None:
     query, own, others, read = COUNTS[name]
     clients, times = crowd(CLIENTS), np.where(EVERYONE == VICTIM, own, others)
     ask = Ask(query, Cohort.of(EVERYONE, times), Purpose.SEARCH, "test", 0)
-    answer = query.answers(clients, EVERYONE, ONES).toarray()[VICTIM]
+    answer = query.answers(clients, EVERYONE, ONES, toss_for(query)).toarray()[VICTIM]
     trusting, party = (make_party(clients, EVERYONE, policy) for policy in (OPEN, None))
     np.testing.assert_array_equal(read(make_federation(clients, [trusting])(ask).total), answer)
     said = make_federation(clients, [party])(ask)
@@ -162,7 +164,7 @@ def test_a_party_that_refuses_does_not_bias_a_sum_of_volunteers() -> None:
 
 def test_a_party_where_nobody_volunteers_has_considered_the_question() -> None:
     clients, query = crowd(CLIENTS), voluntary(ITEMS)
-    willing = query.takes_part(clients, EVERYONE, ONES)
+    willing = query.takes_part(clients, EVERYONE, ONES, toss_for(query))
     assert willing is not None
     parties = [make_party(clients, EVERYONE[mask]) for mask in (willing, ~willing)]
     assert set(parties[1].reply(put(query, ids=EVERYONE[~willing])).letters.values()) == {NOBODY}
@@ -221,7 +223,7 @@ def chances(**other: Any) -> Any:
 
 
 def toss(key: Any) -> Callable[[], Bundle]:
-    return lambda: put(gains(coins=unchecked(PublicCoins, key=key), who=chances()))
+    return lambda: put(gains(draw=key, who=chances()))
 
 
 def decide(even: Any) -> Callable[[], Bundle]:
@@ -229,12 +231,12 @@ def decide(even: Any) -> Callable[[], Bundle]:
 
 
 ESCAPES: dict[str, Callable[[], Bundle]] = {
-    **{f"coins {key!r}": toss(key) for key in (-1, "x", 2**64, True, None)},
+    **{f"draw {key!r}": toss(key) for key in (-1, "x", 2**64, True, None)},
     **{f"even {even!r}": decide(even) for even in ("x", None, 0.0)},
     "shares of nothing": lambda: put(gains(who=chances(slope=0.1, own="share"))),
     "who is coins": lambda: put(gains(who=PublicCoins(1))),
     "who is a text": lambda: put(gains(who="x")),
-    "no coins": lambda: put(gains(coins=None, who=chances(even=0.5))),
+    "no draw": lambda: put(gains(draw=None, who=chances(even=0.5))),
     "no coins for shards": lambda: put(replace(shards(CLIENTS, 3), coins=None)),  # type: ignore[arg-type]
     "shards in parts": lambda: put(replace(shards(CLIENTS, 3), shards=2.5)),  # type: ignore[arg-type]
     "round 2^40": lambda: put(gradient(ITEMS), round=2**40),
@@ -299,7 +301,7 @@ class Mood(Query[Reply]):
     def speakers(self, ids: Ids) -> Mask:
         return np.asarray(ids < 8)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:  # noqa: ARG002
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:  # noqa: ARG002
         return write_dense(np.where(self.speakers(ids), 6, 0)[:, None])
 
 

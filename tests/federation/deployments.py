@@ -23,6 +23,7 @@ from folkmoot.engines.flare.kits import Place
 from folkmoot.engines.flare.processes import list_jobs
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.settings import Data
+from tests.coins import toss_for
 from tests.federation.proxy import Cable
 
 # Folkmoot, as somebody would have changed it who wants to join with a kit of other settings.
@@ -166,5 +167,5 @@ class Recount(Engine):
         ids, times = ask.cohort.list_members()
         if known.present is not None:
             ids, times = ids[known.present], times[known.present]
-        total = ask.query.total(self.clients[ids], ids, times)
+        total = ask.query.total(self.clients[ids], ids, times, toss_for(ask.query))
         return Sum(total, int(times.sum()), len(ids), ask.cohort.weight, present=known.present)

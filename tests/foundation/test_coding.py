@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from folkmoot.foundation.coding import Coding, CodingScalars, code_column, code_rows, encode_number
-from folkmoot.foundation.coins import MASK64, coin, coins, hash_triple, key_of, mix, mix_int
+from folkmoot.foundation.coins import MASK64, coins, hash_triple, key_of, mix, mix_int, public_coin
+from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_bits, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.matroids.matroid import Limits
 from folkmoot.questions.local import choose_best, rank
 
+KEY = CoinKey(np.uint64(77), np.uint64(2**63 + 5))
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair
 EDGES = [0, 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]
 NUMBERS = [*EDGES, *(int(k) for k in np.random.default_rng(0).integers(0, 2**64, 200, dtype=np.uint64))]
@@ -41,19 +43,20 @@ def test_python_and_kernels_hash_alike() -> None:
     clients, items = [0, 5, 2**31, 2**40], [0, 7, 65_535, 2**33]
     for key, client, item in product(EDGES, clients, items):
         assert int(hash_triple(np.uint64(key), client, item)) == hashed_in_python(key, client, item)
-        assert coin(np.uint64(key), client, item) == coin_in_python(key, client, item)
+        assert public_coin(np.uint64(key), client, item) == coin_in_python(key, client, item)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64])
 def test_items_of_any_width_toss_the_same_coin(dtype: type) -> None:
     start = np.array([0, 2, 3])
     items: NDArray[Any] = np.array([3, 60_000, 1], dtype=dtype)
-    how = Coding(0.25, 15, True, 2**63 + 5).scalars
+    own = PrivateCoins.derive(5)
+    how = Coding(0.25, 15, True, own.key).scalars
     values = np.array([0.33, 1.1, 2.9])
     found = code_rows(start, items, values, how, np.array([4, 2**40]))
     at = [(4, int(items[0])), (4, int(items[1])), (2**40, int(items[2]))]
     scaled = values / 0.25
-    up = [coin_in_python(2**63 + 5, *who) < part % 1 for part, who in zip(scaled, at, strict=True)]
+    up = [toss_coin(own.key, *who) < part % 1 for part, who in zip(scaled, at, strict=True)]
     assert found.tolist() == (np.floor(scaled) + up).tolist()
 
 
@@ -77,10 +80,10 @@ def along(name: str, count: int) -> Array:
     if name == "clients":
         return coins(np.uint64(key_of(1)), np.arange(count), 3)
     if name == "items":
-        return np.array([coin(np.uint64(key_of(1)), 3, item) for item in range(count)])
+        return np.array([public_coin(np.uint64(key_of(1)), 3, item) for item in range(count)])
     if name == "rounds":
-        return np.array([coin(np.uint64(key_of(1, number)), 3, 3) for number in range(count)])
-    return np.array([coin(np.uint64(key), 3, 3) for key in range(count)])
+        return np.array([public_coin(np.uint64(key_of(1, number)), 3, 3) for number in range(count)])
+    return np.array([public_coin(np.uint64(key), 3, 3) for key in range(count)])
 
 
 @pytest.mark.parametrize("name", ["clients", "items", "rounds", "keys"])
@@ -104,8 +107,8 @@ def test_coins_fall_alike_in_any_order() -> None:
     assert tossed.tolist() == [coin_in_python(key_of(5), int(client), 2) for client in ids]
 
 
-def how(unit: float, limit: int, *, stochastic: bool, key: int = 1) -> CodingScalars:
-    return Coding(unit, limit, stochastic, key).scalars
+def how(unit: float, limit: int, *, stochastic: bool, seed: int = 1) -> CodingScalars:
+    return Coding(unit, limit, stochastic, PrivateCoins.derive(seed).key).scalars
 
 
 @pytest.mark.parametrize("stochastic", [False, True])
@@ -143,11 +146,11 @@ def test_numbers_are_rounded_to_the_nearest_unit() -> None:
 
 def test_coins_round_up_or_down_and_leave_whole_numbers_alone() -> None:
     ids = np.arange(400)
-    rule = how(0.125, 15, stochastic=True, key=key_of(6))
+    rule = how(0.125, 15, stochastic=True, seed=6)
     for number in range(16):
         assert (code_column(np.full(400, number / 8), rule, ids, 0) == number).all()
     found = code_column(np.full(400, 5.25 / 8), rule, ids, 9)
-    tossed = coins(np.uint64(key_of(6)), ids, 9)
+    tossed = PrivateCoins.derive(6).toss(ids, 9)
     assert found.tolist() == np.where(tossed < 0.25, 6, 5).tolist()
 
 
@@ -162,8 +165,8 @@ def test_ranks_are_by_gain_and_then_by_coin() -> None:
     rng = np.random.default_rng(4)
     for client in range(30):
         items, gains = rng.permutation(12), rng.integers(0, 4, 12)
-        expected = sorted(range(12), key=lambda k: (-gains[k], hashed_in_python(77, client, int(items[k]))))
-        assert rank(items, gains, np.uint64(77), client).tolist() == expected
+        expected = sorted(range(12), key=lambda k: (-gains[k], int(toss_bits(KEY, client, int(items[k])))))
+        assert rank(items, gains, KEY, client).tolist() == expected
 
 
 def test_groups_are_filled_best_first() -> None:
@@ -172,11 +175,11 @@ def test_groups_are_filled_best_first() -> None:
     start, items, gains = rows_of(rng, 40, 12)
     ids = rng.permutation(1000)[:40]
     chosen: NDArray[np.bool_] = np.zeros(len(items), dtype=bool)
-    choose_best(start, items, gains, Limits(np.arange(13), group, capacity), np.uint64(9), ids, chosen)
+    choose_best(start, items, gains, Limits(np.arange(13), group, capacity), KEY, ids, chosen)
     for row in range(40):
         places = range(int(start[row]), int(start[row + 1]))
         client, room, expected = int(ids[row]), capacity.copy(), set()
-        for at in sorted(places, key=lambda k: (-gains[k], hashed_in_python(9, client, int(items[k])))):
+        for at in sorted(places, key=lambda k: (-gains[k], int(toss_bits(KEY, client, int(items[k]))))):
             if gains[at] > 0 and room[group[items[at]]] > 0:
                 room[group[items[at]]] -= 1
                 expected.add(at)

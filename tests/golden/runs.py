@@ -1,9 +1,11 @@
-"""Runs whose sums and results were written down once (version 0.6.0) and must never change.
+"""Runs whose sums and results are written down, and must not change.
 
 `python -m tests.golden.runs` writes `runs.json` again; do that only where a change of the sums is wanted, and say so
-in the changelog. Three runs are those of 0.7.0 ("graphic" with FedCG(polish=1), "truncation" and "linear" with answers
-"base"): before, their roundings depended on the processor. `python -m tests.golden.runs WORD` prints the runs with
-that word in their name.
+here and in the changelog. `python -m tests.golden.runs WORD` prints the runs with that word in their name.
+
+The runs were written with 0.6.0. They were written again when coins became private: rounding, votes, ties in clients'
+own bases, who answers, and the grids of the last jury are then decided by other coins, and what was chosen after them
+can differ. Sums without coins are those of 0.6.0.
 """
 
 import json

@@ -1,8 +1,4 @@
-"""Sums are what they were in version 0.6.0, to the last bit, and results to 12 digits; on every processor.
-
-Nine runs have another upper bound than then: what all items together are worth is known from values rounded by coins,
-and 0.6.0 counted it as exact.
-"""
+"""Sums are those that were written down, to the last bit, and results to 12 digits; on every processor."""
 
 import json
 import os

@@ -11,6 +11,7 @@ from folkmoot.engines import PartyPolicy
 from folkmoot.foundation.errors import RoundFailed
 from folkmoot.foundation.sets import Array
 from folkmoot.questions.hidden import Direction, HiddenQuery, Worth
+from tests.coins import toss_for
 from tests.engines.pools import CLIENTS, ITEMS, SIZES, TERMS, VICTIM, ask_all, make_engine, make_parties, reasons
 
 FIRST = sum(SIZES[:VICTIM])  # a client of the victim
@@ -57,10 +58,12 @@ def test_a_client_that_fails_is_not_missed(name: str) -> None:
         assert (said.lost, said.clients) == (False, CLIENTS)
         assert not reasons(parties)
     whole, ids, once = make_functions(False), np.arange(CLIENTS), np.ones(CLIENTS, dtype=np.int64)
-    kept = query.answers(whole, ids, once).toarray()
+    kept = query.answers(whole, ids, once, toss_for(query)).toarray()
     kept[[FIRST, FIRST + 1]] = 0
-    np.testing.assert_array_equal(query.answer_surely(make_functions(True), ids, once).toarray(), kept)
-    np.testing.assert_array_equal(query.total_surely(make_functions(True), ids, once), kept.sum(axis=0))
+    np.testing.assert_array_equal(query.answer_surely(make_functions(True), ids, once, toss_for(query)).toarray(), kept)
+    np.testing.assert_array_equal(
+        query.total_surely(make_functions(True), ids, once, toss_for(query)), kept.sum(axis=0)
+    )
 
 
 def test_how_large_sets_tables_can_look_at_is_not_told() -> None:

@@ -18,6 +18,7 @@ from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.privacy.accounting import find_reach
 from folkmoot.questions import Gains
 from folkmoot.questions.hidden import Direction, HiddenQuery, Worth
+from tests.coins import toss_for
 from tests.questions.kinds import EVERY, ITEMS, some_members
 from tests.questions.measures import case_of, dense, once
 
@@ -98,7 +99,7 @@ def test_how_often_a_client_counts_changes_nothing(family: str) -> None:
     for query in queries:
         rows, often = dense(query, objective, ids, ones), 1 + 1_000 * ids
         np.testing.assert_array_equal(dense(query, objective, ids, often), rows)
-        np.testing.assert_array_equal(query.total(objective, ids, often), rows.sum(axis=0))
+        np.testing.assert_array_equal(query.total(objective, ids, often, toss_for(query)), rows.sum(axis=0))
 
 
 HUGE = st.sampled_from([0.0, 5e-324, 1e-300, 1e-160, 1.5e-154, 1e-30, 0.1, 1.0, 3.0, 1e30, 1e100, 1e150])

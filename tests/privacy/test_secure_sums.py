@@ -19,6 +19,7 @@ from folkmoot.foundation.sets import Array
 from folkmoot.privacy.noise import KeyedNoise, choose_sd
 from folkmoot.questions.hidden import Direction
 from folkmoot.secagg import Policy
+from tests.coins import toss_for
 from tests.conversation.around import Around
 from tests.conversation.test_exposure import homes
 
@@ -89,7 +90,7 @@ def test_sums_have_the_noise_that_they_state(dropout: float) -> None:
     said = engine(ask)
     assert not said.lost
     ids = np.arange(clients) if said.present is None else np.flatnonzero(said.present)
-    truth = ask.query.total(objective[ids], ids, np.ones(len(ids), dtype=np.int64))
+    truth = ask.query.total(objective[ids], ids, np.ones(len(ids), dtype=np.int64), toss_for(ask.query))
     noise = (said.total - truth) / said.noise
     assert chi2.ppf(CHANCE / 2, length) < float((noise**2).sum()) < chi2.isf(CHANCE / 2, length)
     assert abs(float(noise.mean())) < float(norm.isf(CHANCE / 4)) / sqrt(length)
@@ -117,7 +118,7 @@ def test_a_simulation_that_adds_up_at_once_has_the_same_noise() -> None:
         engine = Simulation(objective, noise=KeyedNoise(b"at once", by_share))
         ask = ask_all(clients, length, 50)
         said = engine(ask)
-        truth = ask.query.total(objective, np.arange(clients), np.ones(clients, dtype=np.int64))
+        truth = ask.query.total(objective, np.arange(clients), np.ones(clients, dtype=np.int64), toss_for(ask.query))
         noise = (said.total - truth) / said.noise
         assert chi2.ppf(CHANCE / 2, length) < float((noise**2).sum()) < chi2.isf(CHANCE / 2, length)
 
@@ -137,7 +138,7 @@ def attack(held: Any, mu: float, seed: int, sd: float | None = None) -> tuple[Ar
     everyone = np.arange(CLIENTS)
     sums = []
     for turn, ids in enumerate((np.delete(everyone, victim), everyone)):
-        total = ask.query.total(objective[ids], ids, np.ones(len(ids), dtype=np.int64))
+        total = ask.query.total(objective[ids], ids, np.ones(len(ids), dtype=np.int64), toss_for(ask.query))
         noise, source = ask.query.added_noise, KeyedNoise(b"attack")
         assert noise is not None
         shares = [noise.draw_share(ITEMS, honest, source.find_private(2 * seed + turn, one)) for one in range(honest)]

@@ -193,7 +193,7 @@ def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
         most = limits(objective)
         single, whole = ((one if who is None else who.bound(1, one)) for one in (most.single, most.whole))
         members = some_members(objective.n_items)
-        return Gains(members=members, items=ITEMS, most=single, coins=COINS, who=who, whole=whole if worth else None)
+        return Gains(members=members, items=ITEMS, most=single, draw=KEY, who=who, whole=whole if worth else None)
 
     return make
 
@@ -212,7 +212,7 @@ def drift(keep: float, takers: Takers | None = None) -> Maker:
             most=single,
             whole=whole,
             standing=standing,
-            coins=COINS,
+            draw=KEY,
             who=who,
         )
 
@@ -223,9 +223,7 @@ def differences(takers: Takers | None = None) -> Maker:
     def make(objective: Objective) -> Query[Any]:
         who, whole = None if takers is None else takers(objective), limits(objective).whole
         most, standing = (one if who is None else who.bound(1, one) for one in (whole, 1.0))
-        return Differences(
-            items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, coins=COINS, who=who
-        )
+        return Differences(items=ITEMS, sets=some_sets(len(ITEMS), 70), most=most, standing=standing, draw=KEY, who=who)
 
     return make
 
@@ -246,7 +244,7 @@ def along(objective: Objective) -> Query[Any]:
 
 def singletons(objective: Objective) -> Query[Any]:
     n = objective.n_items
-    return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, coins=COINS)
+    return Singletons(members=np.zeros(n, dtype=bool), items=np.arange(n), most=limits(objective).single, draw=KEY)
 
 
 def shares(objective: Objective) -> Array:
@@ -271,7 +269,7 @@ def values(objective: Objective) -> Query[Any]:
 
 def appraisal(objective: Objective) -> Query[Any]:
     most = limits(objective)
-    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, coins=COINS)
+    return Appraisal(items=ITEMS, sets=some_sets(len(ITEMS), 5), whole=most.whole, single=most.single, draw=KEY)
 
 
 def direction(*, centred: bool, adjacency: Literal["zero-out", "replace-one"] = "zero-out") -> Maker:

@@ -7,7 +7,7 @@ import numpy as np
 from folkmoot import (
     Objective,
 )
-from folkmoot.foundation.coins import mix_int
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import (
     Magnitude,
@@ -15,6 +15,7 @@ from folkmoot.questions import (
     Ranges,
 )
 from folkmoot.questions.query import FINE_BITS, ReplyT
+from tests.coins import toss_for
 from tests.objectives.families import FAMILIES, Case
 from tests.questions.kinds import (
     EVERY,
@@ -38,14 +39,15 @@ def once(objective: Objective) -> tuple[Ids, Ids]:
     return np.arange(objective.n_clients), np.ones(objective.n_clients, dtype=np.int64)
 
 
-def dense(query: Query[Any], objective: Objective, ids: Ids, times: Ids) -> Ids:
-    return np.asarray(query.answers(objective, ids, times).toarray())
+def dense(query: Query[Any], objective: Objective, ids: Ids, times: Ids, own: PrivateCoins | None = None) -> Ids:
+    """What they answer, with these coins of their own (None: those of a simulation)."""
+    return np.asarray(query.answers(objective, ids, times, toss_for(query) if own is None else own).toarray())
 
 
 def reply_of(query: Query[ReplyT], objective: Objective, ids: Ids, times: Ids) -> ReplyT:
     """What the server can read when all of these answer."""
     count = int(times.sum())
-    return query.make_reply(query.total(objective, ids, times), count, len(ids), count)
+    return query.make_reply(query.total(objective, ids, times, toss_for(query)), count, len(ids), count)
 
 
 def ranges_of(objective: Objective) -> Ranges:
@@ -60,7 +62,3 @@ def crowd(objective: Objective, copies: int) -> tuple[Objective, Ids, Ids]:
 
 def fixed_point(values: Any, unit: float) -> Ids:
     return np.clip(np.floor(np.asarray(values) / unit + 0.5), 0, LIMIT).astype(np.int64)
-
-
-def coin(key: int, client: int, item: int) -> float:
-    return (mix_int(mix_int(key ^ client) ^ item) >> 11) * 2.0**-53

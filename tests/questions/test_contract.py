@@ -12,6 +12,7 @@ from folkmoot.conversation.codec import digest_of, pack, unpack
 from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions import PartyBase, Query
+from tests.coins import toss_for
 from tests.questions.kinds import BY_TIMES, EVERY, KEY, KINDS, SHARDS, WIRE
 
 
@@ -26,11 +27,11 @@ class Asked:
     rows: Ids
 
     def total(self, some: Ids) -> Ids:
-        return self.query.total(self.objective[some], self.ids[some], self.times[some])
+        return self.query.total(self.objective[some], self.ids[some], self.times[some], toss_for(self.query))
 
 
 def dense(query: Query[Any], objective: Objective, ids: Ids, times: Ids) -> Ids:
-    rows = query.answers(objective, ids, times)
+    rows = query.answers(objective, ids, times, toss_for(query))
     assert rows.dtype == np.int64
     assert rows.shape == (objective.n_clients, query.length)
     return np.asarray(rows.toarray())
@@ -63,14 +64,14 @@ def dealt(request: pytest.FixtureRequest, family: str) -> Asked:
 
 def test_a_sum_is_what_clients_answer_one_by_one(asked: Asked) -> None:
     query, objective, ids, times = asked.query, asked.objective, asked.ids, asked.times
-    total = query.total(objective, ids, times)
+    total = query.total(objective, ids, times, toss_for(query))
     assert total.dtype == np.int64
     assert total.shape == (query.length,)
     alone = [dense(query, objective[[i]], ids[[i]], times[[i]])[0] for i in range(objective.n_clients)]
     np.testing.assert_array_equal(asked.rows, alone)
     np.testing.assert_array_equal(total, asked.rows.sum(axis=0))
     if type(query).total is not Query.total:  # the fused way and the plain one
-        np.testing.assert_array_equal(Query.total(query, objective, ids, times), total)
+        np.testing.assert_array_equal(Query.total(query, objective, ids, times, toss_for(query)), total)
 
 
 def test_numbers_are_whole_and_within_the_bound(asked: Asked) -> None:
@@ -106,7 +107,7 @@ def test_a_batch_can_be_cut_in_two(asked: Asked) -> None:
 @pytest.mark.slow
 def test_shards_answer_in_ones_and_survive_the_wire(dealt: Asked) -> None:
     assert set(np.unique(dealt.rows)) <= {0, 1}
-    total = dealt.query.total(dealt.objective, dealt.ids, dealt.times)
+    total = dealt.query.total(dealt.objective, dealt.ids, dealt.times, toss_for(dealt.query))
     np.testing.assert_array_equal(total, dealt.rows.sum(axis=0))
     again = unpack(pack(dealt.query), WIRE)
     assert digest_of(again) == digest_of(dealt.query)

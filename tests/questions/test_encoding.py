@@ -16,10 +16,12 @@ from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Sum, check_sum
 from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.questions import Encoding, Gradient, Importance, Pair, Part, Query, Reply
 from folkmoot.secagg import Policy
+from tests.coins import SIMULATED, toss_for
 from tests.questions.kinds import EVERY, KINDS, NOISY, SHARDS, appraisal, point
 from tests.questions.measures import CLOSED, case_of, dense, once, ranges_of
 from tests.questions.test_contract import Asked, put
@@ -140,7 +142,9 @@ def shortened(objective: Objective, *, stochastic: bool) -> tuple[Gradient, Grad
         bits=12,
         stochastic=stochastic,
     )
-    lengths = np.linalg.norm(dense(long, objective, *once(objective))[:, : long.width].astype(np.float64), axis=1)
+    lengths = np.linalg.norm(
+        dense(long, objective, *once(objective), SIMULATED)[:, : long.width].astype(np.float64), axis=1
+    )
     return long, replace(long, norm=float(np.median(lengths[lengths > 0])) * long.main.unit)
 
 
@@ -153,7 +157,9 @@ def test_long_gradients_are_shortened_and_short_ones_are_not_touched(family: str
     norm = short.norm / short.main.unit
     assert short.main.norm == norm
     assert short.main.l2 == min(norm, long.main.l2)
-    for before, after in zip(*(dense(one, objective, *once(objective)) for one in (long, short)), strict=True):
+    for before, after in zip(
+        *(dense(one, objective, *once(objective), SIMULATED) for one in (long, short)), strict=True
+    ):
         (wide, digits), (numbers, same) = long.encoding.split(before), short.encoding.split(after)
         np.testing.assert_array_equal(digits, same)  # what the point is worth to the client
         length = float(np.linalg.norm(wide.astype(np.float64)))
@@ -177,11 +183,11 @@ def test_some_are_shortened_and_their_sums_are_the_sums_of_their_answers(family:
     assert (dense(long, objective, ids, ones) != dense(short, objective, ids, ones)).any()
     once_each, repeated = (dense(short, objective, ids, often) for often in (ones, times))
     np.testing.assert_array_equal(repeated, once_each * times[:, None])
-    np.testing.assert_array_equal(short.total(objective, ids, times), repeated.sum(axis=0))
+    np.testing.assert_array_equal(short.total(objective, ids, times, toss_for(short)), repeated.sum(axis=0))
     pair = Pair(first=short, second=appraisal(objective))
     both = dense(pair, objective, ids, times)
     np.testing.assert_array_equal(both[:, : short.length], repeated)
-    np.testing.assert_array_equal(pair.total(objective, ids, times), both.sum(axis=0))
+    np.testing.assert_array_equal(pair.total(objective, ids, times, toss_for(pair)), both.sum(axis=0))
 
 
 # A sign, and room for noise.
@@ -204,13 +210,13 @@ class Noisy(Query[Reply]):
     def encoding(self) -> Encoding:
         return Encoding((Part(self.n_items, 1.0, self.limit, signed=self.middle > 0),), headroom=self.noise)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:  # noqa: ARG002
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:  # noqa: ARG002
         worth = np.rint(clients.gains(()).toarray()).astype(np.int64) - self.middle
         return sparse.csr_array(np.clip(worth, self.encoding.lowest, self.limit))
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def answers(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         way = np.where(ids % 3 == 0, 1, -1) if self.direction == 0 else np.full(len(ids), self.direction)
-        return sparse.csr_array(super().answers(clients, ids, times).toarray() + self.noise * way[:, None])
+        return sparse.csr_array(super().answers(clients, ids, times, own).toarray() + self.noise * way[:, None])
 
 
 CLIENTS, ITEMS, LIMIT = 24, 5, 10

@@ -27,6 +27,7 @@ from folkmoot.questions import (
     Query,
     Votes,
 )
+from tests.coins import toss_for
 from tests.objectives.families import sparse_matrix
 from tests.questions.kinds import (
     EVERY,
@@ -76,7 +77,7 @@ def test_sums_do_not_depend_on_threads_or_blocks(monkeypatch: pytest.MonkeyPatch
             assert len(objective.client_blocks()) >= least
             with folkmoot.foundation.kernels.threads(count):
                 for name, query in queries.items():
-                    sums[name].append(query.total(objective, ids, times))
+                    sums[name].append(query.total(objective, ids, times, toss_for(query)))
         for name, same in sums.items():
             for other in same[1:]:
                 np.testing.assert_array_equal(same[0], other, err_msg=name)
@@ -90,8 +91,8 @@ def test_a_client_alone_rounds_as_in_a_crowd(samples: int) -> None:
     x[0] = 1.0
     query = Gradient(x=x, whole=2.0, coins=PublicCoins(3), samples=samples, single=1.0, bits=20, stochastic=False)
     ids, times = once(objective)
-    alone = [query.total(objective[[i]], ids[[i]], times[[i]]) for i in range(5)]
-    np.testing.assert_array_equal(query.total(objective, ids, times), np.sum(alone, axis=0))
+    alone = [query.total(objective[[i]], ids[[i]], times[[i]], toss_for(query)) for i in range(5)]
+    np.testing.assert_array_equal(query.total(objective, ids, times, toss_for(query)), np.sum(alone, axis=0))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

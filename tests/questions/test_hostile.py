@@ -15,6 +15,7 @@ from folkmoot.engines.answering import Inquiry, write_times
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Folded, Magnitude, Query, Within
 from folkmoot.secagg import Refused
+from tests.coins import SIMULATED, toss_for
 from tests.questions.fuzz.__main__ import SUITE
 from tests.questions.fuzz.targets import (
     ALL,
@@ -125,7 +126,10 @@ def test_gains_that_vanish_beside_their_unit_are_folded_all_the_same() -> None:
     x[:18], x[18] = 1.0, 0.5
     query = Folded(x=x, single=2.0**200, rows=1, buckets=1, coins=PublicCoins(1))
     query.check(300, 2)
-    assert query.answers(clients, np.arange(2), np.ones(2, dtype=np.int64)).toarray().tolist() == [[1], [1]]
+    assert query.answers(clients, np.arange(2), np.ones(2, dtype=np.int64), toss_for(query)).toarray().tolist() == [
+        [1],
+        [1],
+    ]
 
 
 def test_sets_that_are_too_large_to_evaluate_are_narrowed() -> None:
@@ -141,7 +145,7 @@ def test_sets_that_are_too_large_to_evaluate_are_narrowed() -> None:
     ]
     for query in questions:
         query.check(40, 2)
-        assert query.answers(clients, ids, times).shape == (2, query.length)
+        assert query.answers(clients, ids, times, toss_for(query)).shape == (2, query.length)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_what_would_fill_the_memory_is_refused_before_it_is_built(text: str) -> 
     asked = f'{{"map":{{"query":{text},"session":"{SESSION}","round":0}}}}'
     sent = Bundle(write_times(IDS, TIMES), zlib.compress(asked.encode()))
     with pytest.raises(Refused, match="is not a packed question"):
-        Inquiry.read(sent, make_clients(), IDS, CLIENTS)
+        Inquiry.read(sent, make_clients(), IDS, CLIENTS, SIMULATED)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,13 +21,16 @@ from folkmoot import (
     Oracle,
     Uniform,
 )
-from folkmoot.foundation.coins import PublicCoins, key_of, mix_int
+from folkmoot.foundation.coins import key_of
+from folkmoot.foundation.private_coins import PrivateCoins, toss_bits, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     LocalBase,
     LocalWalk,
     ShardBase,
 )
+from folkmoot.questions.local import SETS
+from tests.coins import toss_for
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import Kind, N
 from tests.objectives.families import SetFunction, sparse_matrix
@@ -39,7 +42,9 @@ from tests.questions.kinds import (
     point,
     uniform,
 )
-from tests.questions.measures import CLOSED, LIMIT, case_of, coin, crowd, dense, fixed_point, once, ranges_of, within
+from tests.questions.measures import CLOSED, LIMIT, case_of, crowd, dense, fixed_point, once, ranges_of, within
+
+OWN = PrivateCoins.derive(KEY)
 
 # Bases at home.
 
@@ -52,8 +57,8 @@ def bases(matroid: Matroid, objective: Objective, key: int = KEY, x: Array | Non
     """What clients answer, without the digits."""
     most = ranges_of(objective)
     at = np.zeros(objective.n_items) if x is None else x
-    query = LocalBase(x=at, whole=most.whole, coins=PublicCoins(key), matroid=matroid, single=most.single)
-    return dense(query, objective, *once(objective))[:, : objective.n_items]
+    query = LocalBase(x=at, whole=most.whole, coins=COINS, matroid=matroid, single=most.single)
+    return dense(query, objective, *once(objective), PrivateCoins.derive(key))[:, : objective.n_items]
 
 
 def allowed(kind: Kind) -> Ids:
@@ -128,8 +133,10 @@ def test_a_walk_of_one_step_is_a_base(matroid: Callable[[int], Matroid]) -> None
         n, everyone = objective.n_items, once(objective)
         walk = walk_of(matroid(n), objective, 1)
         # Each step of a walk tosses coins of its own.
-        same = LocalBase(x=walk.x, whole=walk.whole, coins=COINS.branch(0), matroid=walk.matroid, single=walk.single)
-        np.testing.assert_array_equal(dense(walk, objective, *everyone), dense(same, objective, *everyone))
+        same = LocalBase(x=walk.x, whole=walk.whole, coins=COINS, matroid=walk.matroid, single=walk.single)
+        np.testing.assert_array_equal(
+            dense(walk, objective, *everyone, OWN), dense(same, objective, *everyone, OWN.branch(0))
+        )
         assert (walk.length, walk.encoding.limit) == (same.length, same.encoding.limit)
     untied = case_of("facility, many levels").objective
     here = bases(matroid(6), untied, KEY, point(6))
@@ -158,8 +165,8 @@ def walked(slopes: Callable[[Array, int], Array], walk: LocalWalk, client: int) 
     for step in range(walk.steps):
         at = np.minimum(walk.x + counts / walk.steps, 1.0)
         gains = fixed_point(slopes(at, step), walk.single / LIMIT)
-        key = walk.coins.branch(step).key
-        order = sorted(range(n), key=lambda e: (-gains[e], mix_int(mix_int(key ^ client) ^ e)))
+        key = OWN.branch(step).key
+        order = sorted(range(n), key=lambda e: (-gains[e], int(toss_bits(key, client, e))))
         base: list[int] = []
         for item in order:
             if gains[item] > 0 and walk.matroid.independent([*base, item]):
@@ -173,7 +180,7 @@ def walked(slopes: Callable[[Array, int], Array], walk: LocalWalk, client: int) 
 def test_walks_are_algorithm_2(family: str, matroid: Callable[[int], Matroid]) -> None:
     case = case_of(family)
     walk = walk_of(matroid(case.objective.n_items), case.objective, 4)
-    found = dense(walk, case.objective, *once(case.objective))[:, : len(walk.x)]
+    found = dense(walk, case.objective, *once(case.objective), OWN)[:, : len(walk.x)]
     for client, f in enumerate(case.truth):
         assert found[client].tolist() == walked(lambda at, _: slopes_of(f, at), walk, client)  # noqa: B023
     assert (walk.x + found / walk.steps).max() > 1  # walks do leave the cube
@@ -185,14 +192,14 @@ def own_points(objective: Objective) -> Array:
     return points
 
 
-def drawn(point: Array, key: int, client: int, sample: int) -> frozenset[int]:
+def drawn(point: Array, own: PrivateCoins, client: int, sample: int) -> frozenset[int]:
     """R ~ x by the coins."""
     n = len(point)
-    return frozenset(e for e in range(n) if coin(key, client, sample * n + e) < point[e])
+    return frozenset(e for e in range(n) if toss_coin(own.key, client, sample * n + e) < point[e])
 
 
-def slopes_by_coins(f: SetFunction, at: Array, samples: int, key: int, client: int) -> Array:
-    sets = [drawn(at, key, client, sample) for sample in range(samples)]
+def slopes_by_coins(f: SetFunction, at: Array, samples: int, own: PrivateCoins, client: int) -> Array:
+    sets = [drawn(at, own, client, sample) for sample in range(samples)]
     return np.array([np.mean([f(r | {e}) - f(r - {e}) for r in sets]) for e in range(len(at))])
 
 
@@ -201,10 +208,10 @@ def slopes_by_coins(f: SetFunction, at: Array, samples: int, key: int, client: i
 def test_sampled_gradients_look_at_the_sets_of_their_coins(family: str, samples: int) -> None:
     case = case_of(family)
     points, ids = own_points(case.objective), np.array([8, 2, 77, 5, 1])[: case.objective.n_clients]
-    for key in (1, KEY):
-        rows = case.objective.sample_gradients_each(sparse.csr_array(points), samples, key, ids).toarray()
+    for own in (PrivateCoins.derive(1), OWN):
+        rows = case.objective.sample_gradients_each(sparse.csr_array(points), samples, own, ids).toarray()
         for row, f, at, client in zip(rows, case.truth, points, ids.tolist(), strict=True):
-            np.testing.assert_allclose(row, slopes_by_coins(f, at, samples, key, client), atol=1e-12)
+            np.testing.assert_allclose(row, slopes_by_coins(f, at, samples, own, client), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +224,7 @@ def test_sampled_gradients_converge(family: str, copies: int) -> None:
     points = own_points(objective)
     exact = objective.gradients_at_each(sparse.csr_array(points)).toarray()
     batch, ids, _ = crowd(objective, copies)
-    rows = batch.sample_gradients_each(sparse.csr_array(np.repeat(points, copies, axis=0)), samples, KEY, ids).toarray()
+    rows = batch.sample_gradients_each(sparse.csr_array(np.repeat(points, copies, axis=0)), samples, OWN, ids).toarray()
     by_client = rows.reshape(-1, copies, objective.n_items)
     assert (by_client != by_client[:, :1]).any(axis=(1, 2)).all()
     largest = objective.gains(()).toarray().max(axis=1, keepdims=True)
@@ -231,7 +238,7 @@ def test_walks_of_many_ties_are_algorithm_2(samples: int | None) -> None:
     matrix[:, 0] = 1.0
     objective = Coverage(matrix)
     walk = replace(walk_of(uniform(6), objective, 4, samples), x=np.full(6, 0.2))
-    found = dense(walk, objective, *once(objective))[:, :6]
+    found = dense(walk, objective, *once(objective), OWN)[:, :6]
     for client, row in enumerate(matrix):
 
         def f(chosen: frozenset[int], row: Array = row) -> float:
@@ -240,7 +247,7 @@ def test_walks_of_many_ties_are_algorithm_2(samples: int | None) -> None:
         def slopes(at: Array, step: int, f: SetFunction = f, client: int = client) -> Array:
             if samples is None:
                 return slopes_of(f, at)
-            return slopes_by_coins(f, at, samples, key_of(key_of(KEY, step), 1), client)
+            return slopes_by_coins(f, at, samples, OWN.branch(step, SETS), client)
 
         assert found[client].tolist() == walked(slopes, walk, client)
 
@@ -269,4 +276,4 @@ def test_shards_are_greedy(deal: bool) -> None:
                 break
             base = best
         expected[base] += 1
-    assert query.total(case.objective, ids, times).tolist() == expected.tolist()
+    assert query.total(case.objective, ids, times, toss_for(query)).tolist() == expected.tolist()

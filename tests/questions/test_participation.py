@@ -10,6 +10,7 @@ from folkmoot.conversation.population import Population
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, Sum, read_reply
 from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.questions import Drift, Gains, Participation
 from tests.conversation.around import Around
 from tests.questions.measures import within
@@ -101,7 +102,7 @@ def test_the_same_key_is_the_same_sample() -> None:
     objective = decoys(400)
     ids, times = np.arange(400), np.ones(400, dtype=np.int64)
     who = Participation.uniform(100, 400)
-    first, again, other = (who.takes_part(objective, ids, times, PublicCoins(key)) for key in (1, 1, 2))
+    first, again, other = (who.takes_part(objective, ids, times, PrivateCoins.derive(key)) for key in (1, 1, 2))
     assert (first == again).all()
     assert (first != other).any()
     assert abs(first.mean() - 0.25) < within(400, 1)
@@ -126,7 +127,7 @@ def test_a_running_mean_is_right_on_average() -> None:
             most=1.0,
             whole=1.0,
             standing=1.0,
-            coins=PublicCoins(key),
+            draw=key,
         )
         answer = Simulation(objective)(Ask(query, population.draw(60, PublicCoins(key)), Purpose.SEARCH, "a step", 0))
         assert answer.total.min() < 0 < answer.total.max()

@@ -14,7 +14,6 @@ from folkmoot import (
     FacilityLocation,
     Objective,
 )
-from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.questions import (
     Appraisal,
@@ -26,6 +25,7 @@ from folkmoot.questions import (
 )
 from folkmoot.questions.magnitude import BINS, LEAST, MOST, find_bins
 from folkmoot.questions.query import FINE_BITS
+from tests.coins import SIMULATED, toss_for
 from tests.questions.kinds import (
     EVERY,
     ITEMS,
@@ -65,7 +65,7 @@ def test_sums_of_gains_are_gains_of_the_mean(family: str) -> None:
     objective = case_of(family).objective
     times = 1 + np.arange(objective.n_clients) ** 2
     query, _ = gains_question(objective, times, None, important=False)
-    assert query.takes_part(objective, once(objective)[0], times) is None
+    assert query.takes_part(objective, once(objective)[0], times, toss_for(query)) is None
     reply = reply_of(query, objective, once(objective)[0], times)
     mean, worth = reply.mean, reply.value
     exact = objective.reweight(times).mean_gains(query.members)
@@ -94,8 +94,8 @@ def test_answers_over_their_chance_keep_the_sum(family: str, important: bool) ->
     assert unit[-1] == query.whole / query.encoding.limit
     answered, sums = np.zeros(len(times)), np.zeros(exact.shape)
     for key in range(keys):
-        question = replace(query, coins=PublicCoins.of(8, key))
-        willing = question.takes_part(batch, ids, often)
+        question = replace(query, draw=key)
+        willing = question.takes_part(batch, ids, often, toss_for(question))
         assert willing is not None
         rows = dense(question, batch, ids, often) * willing[:, None]
         answered += willing.reshape(-1, copies).sum(axis=1)
@@ -142,7 +142,7 @@ def test_importance_is_the_largest_share() -> None:
     """Counts and sums, each in the bin of its power of two; who counts twice has twice the share."""
     objective = FacilityLocation(np.array([[0.5, 0.1], [0.0, 0.2], [0.3, 0.0]]))
     inverse = np.array([0.5, 2.0])  # w = 0.25 (half of 0.5 is more than twice 0.1), 0.4, 0.15
-    total = Importance(inverse=inverse).total(objective, np.arange(3), np.array([1, 2, 1]))
+    total = Importance(inverse=inverse).total(objective, np.arange(3), np.array([1, 2, 1]), SIMULATED)
     counts, sums = total.reshape(2, -1)
     assert {place: int(counts[place]) for place in np.flatnonzero(counts)} == {0: 1, 1: 1, 2: 1}
     expected = [0.8, 0.25 * 2, 0.15 * 4]
@@ -250,7 +250,7 @@ def test_histograms_keep_the_means(family: str) -> None:
     p, ids, count = times / times.sum(), once(objective)[0], int(times.sum())
     means, widest = [], 0.0
     for key in range(keys):
-        query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single, coins=PublicCoins(key))
+        query = Appraisal(items=ITEMS, sets=masks, whole=most.whole, single=most.single, draw=key)
         reply = reply_of(query, objective, ids, times)
         points, histograms = query.grid.points, reply.histograms
         assert all(counts.sum() == count and counts.min() >= 0 for counts in histograms)
@@ -265,5 +265,5 @@ def test_histograms_keep_the_means(family: str) -> None:
 
 def test_who_does_not_fit_the_range_is_counted() -> None:
     objective = FacilityLocation(np.array([[1.0, 0.5], [3.0, 0.1], [0.5, 0.5]]))
-    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0, coins=PublicCoins(0))
+    query = Appraisal(items=np.arange(2), sets=np.eye(2, dtype=bool), whole=2.0, single=2.0, draw=0)
     assert reply_of(query, objective, *once(objective)).cut == pytest.approx(1 / 3)

@@ -10,10 +10,11 @@ import numpy as np
 from folkmoot.conversation.codec import unpack
 from folkmoot.conversation.population import Cohort, Population
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.rounds import Ask
+from folkmoot.conversation.rounds import Ask, find_coins
 from folkmoot.conversation.transcript import Transcript
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.private_coins import SIMULATED, PrivateCoins
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.sets import Ids
 from folkmoot.matroids.matroid import Matroid
@@ -40,7 +41,8 @@ def count_in_rounds(objective: Objective, transcript: Path, purpose: Purpose) ->
         for number in choose_rounds(sums, most // max(length // (LONG * objective.n_items), 1)):
             query, ids, times = read_question(store, number, objective)
             if query.group_clients() is None:
-                yield len(ids), count_contributors(query, objective, ids, times)
+                own = find_coins(SIMULATED, query)
+                yield len(ids), count_contributors(query, objective, ids, times, own)
 
 
 def choose_rounds(sums: list[tuple[int, int]], most_answers: int) -> list[int]:
@@ -74,12 +76,12 @@ def read_question(store: Transcript, number: int, objective: Objective) -> tuple
     return ask.query, ids, times
 
 
-def count_contributors(query: Query[Any], objective: Objective, ids: Ids, times: Ids) -> Ids:
+def count_contributors(query: Query[Any], objective: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
     """To each number of the sum of these clients' answers, how many of them add something other than 0."""
     found = np.zeros(query.length, dtype=np.int64)
     size = max(CLIENTS_PER_BLOCK * objective.n_items // max(query.length, objective.n_items), 1)  # rows may be long
     for lo in range(0, len(ids), size):
         some = ids[lo : lo + size]
-        rows = query.answers(objective[some], some, times[lo : lo + size])
+        rows = query.answers(objective[some], some, times[lo : lo + size], own)
         found += np.bincount(rows.indices[rows.data != 0], minlength=query.length)
     return found

@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from folkmoot.conversation.codec import digest_of
 from folkmoot.conversation.population import Cohort, ids_of
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.foundation.errors import InputError, RoundFailed
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Ids, Mask, freeze
 from folkmoot.questions.query import Query, Reply
@@ -170,6 +172,13 @@ class Sum:
         if alike and self.present is not None and other.present is not None:
             alike = np.array_equal(self.present, other.present)
         return alike and self.count == other.count and np.array_equal(self.total, other.total)
+
+
+def find_coins(secret: PrivateCoins, query: Query[Any]) -> PrivateCoins:
+    """The coins with which clients answer a question: others if anything about it is another, and the same if it is
+    asked again. secret: what they follow from; the server of real clients never learns it.
+    """
+    return secret.branch(bytes.fromhex(digest_of(query)))
 
 
 Run = Generator[Ask, Sum, T]

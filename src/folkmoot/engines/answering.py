@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from folkmoot.conversation.codec import digest_of, pack, unpack
-from folkmoot.conversation.rounds import Ask
+from folkmoot.conversation.rounds import Ask, find_coins
 from folkmoot.engines.exchange import Bundle
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import find_kinds, name_kind
 from folkmoot.foundation.sets import Ids, Mask, Rows
 from folkmoot.matroids.matroid import Matroid
@@ -89,11 +90,14 @@ class Inquiry:
     ids: Ids  # their numbers
     times: Ids  # how often each counts
     held: Ids  # the numbers of all clients of the party
+    own: PrivateCoins
     run: bytes = b""
 
     @classmethod
-    def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int) -> "Inquiry":
-        """What a party with these clients, of `n_clients` in total, was sent; refused if it does not fit them."""
+    def read(cls, sent: Bundle, clients: Objective, ids: Ids, n_clients: int, secret: PrivateCoins) -> "Inquiry":
+        """What a party with these clients, of `n_clients` in total, was sent; refused if it does not fit them. secret:
+        what its clients' coins follow from.
+        """
         try:
             asked = unpack_question(sent.question, clients.n_items, n_clients)
             query, session, number = asked["query"], bytes.fromhex(asked["session"]), asked["round"]
@@ -114,7 +118,8 @@ class Inquiry:
         places = np.minimum(np.searchsorted(ids, asked_ids), len(ids) - 1)
         if not len(asked_ids) or not (ids[places] == asked_ids).all():
             raise Refused("the question is for clients that this party does not hold")
-        return cls(query, session, number, _select(clients, places), asked_ids, times, ids, run)
+        own = find_coins(secret, query)
+        return cls(query, session, number, _select(clients, places), asked_ids, times, ids, own, run)
 
     @property
     def kind(self) -> str:
@@ -168,8 +173,8 @@ class Inquiry:
     def rows(self) -> Rows:
         """The answers, one row per client; computed when first needed."""
         if isinstance(self.query, HiddenQuery):
-            return self.query.answer_surely(self.clients, self.ids, self.times)
-        return self.query.answers(self.clients, self.ids, self.times)
+            return self.query.answer_surely(self.clients, self.ids, self.times, self.own)
+        return self.query.answers(self.clients, self.ids, self.times, self.own)
 
     @cached_property
     def places(self) -> dict[int, int]:

@@ -38,6 +38,7 @@ create table if not exists answered (
     question text not null, run text not null, members blob not null, primary key (question, run)
 );
 create table if not exists pinned (name text primary key, value text not null);
+create table if not exists secrets (name text primary key, value blob not null);
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
 );
@@ -139,6 +140,11 @@ class FolderStore(PartyFile):
     def _keep_mileage(self, now: Mileage) -> None:
         row = (now.charges, json.dumps(now.before), now.encode())
         self._file.execute("insert or replace into odometer values (1, ?, ?, ?)", row)
+
+    def keep_secret(self, drawn: bytes) -> bytes:
+        with self._file:
+            self._file.execute("insert or ignore into secrets values ('coins', ?)", (drawn,))
+        return bytes(self._file.execute("select value from secrets where name = 'coins'").fetchone()[0])
 
     def load(self, client: int) -> State:
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()

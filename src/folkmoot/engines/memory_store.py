@@ -32,7 +32,11 @@ class MemoryStore:
         self._pinned: dict[str, str] = {}
         self._refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._round, self._replies = OpenRound(), dict[bytes, bytes]()
-        self._mileage = Mileage()
+        self._mileage, self._secret = Mileage(), b""
+
+    def keep_secret(self, drawn: bytes) -> bytes:
+        self._secret = self._secret or drawn
+        return self._secret
 
     def load(self, client: int) -> State:
         return self._states.get(client, State())

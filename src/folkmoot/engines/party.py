@@ -19,6 +19,7 @@ from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.speaker import NOTHING, Speaker, Step
 from folkmoot.engines.store import StateStore
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
@@ -50,10 +51,10 @@ class Party(Speaker):
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
+        coins: PrivateCoins | None = None,
     ) -> None:
-        super().__init__(
-            identities, roster, policy, store, random, clock, noise, len(roster.keys), hiding=FEWEST_CLIENTS
-        )
+        everyone = len(roster.keys)
+        super().__init__(identities, roster, policy, store, random, clock, noise, coins, everyone, FEWEST_CLIENTS)
         self.clients = as_objective(clients)
         self.ids: Ids = np.asarray(ids, dtype=np.int64)
         if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
@@ -74,7 +75,7 @@ class Party(Speaker):
         """Reply to a question: who takes part, and who speaks for whom."""
         self._forget()
         try:
-            inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
+            inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys), self.coins)
             self._check_policy(inquiry)
         except Refused as why:
             self._refuse(QUESTION, None, why)
@@ -92,7 +93,7 @@ class Party(Speaker):
             return NOTHING
         inquiry = inquiry.keep(~out)
         absent, entry = dict[int, bytes](), None
-        willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
+        willing = inquiry.query.takes_part(inquiry.clients, inquiry.ids, inquiry.times, inquiry.own)
         if willing is not None:  # who takes part reveals something, so it counts as an answer
             entry = self.bookkeeper.make_entry(inquiry, QUESTION, int(willing.sum()))
             absent = dict.fromkeys(inquiry.ids[~willing].tolist(), NOBODY)
@@ -103,7 +104,7 @@ class Party(Speaker):
         return Step(Bundle(absent | inquiry.write_speakers()), entry=entry)
 
     def _read_again(self, sent: Bundle, reply: Bundle) -> Inquiry | None:
-        inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys))
+        inquiry = Inquiry.read(sent, self.clients, self.ids, len(self.roster.keys), self.coins)
         taking_part = [client for client, letter in reply.letters.items() if letter != NOBODY]
         return inquiry.keep(np.isin(inquiry.ids, taking_part)) if taking_part else None
 

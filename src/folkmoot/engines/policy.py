@@ -27,9 +27,8 @@ class PartyPolicy:
     uneven: whether some clients may count more often than others. The server is then trusted with how often each
     counts: there are counts with which a sum shows one client's answer.
     volunteers: whether they answer questions where taking part depends on their own data. The server then learns who
-    has large values.
-    Where a party speaks for its clients, the server is then trusted with the coins by which they decide: there are
-    coins with which one client answers alone.
+    has large values. Where a party speaks for its clients, the server is then trusted with their chances: with small
+    ones, one client is often alone in a sum.
     singletons: whether they answer questions that say what single items are worth by themselves. Most methods begin
     with one.
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together.

@@ -14,6 +14,7 @@ from folkmoot.engines.pooling import PooledInquiry, check_parties
 from folkmoot.engines.speaker import NOTHING, Speaker, Step
 from folkmoot.engines.store import StateStore
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
@@ -41,10 +42,11 @@ class PooledParty(Speaker):
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
+        coins: PrivateCoins | None = None,
     ) -> None:
         everyone = census.population.n_clients
         super().__init__(
-            {number: identity}, roster, policy, store, random, clock, noise, everyone, hiding=FEWEST_PARTIES
+            {number: identity}, roster, policy, store, random, clock, noise, coins, everyone, FEWEST_PARTIES
         )
         self.clients, self.number, self.census = as_objective(clients), number, census
         if not 0 <= number < len(census.sizes) or census.sizes[number] != self.clients.n_clients:
@@ -66,7 +68,7 @@ class PooledParty(Speaker):
         return self._read(sent)
 
     def _read(self, sent: Bundle) -> PooledInquiry:
-        return PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest)
+        return PooledInquiry.read(sent, self.clients, self.number, self.census, self.roster.digest, self.coins)
 
     def _consider(self, sent: Bundle) -> Step:
         self._forget()
@@ -88,7 +90,7 @@ class PooledParty(Speaker):
         except InputError as why:
             raise Refused(why.problem) from None
         if inquiry.query.voluntary and not policy.volunteers:
-            raise Refused("whoever chooses the coins could have one client answer alone")
+            raise Refused("clients would decide by chance who answers: by chance, one could be alone in a sum")
         if inquiry.query.shows_groups and not policy.apart:
             raise Refused("the sum would show each party's answer apart from the others'")
         if not policy.uneven and not inquiry.is_even:

@@ -16,11 +16,12 @@ import numpy as np
 from folkmoot.conversation.codec import digest_of, pack
 from folkmoot.conversation.population import Cohort
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.rounds import Ask
+from folkmoot.conversation.rounds import Ask, find_coins
 from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER, describe_run, read_run, unpack_question
 from folkmoot.engines.census import Census, PartyShare
 from folkmoot.engines.exchange import Bundle
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import name_kind
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective
@@ -108,11 +109,14 @@ class PooledInquiry:
     clients: Objective | None  # of this party, those who are asked; None: nobody
     census: Census
     roster: bytes  # its digest
+    own: PrivateCoins
     run: bytes = b""
 
     @classmethod
-    def read(cls, sent: Bundle, clients: Objective, number: int, census: Census, roster: bytes) -> "PooledInquiry":
-        """What party `number` was sent; refused if it is not for it."""
+    def read(
+        cls, sent: Bundle, clients: Objective, number: int, census: Census, roster: bytes, secret: PrivateCoins
+    ) -> "PooledInquiry":
+        """What party `number` was sent; refused if it is not for it. secret: what its coins follow from."""
         ask, session, run = read_ask(sent.question, census)
         groups = ask.query.group_clients()
         if groups is not None and not census.is_division(groups):
@@ -124,7 +128,8 @@ class PooledInquiry:
         if share.size < clients.n_clients:
             ids, _ = share.select(ask.cohort)
             asked = clients[ids - int(census.ends[number])] if share.size else None
-        return cls(ask, session, share, asked, census, roster, run)
+        own = find_coins(secret, ask.query)
+        return cls(ask, session, share, asked, census, roster, own, run)
 
     @property
     def query(self) -> Query[Any]:
@@ -219,9 +224,9 @@ class PooledInquiry:
         total = np.zeros(query.length, dtype=np.int64)
         if self.clients is not None:
             if isinstance(query, HiddenQuery):
-                total = query.total_surely(self.clients, *self.members)
+                total = query.total_surely(self.clients, *self.members, self.own)
             else:
-                total, _ = query.total_of_willing(self.clients, *self.members)
+                total, _ = query.total_of_willing(self.clients, *self.members, self.own)
         vector: Ids = total - self.ask.find_lowest(self.share.weight, self.share.size, speakers=1)
         return vector
 

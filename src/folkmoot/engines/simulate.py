@@ -14,7 +14,7 @@ import numpy as np
 
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
-from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.rounds import Ask, Sum, find_coins
 from folkmoot.conversation.streams import Chance
 from folkmoot.engines.attendance import Attendance
 from folkmoot.engines.leading import check_protection
@@ -24,6 +24,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.kernels import threads as on_so_many_threads
+from folkmoot.foundation.private_coins import SIMULATED
 from folkmoot.foundation.sets import Ids, Mask
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, Noise, NoiseSource
@@ -44,7 +45,7 @@ class Simulation(Engine):
     dropout: the chance that a client does not answer, by a coin of (seed, round, client); under "real" it leaves in
     some exchange before it has sent its vector. late: the chance that it falls silent after that; its answer is in
     the sum, and only "real" has to handle this. least: a round in which fewer than this share of the clients answer has
-    no sum.
+    no sum. seed: decides who drops out.
     policy: None for terms that allow for one and a half times these dropouts, as far as any terms can. threads: None
     for all cores. witness: under "real", remembers what the server saw of one client. noise: where questions with noise
     get theirs from; None: the operating system. A simulation draws the sum of all shares at once, unless the source
@@ -142,7 +143,8 @@ class Simulation(Engine):
             return self._by_protocol(ask, control, Attendance(ids, gone), times)
         clients = self._clients(ids)
         control.progress("finding out who answers", 0, 2)
-        willing = query.takes_part(clients, ids, times)
+        own = find_coins(SIMULATED, query)
+        willing = query.takes_part(clients, ids, times, own)
         if willing is not None:
             ids, times = ids[willing], times[willing]
             if not len(ids):
@@ -152,7 +154,7 @@ class Simulation(Engine):
             clients = self._clients(ids)
         control.check()
         control.progress("adding up", 1, 2)
-        total = query.total(clients, ids, times)
+        total = query.total(clients, ids, times, own)
         about: dict[str, Any] = {}
         if query.added_noise is not None:
             honest = self._count_honest(ask, Attendance(ids, gone))
@@ -196,7 +198,8 @@ class Simulation(Engine):
         self._last = ask.number
         witness, watch = self.witness, None
         if witness is not None and witness.wants(ask):
-            watch = witness.watch_round(there.ids, ask.query.answers(self._clients(there.ids), there.ids, times))
+            own = find_coins(SIMULATED, ask.query)
+            watch = witness.watch_round(there.ids, ask.query.answers(self._clients(there.ids), there.ids, times, own))
         said = self._secure.add_up(ask, control, there.decide_leaving(ask, self.seed, self.late), watch)
         if watch is not None and witness is not None and not said.lost:
             witness.learn(ask, said.total, said.clients)

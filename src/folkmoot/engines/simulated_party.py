@@ -14,6 +14,7 @@ from folkmoot.engines.exchange import InProcess
 from folkmoot.engines.federation import Federation
 from folkmoot.engines.party import Party
 from folkmoot.engines.policy import PartyPolicy
+from folkmoot.foundation.private_coins import SIMULATED
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.noise import NoiseSource
 from folkmoot.secagg import Policy, Roster
@@ -62,7 +63,7 @@ class SimulatedFederation:
             lambda client: identities[client].public_key().public_bytes_raw(),
         )
         habits = PartyPolicy(policy, uneven=True, volunteers=True)
-        party = Party(objective, everyone, identities, roster, habits, noise=noise)
+        party = Party(objective, everyone, identities, roster, habits, noise=noise, coins=SIMULATED)
         self.exchange = LossyExchange(InProcess({0: party}))
         self.engine = Federation(population, roster, {0: everyone}, self.exchange, policy, least=0.0, devices=True)
 

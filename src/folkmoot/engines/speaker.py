@@ -23,6 +23,7 @@ from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.round_inquiry import RoundInquiry
 from folkmoot.engines.store import GivenReply, LedgerEntry, OpenRound, Refusal, SentMessage, StateStore, StoreUpdate
 from folkmoot.foundation.errors import FolkmootError, InputError
+from folkmoot.foundation.private_coins import SECRET, PrivateCoins
 from folkmoot.foundation.randomness import as_private
 from folkmoot.privacy.noise import NoiseSource
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
@@ -56,9 +57,10 @@ class Speaker(ABC):
     identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process. Where
     there is one, a message that was answered in this round gets the same reply again, byte for byte, and a process
     continues the round in which another one died. None: nothing survives the process, and nothing is said twice.
-    clock: seconds, for the ledger and for answers per day. population: how many clients there are, at all parties.
-    hiding: the fewest honest shares of noise that a sum must hold, unless the policy says so. It is in one round at a
-    time.
+    clock: seconds, for the ledger and for answers per day. coins: what its clients decide by chance with; None: from a
+    secret of its own, which is kept in the store. Others are for simulations and tests. population: how many clients
+    there are, at all parties. hiding: the fewest honest shares of noise that a sum must hold, unless the policy says
+    so. It is in one round at a time.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Speaker(ABC):
         random: Random,
         clock: Callable[[], float],
         noise: NoiseSource,
+        coins: PrivateCoins | None,
         population: int,
         hiding: int,
     ) -> None:
@@ -80,6 +83,7 @@ class Speaker(ABC):
         self._repeats = store is not None
         self.store = MemoryStore() if store is None else store
         self.random, self.clock = as_private(random), clock
+        self.coins = PrivateCoins(self.store.keep_secret(random.random(SECRET))) if coins is None else coins
         self.bookkeeper = Bookkeeper(self.policy, self.store, clock, noise, population, hiding)
         self.refusals: deque[Refusal] = deque(maxlen=AT_HAND)  # by this process; the store keeps them all
         self._refused: list[Refusal] = []  # in this exchange

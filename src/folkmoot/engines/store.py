@@ -95,6 +95,10 @@ class StateStore(Protocol):
         """What was sent at that time or later, in order."""
         ...
 
+    def keep_secret(self, drawn: bytes) -> bytes:
+        """The secret that the party's coins follow from: this one, unless there is one already."""
+        ...
+
     def load(self, client: int) -> State: ...
 
     def save(self, update: StoreUpdate) -> None:

@@ -1,8 +1,8 @@
-"""Numbers as small integers, and the coin that everybody tosses alike.
+"""Numbers as small integers.
 
 What a client answers is added up in a ring of integers, so that a sum depends on no order and on no engine. A
-number is written in units and cut off at a public limit, rounded to the nearest unit or up or down by a coin
-that keeps its mean. Coins are hashes of (key, client, item): the same wherever and in whatever order they fall.
+number is written in units and cut off at a public limit, rounded to the nearest unit or up or down by a private
+coin of its client and item that keeps its mean.
 """
 
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.foundation.coins import coin
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import NO_KEY, CoinKey, toss_coin
 from folkmoot.foundation.sets import Array, Ids, share
 
 
@@ -20,20 +20,20 @@ class Coding(NamedTuple):
 
     unit: float
     limit: int
-    stochastic: bool  # round by a coin, so that the mean is kept; else to the nearest
-    key: int  # of the coins
+    stochastic: bool = False  # round by a coin, so that the mean is kept; else to the nearest
+    key: CoinKey = NO_KEY
 
     @property
     def scalars(self) -> "CodingScalars":
         """As kernels take it."""
-        return CodingScalars(float(self.unit), int(self.limit), bool(self.stochastic), np.uint64(self.key))
+        return CodingScalars(float(self.unit), int(self.limit), bool(self.stochastic), self.key)
 
 
 class CodingScalars(NamedTuple):
     unit: float
     limit: int
     stochastic: bool
-    key: np.uint64
+    key: CoinKey
 
 
 def whole_numbers(values: Array, how: Coding) -> Ids:
@@ -51,7 +51,7 @@ def encode_number(value: float, how: CodingScalars, client: int, item: int) -> i
     if scaled >= how.limit:
         return how.limit
     below = int(np.floor(scaled))
-    return below + (coin(how.key, client, item) < scaled - below if how.stochastic else scaled - below >= 0.5)
+    return below + (toss_coin(how.key, client, item) < scaled - below if how.stochastic else scaled - below >= 0.5)
 
 
 def code_column(values: Array, how: CodingScalars, ids: Ids, item: int) -> Ids:

@@ -1,6 +1,7 @@
 """Public coins: hashes that everybody can work out again, the same wherever and in whatever order they fall.
 
-Nothing that must stay hidden from the server may depend on them: that is what `PrivateRandomness` is for.
+The server knows them: they decide what it may know, such as cohorts, ties between its candidates, and which sets
+everybody looks at. What a client decides by chance follows from `PrivateCoins`.
 """
 
 from collections.abc import Mapping
@@ -90,7 +91,7 @@ def hash_triple(key: np.uint64, client: int, item: int | np.uint64) -> np.uint64
 
 
 @kernel
-def coin(key: np.uint64, client: int, item: int) -> float:
+def public_coin(key: np.uint64, client: int, item: int) -> float:
     """A number in [0, 1), as good as random, that depends on nothing but its three names."""
     return float(np.float64(hash_triple(key, client, item) >> S11) * 2.0**-53)
 
@@ -105,4 +106,4 @@ def coins(key: np.uint64, ids: Ids, item: int) -> Array:
 @kernel
 def toss_coins(key: np.uint64, ids: Ids, item: int, out: Array) -> None:
     for at in range(len(ids)):
-        out[at] = coin(key, ids[at], item)
+        out[at] = public_coin(key, ids[at], item)

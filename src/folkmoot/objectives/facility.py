@@ -16,6 +16,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.frames import is_frame
 from folkmoot.foundation.kernels import kernel, sum_blocks
 from folkmoot.foundation.naming import find_rated_pair, names_no_item
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.objectives.columns import PLACE, ROW
 from folkmoot.objectives.facility_gradient import (
@@ -23,6 +24,7 @@ from folkmoot.objectives.facility_gradient import (
     gradient,
     gradient_at_own_points,
     make_room,
+    make_tosses,
     sample_gradient,
 )
 from folkmoot.objectives.runs import Runs, sort_runs
@@ -133,10 +135,10 @@ class FacilityLocation(SparseRows):
         gradient_at_own_points(self.layout, once, self._client_rows, *where, miss, *room, expected, out)
         return self._sum_entries_by_client(out)
 
-    def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+    def sample_gradients_each(self, points: Rows, samples: int, own: PrivateCoins, ids: Ids) -> Rows:
         out, _ = self._make_outputs()
         where = points.indptr, points.indices, points.data
-        sample_gradient(self.layout, self._client_rows, *where, self.n_items, samples, np.uint64(key), ids, out)
+        sample_gradient(self.layout, self._client_rows, *where, self.n_items, samples, own.key, ids, out)
         return self._sum_entries_by_client(out)
 
     def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
@@ -168,6 +170,7 @@ class FacilityLocation(SparseRows):
                 nobody if ids is None else ids,
                 nobody if times is None else times,
                 *make_room(self.layout, lo, hi),
+                make_tosses(self.layout, lo, hi),
                 expected,
                 part,
             ),

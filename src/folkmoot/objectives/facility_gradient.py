@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folkmoot.foundation.coding import CodingScalars, encode_number
-from folkmoot.foundation.coins import S11, coin, mix
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import S11, CoinKey, begin_row, finish_row, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.runs import Runs
 from folkmoot.objectives.sparse import LEAST_MISS
@@ -60,6 +60,11 @@ def make_room(rows: Runs, lo: int, hi: int) -> tuple[Array, Array, Array]:
     """Work space for `row_terms`, large enough for any of these rows."""
     most = int((rows.row_runs[lo + 1 : hi + 1] - rows.row_runs[lo:hi]).max())
     return np.empty(most), np.empty(most), np.empty(most)
+
+
+def make_tosses(rows: Runs, lo: int, hi: int) -> NDArray[np.uint64]:
+    """Room for the coins of any run of these rows."""
+    return np.empty(int(np.diff(rows.row_start[lo : hi + 1]).max(initial=0)), dtype=np.uint64)
 
 
 @kernel
@@ -139,15 +144,17 @@ def add_coded_gradient(
     none: Array,
     unseen: Array,
     terms: Array,
+    tosses: NDArray[np.uint64],
     expected: Array,
     into: Ids,
 ) -> None:
     """`gradient` by entry, each number encoded as by `code_rows`, summed over the rows without storing entries.
 
     Every row is a client here. Items with x_e = 0 (`touched` is 0; one byte per item stays in the nearest cache) all
-    have the run's own term, so it is rounded once per run; where coins decide, quotient and half of the hash are
-    computed once. Most runs hold only such items: then none[run] is exactly 1. `ids` may be empty (a client's number
-    is its row), and so may `times` (once each).
+    have the run's own term, so it is rounded once per run. Where coins decide, the quotient and the client's part of
+    the hash are computed once, and the rest in a loop of its own, several items at once (`tosses` is its work space).
+    Most runs hold only such items: then none[run] is exactly 1. `ids` may be empty (a client's number is its row), and
+    so may `times` (once each).
     """
     items = rows.items
     for row in range(lo, hi):
@@ -155,7 +162,7 @@ def add_coded_gradient(
         expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]
         client = ids[row] if len(ids) else row
         count = times[row] if len(times) else 1
-        half = mix(how.key ^ np.uint64(client))
+        coins = begin_row(how.key, client)
         at = np.uint64(rows.row_start[row])
         row_start = at
         for run in range(runs):
@@ -165,21 +172,24 @@ def add_coded_gradient(
             tossed = how.stochastic and 0.0 < scaled < how.limit
             below = int(np.floor(scaled)) if tossed else encode_number(whole, how, client, 0)
             edge = np.uint64(np.ceil((scaled - below) * 2.0**53)) if tossed else ZERO  # coins under the fraction
+            if tossed:
+                for place in range(end - at):
+                    tosses[place] = finish_row(coins, items[at + np.uint64(place)]) >> S11
+            start = at
             if none[run] != 1.0:  # x touches this run
                 while at < end:
                     item = items[at]
+                    up = tossed and tosses[at - start] < edge
                     at += ONE
                     if touched[item]:
                         into[item] += (
                             encode_number(terms[run] / miss[item] * row_weight[row], how, client, item) * count
                         )
                     else:
-                        up = tossed and (mix(half ^ np.uint64(item)) >> S11) < edge
                         into[item] += (below + int(up)) * count
             elif tossed:
                 while at < end:
-                    item = items[at]
-                    into[item] += (below + int((mix(half ^ np.uint64(item)) >> S11) < edge)) * count
+                    into[items[at]] += (below + int(tosses[at - start] < edge)) * count
                     at += ONE
             else:
                 below *= count
@@ -197,7 +207,7 @@ def sample_gradient(
     x: Array,
     n_items: int,
     samples: int,
-    key: np.uint64,
+    key: CoinKey,
     ids: Ids,
     out: Array,
 ) -> None:
@@ -221,7 +231,7 @@ def sample_gradient(
 
 @kernel
 def add_sample(
-    rows: Runs, row: int, chance: Array, key: np.uint64, client: int, sample: int, share: float, out: Array
+    rows: Runs, row: int, chance: Array, key: CoinKey, client: int, sample: int, share: float, out: Array
 ) -> None:
     leader, best, second = -1, 0.0, 0.0
     n = len(chance)
@@ -230,7 +240,7 @@ def add_sample(
         end = rows.row_start[row] + rows.run_end[run]
         while at < end and (leader < 0 or second == 0.0):
             p = chance[rows.items[at]]
-            if p > 0.0 and coin(key, client, sample * n + rows.items[at]) < p:
+            if p > 0.0 and toss_coin(key, client, sample * n + rows.items[at]) < p:
                 if leader < 0:
                     leader, best = at, rows.run_value[run]
                 else:

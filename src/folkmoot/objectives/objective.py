@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_rows, whole_numbers
-from folkmoot.foundation.coins import key_of
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import Names, as_names, as_weights
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import (
     Array,
     Ids,
@@ -192,13 +192,11 @@ class Objective(ABC):
         """∇f̂_i at a point of its own for every client, in families with a closed form."""
         return stack([self[i].gradients_at(points[[i]].toarray()[0]) for i in range(self.n_clients)])
 
-    def sample_gradients_each(self, points: Rows, samples: int, key: int, ids: Ids) -> Rows:
+    def sample_gradients_each(self, points: Rows, samples: int, own: PrivateCoins, ids: Ids) -> Rows:
         """The same from sampled sets, drawn separately for each client (`ids` are the clients' numbers)."""
+        seeds = own.draw_bits(ids).tolist()
         return stack(
-            [
-                sampling.gradients(self[i], points[[i]].toarray()[0], samples, key_of(key, int(ids[i])))
-                for i in range(self.n_clients)
-            ]
+            [sampling.gradients(self[i], points[[i]].toarray()[0], samples, seeds[i]) for i in range(self.n_clients)]
         )
 
     def add_coded_gradient(

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from folkmoot.foundation.coding import code_rows, whole_numbers
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Rows, freeze, indicator
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.checking import check_items
@@ -69,14 +70,14 @@ class GainsAlong(Query[AlongReply]):
         gains = (Part(length, self.single / FINE, FINE) for length in lengths)
         return Encoding((*gains, Part(1, self.whole / FINE, FINE)))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """All gains, then the value."""
         shape = clients.n_clients, self.length - 1
         who, place, numbers = (np.concatenate(part) for part in zip(*self._encode(clients, ids), strict=True))
         gains = sparse.csr_array((numbers, (who, place)), shape=shape)
         return append_columns(gains, self._worth(clients)[:, None])
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """Prefix by prefix, so that the rows of all prefixes are never in memory together."""
         total = np.zeros(self.length, dtype=np.int64)
         for who, place, numbers in self._encode(clients, ids):

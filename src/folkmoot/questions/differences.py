@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from folkmoot.foundation.coding import CodingScalars, code_column, encode_number
-from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
@@ -50,7 +50,7 @@ class Differences(Query[DifferencesReply]):
     sets: Mask  # sets × these items; all others are compared with the first
     most: float  # differences are clipped at this (with `who`: after multiplying by times_i/κ_i)
     standing: float  # an answer stands for at most this many clients
-    coins: PublicCoins
+    draw: int  # names what clients decide by chance: another number, other coins
     who: Participation | None = None
 
     def __post_init__(self) -> None:
@@ -72,15 +72,15 @@ class Differences(Query[DifferencesReply]):
     def voluntary(self) -> bool:
         return self.who is not None
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        return None if self.who is None else self.who.takes_part(clients, ids, times, self.coins)
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
+        return None if self.who is None else self.who.takes_part(clients, ids, times, own)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        parts = list(self._compare(clients, ids, times))
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        parts = list(self._compare(clients, ids, times, own))
         firsts, squares = (np.hstack([part[at] for part in parts]) for at in range(2))
-        return write_dense(np.hstack([firsts, squares, self._count_standing(clients, ids, times)[:, None]]))
+        return write_dense(np.hstack([firsts, squares, self._count_standing(clients, ids, times, own)[:, None]]))
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """A few sets at a time, so that not all of them are in memory together."""
         often = None if self.counts_times or (times == 1).all() else times[:, None]
 
@@ -88,16 +88,16 @@ class Differences(Query[DifferencesReply]):
             total: Ids = (numbers if often is None else numbers * often).sum(axis=0)
             return total
 
-        parts = [(add_up(first), add_up(square)) for first, square in self._compare(clients, ids, times)]
+        parts = [(add_up(first), add_up(square)) for first, square in self._compare(clients, ids, times, own)]
         firsts, squares = (np.concatenate([part[at] for part in parts]) for at in range(2))
-        return np.concatenate([firsts, squares, add_up(self._count_standing(clients, ids, times)[:, None])])
+        return np.concatenate([firsts, squares, add_up(self._count_standing(clients, ids, times, own)[:, None])])
 
-    def _compare(self, clients: Objective, ids: Ids, times: Ids) -> Iterator[tuple[Ids, Ids]]:
+    def _compare(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Iterator[tuple[Ids, Ids]]:
         """A few sets at a time: differences and their squares, each clients × sets."""
         factors = self._factors(clients, times)
         one = share(np.ascontiguousarray(self._values(clients, self.sets[:1])[:, 0]))
         parts = self.encoding.parts
-        hows = parts[FIRSTS].coding(self.coins).scalars, parts[SQUARES].coding(self.coins).scalars
+        hows = parts[FIRSTS].coding(own).scalars, parts[SQUARES].coding(own).scalars
         for first in range(1, len(self.sets), SETS_AT_ONCE):
             some = self.sets[first : first + SETS_AT_ONCE]
             values = np.ascontiguousarray(self._values(clients, some))
@@ -109,8 +109,8 @@ class Differences(Query[DifferencesReply]):
     def _factors(self, clients: Objective, times: Ids) -> Array:
         return np.ones(clients.n_clients) if self.who is None else self.who.factors(clients, times)
 
-    def _count_standing(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        how = self.encoding.parts[STANDING].coding(self.coins).scalars
+    def _count_standing(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
+        how = self.encoding.parts[STANDING].coding(own).scalars
         return code_column(self._factors(clients, times), how, ids, clients.n_items + 1)
 
     def _values(self, clients: Objective, some: Mask) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import code_column, code_rows
-from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
@@ -57,7 +57,7 @@ class Drift(Query[DriftReply]):
     most: float  # gains are clipped at this (with `who`: after multiplying by times_i/κ_i)
     whole: float  # f_i(S) is clipped at this, in the same way
     standing: float  # an answer stands for at most this many clients
-    coins: PublicCoins
+    draw: int  # names what clients decide by chance: another number, other coins
     who: Participation | None = None
 
     def __post_init__(self) -> None:
@@ -78,10 +78,10 @@ class Drift(Query[DriftReply]):
     def voluntary(self) -> bool:
         return self.who is not None
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        return None if self.who is None else self.who.takes_part(clients, ids, times, self.coins)
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
+        return None if self.who is None else self.who.takes_part(clients, ids, times, own)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         slots = slots_of(clients.n_items, self.items)
         gains = keep_slots(clients.gains_at(self.members), slots, len(self.items))
         if self.keep:
@@ -90,7 +90,7 @@ class Drift(Query[DriftReply]):
         gains.sort_indices()
         factors = np.ones(clients.n_clients) if self.who is None else self.who.factors(clients, times)
         data = gains.data * np.repeat(factors, np.diff(gains.indptr))
-        codings = [part.coding(self.coins).scalars for part in self.encoding.parts]
+        codings = [part.coding(own).scalars for part in self.encoding.parts]
         numbers = code_rows(gains.indptr, self.items[gains.indices], np.abs(data), codings[GAINS], ids)
         numbers *= np.sign(data).astype(np.int64)
         rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding
-from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Rows
 from folkmoot.privacy.noise import DEVIATIONS
 
@@ -23,7 +23,7 @@ class Rounding(StrEnum):
     """How a number becomes a whole number of units."""
 
     NEAREST = "nearest"
-    COIN = "coin"  # up or down by a public coin that keeps the mean
+    COIN = "coin"  # up or down by a private coin that keeps the mean
     UP = "up"  # so that a sum is never too low
 
 
@@ -64,11 +64,13 @@ class Part:
         whole, rest = divmod(self.l1, self.limit)
         return min(sqrt(whole * self.limit**2 + rest**2), self.norm)
 
-    def coding(self, coins: PublicCoins | None = None) -> Coding:
+    def coding(self, own: PrivateCoins | None = None) -> Coding:
         """The form that kernels take; coins are needed where they decide the rounding."""
         assert self.rounding is not Rounding.UP, "kernels of its own round up"
-        assert (coins is not None) or self.rounding is Rounding.NEAREST, "a coin needs a key"
-        return Coding(self.unit, self.limit, self.rounding is Rounding.COIN, 0 if coins is None else coins.key)
+        if self.rounding is not Rounding.COIN:
+            return Coding(self.unit, self.limit)
+        assert own is not None, "a coin needs a key"
+        return Coding(self.unit, self.limit, True, own.key)
 
     def read(self, total: Ids, weight: float) -> Array:
         """The mean that follows from a sum, if its clients count `weight` times in total."""

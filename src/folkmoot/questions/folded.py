@@ -20,6 +20,7 @@ from scipy import sparse
 from folkmoot.foundation.coding import code_rows
 from folkmoot.foundation.coins import PublicCoins, hash_triple
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
@@ -65,7 +66,7 @@ class Folded(Query[FoldedReply]):
     single: float  # no item adds more than this to a client (with `who`: after multiplying by times_i/κ_i)
     rows: int
     buckets: int
-    coins: PublicCoins  # deal the items
+    coins: PublicCoins  # deal the items, and draw sets where there is no closed form
     who: Participation | None = None  # None: everyone answers
 
     def __post_init__(self) -> None:
@@ -80,14 +81,14 @@ class Folded(Query[FoldedReply]):
     def voluntary(self) -> bool:
         return self.who is not None
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        return None if self.who is None else self.who.takes_part(clients.unrestricted, ids, times, self.coins)
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
+        return None if self.who is None else self.who.takes_part(clients.unrestricted, ids, times, own)
 
     def deal_items(self, n_items: int) -> NDArray[np.int32]:
         """The bucket of every item in each row."""
         return deal(self.coins.word, n_items, self.rows, self.buckets)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         whole, kept = clients.unrestricted, clients.kept_items
         point = self.x
         if kept is not None:
@@ -113,7 +114,7 @@ class Folded(Query[FoldedReply]):
             values: Array = numbers.astype(np.float64) * unit
             values *= np.repeat(self.who.factors(whole, times), np.diff(start))
             places = at + whole.n_items + 1  # coins of their own: that of n_items has decided who answers
-            numbers = code_rows(start, places, values, part.coding(self.coins).scalars, ids)
+            numbers = code_rows(start, places, values, part.coding(own).scalars, ids)
         return sparse.csr_array((numbers, at, start), shape=(whole.n_clients, self.length))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import code_column, code_rows
-from folkmoot.foundation.coins import NO_COINS, PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
@@ -48,9 +48,9 @@ class Gains(Query[GainsReply]):
     members: Mask
     items: Ids
     most: float  # gains are clipped at this (with `who`: after multiplying by times_i/κ_i)
-    coins: PublicCoins = NO_COINS
     who: Participation | None = None  # None: everyone answers
-    who_coins: PublicCoins | None = None  # decide who answers; None: `coins` do
+    draw: int = 0  # names what clients decide by chance: another number, other coins
+    sample: int | None = None  # who answers one question with this number and `who` answers them all; None: by `draw`
     whole: float | None = None  # f_i(S) is clipped at this, as gains are; None: it is not asked for
 
     def __post_init__(self) -> None:
@@ -69,23 +69,24 @@ class Gains(Query[GainsReply]):
     def voluntary(self) -> bool:
         return self.who is not None
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
         if self.who is None:
             return None
-        return self.who.takes_part(clients, ids, times, self.who_coins or self.coins)
+        kept = own if self.sample is None else own.keep(self.sample, self.who.digest)
+        return self.who.takes_part(clients, ids, times, kept)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         gains = keep_slots(clients.gains_at(self.members), slots_of(clients.n_items, self.items), len(self.items))
         factors = None if self.who is None else self.who.factors(clients, times)
         if factors is not None:  # who counts often has a larger chance: only times_i/κ_i has a bound
             gains.data *= np.repeat(factors, np.diff(gains.indptr))
-        how = self.encoding.parts[0].coding(self.coins).scalars
+        how = self.encoding.parts[0].coding(own).scalars
         numbers = code_rows(gains.indptr, self.items[gains.indices], gains.data, how, ids)
         rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
         if self.whole is None:
             return rows
         values = clients.values_at(self.members[None, :])[:, 0]
-        how = self.encoding.parts[1].coding(self.coins).scalars
+        how = self.encoding.parts[1].coding(own).scalars
         values = values if factors is None else values * factors
         return append_columns(rows, code_column(values, how, ids, clients.n_items + 1)[:, None])
 
@@ -141,7 +142,7 @@ class Importance(Query[ImportanceReply]):
         counts = Part(IMPORTANCE_BINS, 1.0, 1, most_nonzero=1)
         return Encoding((counts, Part(IMPORTANCE_BINS, 2.0**-FINE_BITS, 2**FINE_BITS, most_nonzero=1)))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         w = np.minimum(find_importance(clients, times, self.inverse), 1.0)
         _, exponents = np.frexp(w)
         place = np.clip(-exponents, 0, IMPORTANCE_BINS - 1)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_column, code_rows
-from folkmoot.foundation.coins import PublicCoins, coin
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_coin
 from folkmoot.foundation.sets import Array, Ids, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part, Rounding
@@ -46,7 +47,7 @@ class PointQuery(Query[PointReply]):
 
     x: Array
     whole: float  # f̂_i(x) is clipped at this
-    coins: PublicCoins
+    coins: PublicCoins  # draw the sets that everyone looks at, where there is no closed form
     items: Ids | None = None  # the items asked about; None: all
     samples: int | None = None  # sets per gradient, where there is no closed form or it is not wanted
 
@@ -75,12 +76,12 @@ class PointQuery(Query[PointReply]):
         """Where each item stands in the answer; -1 for those not asked about."""
         return slots_of(len(self.x), self.items)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        gradients, values = self._look_at_x(clients, ids)
-        numbers = self._numbers(clients, keep_slots(gradients, self.slots, self.width), ids)
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        gradients, values = self._look_at_x(clients, ids, own)
+        numbers = self._numbers(clients, keep_slots(gradients, self.slots, self.width), ids, own)
         return append_columns(numbers, self._digits(values, ids))
 
-    def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+    def _look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x); where they are sampled, everyone looks at the same sets."""
         if clients.is_exact(self.samples):
             return clients.gradients_and_values_at(self.x)
@@ -90,7 +91,7 @@ class PointQuery(Query[PointReply]):
         )
 
     @abstractmethod
-    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
         """What clients answer, given their gradients (columns are slots; `_items_in` gives the items)."""
 
     def _items_in(self, slots: NDArray[Any]) -> Ids:
@@ -104,7 +105,7 @@ class PointQuery(Query[PointReply]):
 
     def _digits(self, values: Array, ids: Ids) -> Ids:
         """f̂_i(x), in digits that are added up like everything else."""
-        how = Coding(self.whole / FINE, FINE, False, self.coins.key).scalars
+        how = Coding(self.whole / FINE, FINE).scalars
         whole = code_column(values, how, ids, len(self.x))
         digits: Ids = whole[:, None] >> self._shifts & self.encoding.parts[1].limit
         return digits
@@ -127,17 +128,17 @@ class Gradient(PointQuery):
         unit, rounding = self.single / limit, Rounding.COIN if self.stochastic else Rounding.NEAREST
         return Part(self.width, unit, limit, rounding, norm=inf if self.norm is None else self.norm / unit)
 
-    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
         items = self._items_in(gradients.indices)
-        numbers = code_rows(gradients.indptr, items, gradients.data, self.main.coding(self.coins).scalars, ids)
+        numbers = code_rows(gradients.indptr, items, gradients.data, self.main.coding(own).scalars, ids)
         return sparse.csr_array((numbers, gradients.indices, gradients.indptr), shape=gradients.shape)
 
-    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """Fused: rows are never written out."""
         if self.norm is not None or not clients.is_exact(self.samples):
-            return super().total(clients, ids, times)
+            return super().total(clients, ids, times, own)
         total = np.zeros(self.length, dtype=np.int64)
-        how = self.main.coding(self.coins)
+        how = self.main.coding(own)
         values = clients.add_coded_gradient(self.x, self.slots, how, ids, times, total[: self.width])
         total[self.width :] = times @ self._digits(values, ids)
         return total
@@ -160,27 +161,25 @@ class Votes(PointQuery):
         limit = self.votes * (2**self.bits - 1)
         return Part(self.width, self.sum / limit, limit, Rounding.COIN, most_nonzero=self.votes, most_together=limit)
 
-    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
         gradients.sort_indices()  # votes are dealt along the row
         gradients.data = np.maximum(gradients.data, 0.0)
         sums = np.asarray(gradients.sum(axis=1), dtype=np.float64).reshape(-1)
         limit = 2**self.bits - 1
-        worth = code_column(sums, Coding(self.sum / limit, limit, True, self.coins.key).scalars, ids, len(self.x))
-        counts = draw_votes(gradients.indptr, gradients.data, sums, self.votes, self.coins.word, ids, len(self.x) + 1)
+        worth = code_column(sums, Coding(self.sum / limit, limit, True, own.key).scalars, ids, len(self.x))
+        counts = draw_votes(gradients.indptr, gradients.data, sums, self.votes, own.key, ids, len(self.x) + 1)
         counts *= np.repeat(worth, np.diff(gradients.indptr))
         return sparse.csr_array((counts, gradients.indices, gradients.indptr), shape=gradients.shape)
 
 
 @kernel
-def draw_votes(
-    start: NDArray[Any], weights: Array, sums: Array, votes: int, key: np.uint64, ids: Ids, item: int
-) -> Ids:
+def draw_votes(start: NDArray[Any], weights: Array, sums: Array, votes: int, key: CoinKey, ids: Ids, item: int) -> Ids:
     """How many of the votes each entry of a row gets."""
     out = np.zeros(len(weights), np.int64)
     for row in range(len(start) - 1):
         if sums[row] <= 0.0:
             continue
-        mark, done, step = coin(key, ids[row], item), 0.0, votes / sums[row]
+        mark, done, step = toss_coin(key, ids[row], item), 0.0, votes / sums[row]
         for at in range(start[row], start[row + 1]):
             done += weights[at] * step
             while mark < done and mark < votes:

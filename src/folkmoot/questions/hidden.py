@@ -14,6 +14,7 @@ from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.accounting import find_reach
@@ -69,28 +70,28 @@ class HiddenQuery(Query[ReplyT]):
                 f"shares of noise would be {share:,.0f} units wide; {MOST_SD:,} are possible", argument="sd"
             )
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def answers(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """Nothing is longer than the norm: there is nothing to shorten."""
-        return self.write_rows(clients, ids, times)
+        return self.write_rows(clients, ids, times, own)
 
-    def total_surely(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_surely(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """The sum of answers that are always given. Whether somebody answers must not depend on what they hold, so
         whoever cannot answer (a set that is too large for its table, a function that fails) says nothing at all.
         """
         try:
-            return self.total(clients, ids, times)
+            return self.total(clients, ids, times, own)
         except Exception:  # whatever it is: an error that leaves would tell of the data
-            return np.asarray(self.answer_surely(clients, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
+            return np.asarray(self.answer_surely(clients, ids, times, own).sum(axis=0), dtype=np.int64).reshape(-1)
 
-    def answer_surely(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def answer_surely(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """The same, one row per client."""
         try:
-            return self.answers(clients, ids, times)
+            return self.answers(clients, ids, times, own)
         except Exception:  # whatever it is: an error that leaves would tell of the data
             if len(ids) == 1:
                 return sparse.csr_array((1, self.length), dtype=np.int64)
         halves = np.array_split(np.arange(len(ids)), 2)
-        parts = [self.answer_surely(clients[half], ids[half], times[half]) for half in halves]
+        parts = [self.answer_surely(clients[half], ids[half], times[half], own) for half in halves]
         joined: Rows = sparse.csr_array(sparse.vstack(parts, format="csr"))
         return joined
 
@@ -147,7 +148,7 @@ class Direction(HiddenQuery[DirectionReply]):
     def encoding(self) -> Encoding:
         return self.make_encoding(len(self.items))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         gains = keep_slots(clients.gains_at(self.members), slots_of(clients.n_items, self.items), len(self.items))
         scales = self.find_scales(clients)
         if self.centred:
@@ -213,7 +214,7 @@ class Favourite(HiddenQuery[FavouriteReply]):
     def encoding(self) -> Encoding:
         return self.make_encoding(len(self.items))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         nothing = np.zeros(clients.n_items, dtype=bool)
         gains = keep_slots(clients.gains_at(nothing), slots_of(clients.n_items, self.items), len(self.items))
         scales = self.find_scales(clients)
@@ -271,7 +272,7 @@ class Worth(HiddenQuery[WorthReply]):
     def encoding(self) -> Encoding:
         return self.make_encoding(1 + self.everything)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         sets = np.array([self.members, np.ones(clients.n_items, dtype=bool)])[: 1 + self.everything]
         values = np.maximum(np.diff(clients.values_at(sets), axis=1, prepend=0.0), 0.0)
         ends = np.arange(0, values.size + 1, values.shape[1])

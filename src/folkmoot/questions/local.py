@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_rows
-from folkmoot.foundation.coins import PublicCoins, hash_triple
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
+from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_bits
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.matroids.matroid import Limits, Matroid
 from folkmoot.objectives.objective import Objective
@@ -23,6 +24,7 @@ from folkmoot.questions.query import FINE, Query, Reply
 from folkmoot.questions.slots import keep_slots
 
 MOST_CLIENTS = 1 << 31  # where nobody says how many there are
+SETS = 1  # a branch of the coins of a step: those that draw sets
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,7 +32,7 @@ class LocalBase(PointQuery):
     """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
 
     Only items with a positive gain are named: a client with nothing to gain must not vote by item number. Gains are
-    compared in fixed point and ties are broken by coins, so that float noise decides nothing.
+    compared in fixed point and ties are broken by the client's own coins, so that float noise decides nothing.
     """
 
     matroid: Matroid
@@ -41,31 +43,31 @@ class LocalBase(PointQuery):
         rank = self.matroid.rank
         return Part(self.width, 1.0, 1, most_nonzero=rank, most_together=rank)
 
-    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        return self._bases(gradients, ids, self.coins)
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
+        return self._bases(gradients, ids, own)
 
-    def _bases(self, gradients: Rows, ids: Ids, coins: PublicCoins) -> Rows:
+    def _bases(self, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
         """Each row's best base, as ones in its slots."""
         items = self._items_in(gradients.indices)
-        how = Coding(self.single / FINE, FINE, False, coins.key).scalars
+        how = Coding(self.single / FINE, FINE).scalars
         gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
         chosen = np.zeros(len(gains), dtype=bool)
         limits = self.matroid.limits
         if limits is not None:
-            choose_best(gradients.indptr, items, gains, limits, coins.word, ids, chosen)
+            choose_best(gradients.indptr, items, gains, limits, own.key, ids, chosen)
         else:
             for row in range(gradients.shape[0]):
                 span = slice(gradients.indptr[row], gradients.indptr[row + 1])
-                chosen[span] = self._base(items[span], gains[span], coins, int(ids[row]))
+                chosen[span] = self._base(items[span], gains[span], own, int(ids[row]))
         kept = np.concatenate(([0], np.cumsum(chosen)))[gradients.indptr]
         ones = np.ones(int(chosen.sum()), dtype=np.int64)
         return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
 
-    def _base(self, items: Ids, gains: Ids, coins: PublicCoins, client: int) -> Mask:
+    def _base(self, items: Ids, gains: Ids, own: PrivateCoins, client: int) -> Mask:
         """The same for one client under any matroid. Only its own items matter: they come first in the order."""
-        order = rank(items, gains, coins.word, client)
-        own = items[order[gains[order] > 0]]
-        return np.isin(items, self.matroid.first_base(own)) & (gains > 0)
+        order = rank(items, gains, own.key, client)
+        wanted = items[order[gains[order] > 0]]
+        return np.isin(items, self.matroid.first_base(wanted)) & (gains > 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,21 +85,21 @@ class LocalWalk(LocalBase):
         most = self.matroid.rank * self.steps
         return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
-    def _look_at_x(self, clients: Objective, ids: Ids) -> tuple[Rows, Array]:
+    def _look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
         """Each client samples sets of its own."""
         if clients.is_exact(self.samples):
-            return super()._look_at_x(clients, ids)
+            return super()._look_at_x(clients, ids, own)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
         return clients.sample_gradients_each(
-            restrict_to_own(self.x, clients), self._samples, self.coins.branch(0).branch(1).key, ids
+            restrict_to_own(self.x, clients), self._samples, own.branch(0, SETS), ids
         ), values
 
     @property
     def _samples(self) -> int:
         return DEFAULT_SAMPLES if self.samples is None else self.samples
 
-    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids) -> Rows:
-        counts = self._bases(gradients, ids, self.coins.branch(0))
+    def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
+        counts = self._bases(gradients, ids, own.branch(0))
         shared = restrict_to_own(self.x, clients)
         for step in range(1, self.steps):
             moved = sparse.csr_array(
@@ -105,12 +107,11 @@ class LocalWalk(LocalBase):
             )
             points: Rows = shared + moved
             points.data = np.minimum(points.data, 1.0)
-            coins = self.coins.branch(step)
             if clients.is_exact(self.samples):
                 local = clients.gradients_at_each(points)
             else:
-                local = clients.sample_gradients_each(points, self._samples, coins.branch(1).key, ids)
-            counts = counts + self._bases(keep_slots(local, self.slots, self.width), ids, coins)
+                local = clients.sample_gradients_each(points, self._samples, own.branch(step, SETS), ids)
+            counts = counts + self._bases(keep_slots(local, self.slots, self.width), ids, own.branch(step))
         return counts
 
 
@@ -152,7 +153,7 @@ class GroupBase(Query[Reply]):
         rank = self.matroid.rank
         return Encoding((Part(self.matroid.n_items, 1.0, 1, most_nonzero=rank, most_together=rank),))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         group_of_item = self.coins.generator().integers(0, self.groups, self.length)
         hand = self.group_clients()[ids]
         out = sparse.lil_array((clients.n_clients, self.length), dtype=np.int64)
@@ -166,8 +167,8 @@ class GroupBase(Query[Reply]):
             out[members[0], greedy_base(party, self.matroid, allowed)] = 1
         return out.tocsr()
 
-    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.asarray(self.answers(clients, ids, times).sum(axis=0)).reshape(-1)
+    def total(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
+        return np.asarray(self.answers(clients, ids, times, own).sum(axis=0)).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -245,7 +246,7 @@ def greedy_base(clients: Objective, matroid: Matroid, allowed: Mask) -> list[int
 
 
 def choose_best(
-    start: NDArray[Any], items: Ids, gains: Ids, limits: Limits, key: np.uint64, ids: Ids, chosen: Mask
+    start: NDArray[Any], items: Ids, gains: Ids, limits: Limits, key: CoinKey, ids: Ids, chosen: Mask
 ) -> None:
     """Each row's best base under limits, of entries with a positive gain; ties are broken by coins."""
     longest = int(np.diff(start).max(initial=0))
@@ -254,7 +255,7 @@ def choose_best(
     fill_sets(*rows, share(limits.start), share(limits.sets), key, share(ids), *room, chosen)
 
 
-def rank(items: Ids, gains: Ids, key: np.uint64, client: int) -> Ids:
+def rank(items: Ids, gains: Ids, key: CoinKey, client: int) -> Ids:
     """The places of the gains, largest first; equal ones in the order of their coins."""
     order, coins = np.arange(len(items)), np.empty(len(items), dtype=np.uint64)
     sort_places(share(items), share(gains), key, client, order, coins)
@@ -268,7 +269,7 @@ def fill_sets(
     gains: Ids,
     set_start: Ids,
     sets: Ids,
-    key: np.uint64,
+    key: CoinKey,
     ids: Ids,
     room: Ids,
     order: Ids,
@@ -299,13 +300,13 @@ def fill_sets(
 
 
 @kernel
-def sort_places(items: Ids, gains: Ids, key: np.uint64, client: int, order: Ids, coins: NDArray[np.uint64]) -> None:
+def sort_places(items: Ids, gains: Ids, key: CoinKey, client: int, order: Ids, coins: NDArray[np.uint64]) -> None:
     """`order` holds all places in their order; `coins` is work space. By Shell's method: rows are short, and it takes
     a tenth as long to compile as numba's own sort.
     """
     count = len(items)
     for at in range(count):
-        coins[at] = hash_triple(key, client, items[at])
+        coins[at] = toss_bits(key, client, items[at])
     gap = count
     while gap > 1:
         gap = max((5 * gap - 1) // 11, 1)

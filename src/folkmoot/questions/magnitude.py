@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part
@@ -90,7 +91,7 @@ class Magnitude(Query[MagnitudeReply]):
     def encoding(self) -> Encoding:
         return Encoding((Part(BINS, 1.0, 1, most_nonzero=1),) * 3)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         nothing: Mask = np.zeros(clients.n_items, dtype=bool)
         largest = clients.find_largest_shares(np.ones(clients.n_items))
         together = np.asarray(clients.gains_at(nothing).sum(axis=1), dtype=np.float64).reshape(-1)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids, Rows
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding
@@ -70,14 +71,16 @@ class Pair(Query[PairReply[FirstT, SecondT]], Generic[FirstT, SecondT]):
         fewer = self.first.count_nonzero(answers) + self.second.count_nonzero(answers)
         return self.length if self.encoding.fills_up else fewer
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        parts = [one.answers(clients, ids, times) for one in (self.first, self.second)]
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        parts = [one.answers(clients, ids, times, own.branch(at)) for at, one in enumerate(self.contained)]
         joined: Rows = sparse.csr_array(sparse.hstack(parts, format="csr"))
         return joined
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def answers(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """Each of the two has already been shortened and repeated: neither is done again here."""
-        return self.write_rows(clients, ids, times)
+        return self.write_rows(clients, ids, times, own)
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return np.concatenate([one.total_of_block(clients, ids, times) for one in (self.first, self.second)])
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
+        return np.concatenate(
+            [one.total_of_block(clients, ids, times, own.branch(at)) for at, one in enumerate(self.contained)]
+        )

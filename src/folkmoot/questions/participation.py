@@ -1,4 +1,4 @@
-"""Who answers, where each client decides by a coin.
+"""Who answers, where each client decides by a coin of its own.
 
 Client i, which counts times_i of `weight` times in total, answers with probability
 
@@ -14,13 +14,15 @@ one, answering reveals nothing beyond the public weight.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
+from hashlib import sha256
 from math import isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
@@ -62,6 +64,12 @@ class Participation(Registered):
     def parameters(self) -> Mapping[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @cached_property
+    def digest(self) -> bytes:
+        """Different for different chances: a coin that is kept for several questions is never compared with others."""
+        inverse = b"" if self.inverse is None else self.inverse.tobytes()
+        return sha256(f"{float(self.even).hex()} {float(self.slope).hex()} {self.own} ".encode() + inverse).digest()
+
     @classmethod
     def uniform(cls, answers: float, weight: int) -> "Participation":
         """About `answers` answers; chances are proportional to weights."""
@@ -102,9 +110,9 @@ class Participation(Registered):
             return np.asarray(np.minimum(self.even * times, 1.0), dtype=np.float64)
         return np.asarray(np.minimum((self.even + self.slope * self.scales(clients)) * times, 1.0), dtype=np.float64)
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids, coins: PublicCoins) -> Mask:
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask:
         """Who answers: the same coins give the same clients."""
-        return np.asarray(coins.toss(ids, clients.n_items) < self.chances(clients, times))
+        return np.asarray(own.toss(ids, clients.n_items) < self.chances(clients, times))
 
     def factors(self, clients: Objective, times: Ids) -> Array:
         """times_i/κ_i: what an answer is multiplied by, so that the expected sum is that of all clients."""

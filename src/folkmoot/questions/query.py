@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from folkmoot.foundation.kernels import kernel, run_on_threads
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import AnyArray, Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
@@ -110,20 +111,23 @@ class Query(Registered, ABC, Generic[ReplyT]):
         return ()
 
     @abstractmethod
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        """One row of whole numbers per client, for a client that counts once (see `counts_times`)."""
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        """One row of whole numbers per client, for a client that counts once (see `counts_times`).
+
+        own: the coins by which clients decide what chance decides in their answers; the server does not know them.
+        """
 
     @property
     def counts_times(self) -> bool:
         """Whether `write_rows` takes into account how often a client counts; if not, `answers` does."""
         return self.voluntary
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def answers(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """What clients answer: one row per client, times how often it counts."""
-        rows = self.encoding.shorten(self.write_rows(clients, ids, times))
+        rows = self.encoding.shorten(self.write_rows(clients, ids, times, own))
         return rows if self.counts_times else repeat_rows(rows, times)
 
-    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """The sum of the answers, block by block: at most one block of rows per thread is in memory."""
         cuts = clients.client_blocks()
 
@@ -131,30 +135,30 @@ class Query(Registered, ABC, Generic[ReplyT]):
             total = np.zeros(self.length, dtype=np.int64)
             for lo, hi in cuts[first:last]:
                 part = clients if hi - lo == clients.n_clients else clients[lo:hi]
-                total += self.total_of_block(part, ids[lo:hi], times[lo:hi])
+                total += self.total_of_block(part, ids[lo:hi], times[lo:hi], own)
             return total
 
         stretches = [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(np.arange(len(cuts)), 8) if len(part)]
         total: Ids = np.sum(run_on_threads(some, stretches), axis=0)
         return total
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         """The sum of the answers of one block of clients."""
-        rows = self.answers(clients, ids, times)
+        rows = self.answers(clients, ids, times, own)
         return add_up(rows.indices, rows.data, self.length)
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
         """Who answers, where clients decide that themselves; None: everyone who is asked."""
         return None
 
-    def total_of_willing(self, clients: Objective, ids: Ids, times: Ids) -> tuple[Ids, Mask | None]:
+    def total_of_willing(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> tuple[Ids, Mask | None]:
         """The sum over those of these clients who take part, and who they are (None: all)."""
-        willing = self.takes_part(clients, ids, times)
+        willing = self.takes_part(clients, ids, times, own)
         if willing is None:
-            return self.total(clients, ids, times), None
+            return self.total(clients, ids, times, own), None
         if not willing.any():
             return np.zeros(self.length, dtype=np.int64), willing
-        return self.total(clients[np.flatnonzero(willing)], ids[willing], times[willing]), willing
+        return self.total(clients[np.flatnonzero(willing)], ids[willing], times[willing], own), willing
 
     @property
     def voluntary(self) -> bool:

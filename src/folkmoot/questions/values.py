@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from folkmoot.foundation.coding import whole_numbers
-from folkmoot.foundation.coins import PublicCoins
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.encoding import Encoding, Part
@@ -49,12 +49,12 @@ class SetValues(Query[ReplyT]):
     def encoding(self) -> Encoding:
         return Encoding((self.main,))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         """A few sets at a time, so that many sets over many items are never in memory together."""
         values = np.concatenate([clients.values_at(full) for full in self._some(clients)], axis=1)
         return write_dense(whole_numbers(values, self.main.coding()))
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         how = self.main.coding()
         return np.concatenate([clients.add_coded_values(full, how, times) for full in self._some(clients)])
 
@@ -103,7 +103,7 @@ class Appraisal(SetValues[AppraisalReply]):
     counts_times = True  # histograms do it in their own way
 
     single: float
-    coins: PublicCoins
+    draw: int  # names what clients decide by chance: another number, other coins
 
     @property
     def grid(self) -> Grid:
@@ -114,20 +114,20 @@ class Appraisal(SetValues[AppraisalReply]):
         histogram = Part(len(self.grid.points), 1.0, 1, most_nonzero=1)
         return Encoding((self.main, Part(1, 1.0, 1), histogram, histogram, histogram))
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         cut = write_dense(mark_cut(clients, self.single, self.whole)[:, None])
-        values = (super().write_rows(clients, ids, times), cut)
-        counts = [self._counts(worth, salt, ids, times) for salt, worth in enumerate(self._worths(clients))]
+        values = (super().write_rows(clients, ids, times, own), cut)
+        counts = [self._counts(worth, own.branch(salt), ids, times) for salt, worth in enumerate(self._worths(clients))]
         parts = [*(repeat_rows(one, times) for one in values), *counts]
         return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
         cut = times @ mark_cut(clients, self.single, self.whole)
         counts = [
-            np.asarray(self._counts(worth, salt, ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
+            np.asarray(self._counts(worth, own.branch(salt), ids, times).sum(axis=0), dtype=np.int64).reshape(-1)
             for salt, worth in enumerate(self._worths(clients))
         ]
-        return np.concatenate([super().total_of_block(clients, ids, times), [cut], *counts])
+        return np.concatenate([super().total_of_block(clients, ids, times, own), [cut], *counts])
 
     def count_nonzero(self, answers: int) -> int:
         """All numbers: a sketch may fail, and after the last round there may be no other clients left to ask."""
@@ -138,11 +138,11 @@ class Appraisal(SetValues[AppraisalReply]):
         first, second = clients.values_at(next(self._some(clients))[:2]).T
         return first, second, clients.unrestricted.find_ceilings()
 
-    def _counts(self, values: Array, salt: int, ids: Ids, times: Ids) -> Rows:
+    def _counts(self, values: Array, own: PrivateCoins, ids: Ids, times: Ids) -> Rows:
         """One row per client: how often it counts, divided between the two points around its value."""
         grid = self.grid
         below, way = grid.neighbours(values)
-        above = np.floor(times * way + self.coins.branch(salt).toss(ids)).astype(np.int64)
+        above = np.floor(times * way + own.toss(ids)).astype(np.int64)
         data = np.stack([times - above, above], axis=1).reshape(-1)
         places = np.stack([below, below + 1], axis=1).reshape(-1)
         start = np.arange(0, len(places) + 1, 2)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.objectives.restricted import restrict
@@ -80,17 +81,17 @@ class Within(Query[ReplyT]):
     def make_reply(self, total: Ids, count: int, clients: int, asked: int, noise: float = 0.0) -> ReplyT:
         return self.question.make_reply(total, count, clients, asked, noise)
 
-    def takes_part(self, clients: Objective, ids: Ids, times: Ids) -> Mask | None:
-        return self.question.takes_part(restrict(clients, self.items), ids, times)
+    def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
+        return self.question.takes_part(restrict(clients, self.items), ids, times, own)
 
-    def write_rows(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        return self.question.write_rows(restrict(clients, self.items), ids, times)
+    def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        return self.question.write_rows(restrict(clients, self.items), ids, times, own)
 
-    def answers(self, clients: Objective, ids: Ids, times: Ids) -> Rows:
-        return self.question.answers(restrict(clients, self.items), ids, times)
+    def answers(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
+        return self.question.answers(restrict(clients, self.items), ids, times, own)
 
-    def total(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return self.question.total(restrict(clients, self.items), ids, times)
+    def total(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
+        return self.question.total(restrict(clients, self.items), ids, times, own)
 
-    def total_of_block(self, clients: Objective, ids: Ids, times: Ids) -> Ids:
-        return self.question.total_of_block(restrict(clients, self.items), ids, times)
+    def total_of_block(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Ids:
+        return self.question.total_of_block(restrict(clients, self.items), ids, times, own)

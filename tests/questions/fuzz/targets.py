@@ -25,6 +25,7 @@ from folkmoot.privacy.gaussian import LEAST_SD, MOST_SD
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.secagg import Refused
 from folkmoot.secagg.parameters import MOST
+from tests.coins import SIMULATED
 from tests.questions.kinds import KINDS, SHARDS
 
 CLIENTS, ITEMS = 9, 6
@@ -155,7 +156,7 @@ def check_question(kind: str, data: bytes) -> None:
         return
     sent = Bundle(write_times(IDS, TIMES), zlib.compress(text))
     try:
-        inquiry = Inquiry.read(sent, make_clients(), IDS, CLIENTS)
+        inquiry = Inquiry.read(sent, make_clients(), IDS, CLIENTS, SIMULATED)
     except Refused:
         return
     check_answers(inquiry)
@@ -165,7 +166,7 @@ def check_answers(inquiry: Inquiry) -> None:
     query, encoding = inquiry.query, inquiry.query.encoding
     if encoding.length > 1 << 20:
         return  # a large question is a large question
-    willing = query.takes_part(inquiry.clients, inquiry.ids, inquiry.times)
+    willing = query.takes_part(inquiry.clients, inquiry.ids, inquiry.times, inquiry.own)
     if willing is not None:
         if not willing.any():
             return
@@ -179,7 +180,7 @@ def check_answers(inquiry: Inquiry) -> None:
         check_hidden(query, rows.toarray())
     vectors = [inquiry.write_vector(one) for one in sorted(speakers)]
     assert min(vector.min() for vector in vectors) >= 0
-    total = query.total(inquiry.clients, inquiry.ids, inquiry.times)
+    total = query.total(inquiry.clients, inquiry.ids, inquiry.times, inquiry.own)
     np.testing.assert_array_equal(total, np.asarray(rows.sum(axis=0)).reshape(-1))
 
 

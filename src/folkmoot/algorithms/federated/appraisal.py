@@ -70,7 +70,7 @@ def appraise(
     items, masks = compress_sets(np.array([chosen, popular, *randoms, *firsts]))
 
     def question(coins: PublicCoins) -> Appraisal:
-        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, coins=coins)
+        return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, draw=coins.key)
 
     if problem.juries is None:
         reply = yield from talk.ask(question, problem.jury, Purpose.APPRAISAL, "appraisal")

@@ -197,7 +197,7 @@ class RunningMean:
                 most=self.most,
                 whole=self.whole,
                 standing=self.standing,
-                coins=coins,
+                draw=coins.key,
                 who=self.who,
             )
 

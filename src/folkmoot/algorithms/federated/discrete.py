@@ -91,7 +91,7 @@ class DiscreteGreedy(Federated):
         single, whole = ranges.single, ranges.whole
         if who is not None:
             single, whole = (HEADROOM * who.bound(heaviest, one) for one in (single, whole))
-        fixed = talk.coins(Stream.FIXED_SAMPLE) if self._is_fixed else None
+        fixed = talk.coins(Stream.FIXED_SAMPLE).key if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
         while (addable := np.flatnonzero(matroid.find_addable(members))).size:
@@ -102,7 +102,7 @@ class DiscreteGreedy(Federated):
             at, items = members.copy(), addable
 
             def question(coins: PublicCoins, at: Mask = at, items: Ids = items) -> Gains:
-                return Gains(members=at, items=items, most=single, coins=coins, who=who, who_coins=fixed, whole=whole)
+                return Gains(members=at, items=items, most=single, who=who, draw=coins.key, sample=fixed, whole=whole)
 
             reply = yield from talk.ask(question, None, Purpose.SEARCH, f"item {int(members.sum()) + 1}")
             order = order_items(reply.mean, talk.coins(Stream.PICKS, talk.rounds), alone)

@@ -46,11 +46,12 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
+from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.questions.gains import GainsReply, ask_singletons
+from folkmoot.questions.gains import Gains, GainsReply, ask_singletons
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.questions.query import spread_over
@@ -296,9 +297,11 @@ def ask_alone_by_coins(talk: Talk, ranges: Ranges, who: Participation, items: Id
     """What each item is worth alone, where clients decide by coins who answers; `items`: of these only."""
     question = replace(ask_singletons(talk.population.n_items, bound_answer(talk, ranges, who)), who=who)
     question = question if items is None else replace(question, items=items)
-    return (
-        yield from talk.ask(lambda coins: replace(question, coins=coins), None, Purpose.SINGLETONS, "each item alone")
-    )
+
+    def draw_anew(coins: PublicCoins) -> Gains:
+        return replace(question, draw=coins.key)
+
+    return (yield from talk.ask(draw_anew, None, Purpose.SINGLETONS, "each item alone"))
 
 
 def ids_of(talk: Talk) -> Ids:

@@ -77,7 +77,7 @@ def compare_sets(problem: SearchProblem, sets: Mask, label: str) -> Run[Evidence
         single = who.bound_own(heaviest, single)
 
     def question(coins: PublicCoins) -> Differences:
-        return Differences(items=items, sets=masks, most=most, standing=standing, coins=coins, who=who)
+        return Differences(items=items, sets=masks, most=most, standing=standing, draw=coins.key, who=who)
 
     reply = yield from talk.ask(question, problem.jury if who is None else None, Purpose.POLISHING, label)
     left = 1.0

@@ -18,7 +18,7 @@ import numpy as np
 
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
-from folkmoot.conversation.rounds import Ask, Sum
+from folkmoot.conversation.rounds import Ask, Sum, find_coins
 from folkmoot.engines.dask.shards import (
     PartialSum,
     Shard,
@@ -33,6 +33,7 @@ from folkmoot.engines.dask.shards import (
 from folkmoot.engines.simulate import draw_probes, fingerprint
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.inputs import as_count, as_number
+from folkmoot.foundation.private_coins import SIMULATED
 from folkmoot.foundation.sets import Array
 from folkmoot.objectives.objective import Objective, as_objective
 
@@ -152,15 +153,16 @@ class DaskCluster(Engine):
     def _divide(self, ask: Ask) -> list[Job]:
         """Who of the cohort is in each shard."""
         cohort, jobs = ask.cohort, list[Job]()
+        own = find_coins(SIMULATED, ask.query)
         for one in self.ranges:
             if cohort.ids is None:
-                jobs.append((one.shard, ask.query, one.first, None, None))
+                jobs.append((one.shard, ask.query, own, one.first, None, None))
                 continue
             lo, hi = np.searchsorted(cohort.ids, [one.first, one.last]).tolist()
             if lo < hi:
                 all_of_them = hi - lo == one.last - one.first
                 times = None if cohort.times is None else cohort.times[lo:hi]
-                jobs.append((one.shard, ask.query, one.first, None if all_of_them else cohort.ids[lo:hi], times))
+                jobs.append((one.shard, ask.query, own, one.first, None if all_of_them else cohort.ids[lo:hi], times))
         return jobs
 
     def _survey(self, shards: list[Shard]) -> list[Population]:

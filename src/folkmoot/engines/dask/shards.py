@@ -18,6 +18,7 @@ from folkmoot.conversation.population import Population
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.kernels import threads
+from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.objectives import store
 from folkmoot.objectives.objective import Objective
@@ -117,7 +118,9 @@ def probe_shard(shard: Shard, clients: Ids, sets: Mask) -> Array:
     return open_shard(shard)[clients].values_at(sets)
 
 
-def sum_shard(shard: Shard, query: Query[Any], first: int, ids: Ids | None, times: Ids | None) -> PartialSum:
+def sum_shard(
+    shard: Shard, query: Query[Any], own: PrivateCoins, first: int, ids: Ids | None, times: Ids | None
+) -> PartialSum:
     """The sum over a shard's clients of a cohort, by the same kernels as in one process, on one thread.
 
     first: the number of the shard's first client. ids: who is asked; None: all of them. times: None: each counts once.
@@ -127,7 +130,7 @@ def sum_shard(shard: Shard, query: Query[Any], first: int, ids: Ids | None, time
     clients = clients if ids is None else clients[ids - first]
     often = np.ones(len(numbers), dtype=np.int64) if times is None else times
     with threads(1):
-        total, willing = query.total_of_willing(clients, numbers, often)
+        total, willing = query.total_of_willing(clients, numbers, often, own)
     return PartialSum(total, int(often.sum() if willing is None else often[willing].sum()), willing)
 
 
