@@ -1,9 +1,9 @@
 """All clients, the cohort that is asked, and how those who answer represent everyone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log, sqrt
+from math import exp, lgamma, log, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from folkmoot.foundation.sets import Array, Ids, Mask, freeze, weigh
 from folkmoot.objectives.objective import Objective
 from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
+RARELY = 1e-6  # the chance of two cohorts that are too much alike from which on everyone is asked instead
 WEIGHT_BITS = 36  # of the sum of all weights, when everyone answers and weights differ
 
 
@@ -85,6 +86,7 @@ class Population(Registered):
     # Where parties speak for their clients, how many clients each holds: the first holds the first ones, and so on.
     sizes: tuple[int, ...] | None = None
     missing_by_chance: bool = True  # whether who does not answer is like who does; a party that is away is not
+    apart: int = 1  # by at least so many clients must cohorts differ, or not at all: parties refuse nearly equal ones
 
     def __post_init__(self) -> None:
         if self.sizes is not None:
@@ -102,7 +104,9 @@ class Population(Registered):
         known = {name: getattr(self, name) for name in ("n_items", "n_clients", "weights", "closed_form", "most")}
         if self.sizes is not None:
             known["sizes"] = list(self.sizes)
-        return known if self.missing_by_chance else {**known, "missing_by_chance": False}
+        if not self.missing_by_chance:
+            known["missing_by_chance"] = False
+        return known if self.apart == 1 else {**known, "apart": self.apart}
 
     @cached_property
     def everyone(self) -> Cohort:
@@ -136,8 +140,24 @@ class Population(Registered):
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
 
     def asks_everyone(self, size: int | None) -> bool:
-        """Whether a cohort of this size includes every client."""
-        return size is None or size >= self.n_clients
+        """Whether a cohort of this size includes every client: also if random ones would often be too much alike."""
+        if size is None or size > self.n_clients - self.apart:
+            return True
+        return self.apart > 1 and self.weights is None and self._find_chance_alike(size) > RARELY
+
+    def _find_chance_alike(self, size: int) -> float:
+        """The chance that two random cohorts of this size differ by fewer clients than they must, but by some."""
+        others = self.n_clients - size
+        chances = (
+            log_choose(size, away) + log_choose(others, away) - log_choose(self.n_clients, size)
+            for away in range(1, min((self.apart + 1) // 2, others + 1, size + 1))
+        )
+        return sum(map(exp, chances))
+
+    def is_apart(self, cohort: Cohort, others: Iterable[Cohort]) -> bool:
+        """Whether a cohort is one of these, or differs from each of them by as many clients as it must."""
+        counts = (count_apart(cohort, other) for other in others) if self.apart > 1 else ()
+        return all(count == 0 or count >= self.apart for count in counts)
 
     def draw(self, size: int | None, coins: PublicCoins, without: Ids | None = None) -> Cohort:
         """`size` clients at random, each expected size · p_i times; everyone, if there are no more than that.
@@ -258,6 +278,17 @@ class Sample:
             return min(certain, max(tail.mean, mean))
         by_chance = highest_mean(mean, draws, tail, delta - spent) if draws else mean
         return min(by_chance + off, certain, max(tail.mean, mean))
+
+
+def log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def count_apart(one: Cohort, other: Cohort) -> int:
+    """How many clients are in only one of both, or count more often in one."""
+    (ids, times), (their_ids, their_times) = one.list_members(), other.list_members()
+    both, mine, theirs = np.intersect1d(ids, their_ids, assume_unique=True, return_indices=True)
+    return len(ids) + len(their_ids) - 2 * len(both) + int((times[mine] != their_times[theirs]).sum())
 
 
 def ids_of(cohort: Cohort) -> Ids:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from folkmoot.questions.query import Query, Reply
 from folkmoot.questions.within import Within
 from folkmoot.secagg import Policy
 
+DRAWS = 20
 ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
 ReplyT = TypeVar("ReplyT", bound=Reply)
 Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
@@ -27,6 +28,13 @@ Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
 def counts_as_attempt(said: Sum) -> bool:
     """A round that a crash of the server broke off is over; who resumes the run starts counting again."""
     return not (said.old and said.sealed)
+
+
+def list_branches(purpose: Branch) -> list[tuple[int, ...]]:
+    """Of the coins of a round, for one draw after the other until one will do. That the first will not is as rare as
+    `asks_everyone` says, so it changes no chances that matter; parties refuse what the last one leaves too much alike.
+    """
+    return [(purpose,), *((purpose, again) for again in range(1, DRAWS))]
 
 
 class Talk:
@@ -38,6 +46,7 @@ class Talk:
         self.cohort = population.everyone  # who was asked last
         self.items: Ids | None = None  # those that it is about; None: all
         self.whole: Talk | None = None  # the conversation about all items, before it was narrowed
+        self.asked: list[Cohort] = []  # cohorts, where they must not be too much alike
 
     def coins(self, stream: Stream, *parts: int) -> PublicCoins:
         """The server's coins for one use."""
@@ -49,6 +58,7 @@ class Talk:
         population = replace(whole.population, n_items=len(items))
         narrow = Talk(population, restrict(whole.matroid, items), self.seed, self.terms)
         narrow.rounds, narrow.cohort, narrow.items, narrow.whole = self.rounds, self.cohort, items, whole
+        narrow.asked = self.asked
         return narrow
 
     def _phrase(self, query: Query[ReplyT]) -> Query[ReplyT]:
@@ -69,9 +79,8 @@ class Talk:
         while attempts < ATTEMPTS:
             number, coins = self._begin_round()
             query = self._phrase(question if isinstance(question, Query) else question(coins))
-            self.cohort = self.population.draw(size, coins.branch(Branch.COHORT), without=sent)
-            ask = Ask(query, self.cohort, purpose, label, number)
-            said = yield ask
+            self.cohort = self._draw(size, coins, sent)
+            said = yield (ask := self._put(query, purpose, label, number))
             if not said.lost:
                 return read_reply(query, said)
             attempts += counts_as_attempt(said)
@@ -102,7 +111,10 @@ class Talk:
             return (yield from self.ask(question, None, purpose, label))
         coins = PublicCoins.of(self.seed, self.rounds)
         whole = self.population.draw(count * size, coins.branch(Branch.COHORT))
-        dealt = whole.deal(size, coins.branch(Branch.JURIES))
+        for branch in list_branches(Branch.JURIES):
+            dealt = whole.deal(size, coins.branch(*branch))
+            if self._are_apart(dealt):
+                break
         if len(dealt) == 1:
             return (yield from self.ask(question, count * size, purpose, label))
         query = self._phrase(question(coins))
@@ -114,8 +126,7 @@ class Talk:
             attempts = 0
             while attempts < ATTEMPTS:
                 number, coins = self._begin_round()
-                ask = Ask(query, self.cohort, purpose, part, number)
-                said = yield ask
+                said = yield (ask := self._put(query, purpose, part, number))
                 if not said.lost:
                     break
                 attempts += counts_as_attempt(said)
@@ -125,7 +136,7 @@ class Talk:
                         said = replace(said, clients=0)  # whoever was left, no answer counts
                         break
                     drawn = self._leave_out(jury.size, part, drawn)
-                    self.cohort = self.population.draw(jury.size, coins.branch(Branch.COHORT), without=drawn)
+                    self.cohort = self._draw(jury.size, coins, drawn)
             else:
                 raise self._explain_failure(ask, said)
             juries.append(self.cohort)
@@ -141,11 +152,28 @@ class Talk:
         """The next round, for a method that decides itself whom to ask, and what to do if the round is lost."""
         number, _ = self._begin_round()
         self.cohort = cohort
-        return Ask(self._phrase(query), cohort, purpose, label, number)
+        return self._put(self._phrase(query), purpose, label, number)
 
     def sample(self, tally: Turnout) -> Sample:
         """How those who answered last represent everyone."""
         return self.population.sample(self.cohort, tally)
+
+    def _draw(self, size: int | None, coins: PublicCoins, without: Ids | None) -> Cohort:
+        """A cohort that is not too much like an earlier one."""
+        for branch in list_branches(Branch.COHORT):
+            cohort = self.population.draw(size, coins.branch(*branch), without=without)
+            if self._are_apart([cohort]):
+                break
+        return cohort
+
+    def _are_apart(self, cohorts: list[Cohort]) -> bool:
+        return all(self.population.is_apart(cohort, self.asked) for cohort in cohorts)
+
+    def _put(self, query: Query[Any], purpose: Purpose, label: str, number: int) -> Ask:
+        """The question, as clients are asked it, to the cohort that was drawn last."""
+        if self.population.apart > 1:
+            self.asked.append(self.cohort)
+        return Ask(query, self.cohort, purpose, label, number)
 
     def _begin_round(self) -> tuple[int, PublicCoins]:
         """The number of the next round, and its coins."""

@@ -135,6 +135,10 @@ class Inquiry:
         return digest_question(self.query)
 
     @property
+    def cohort(self) -> None:
+        """A party sees its own clients only."""
+
+    @property
     def shows_data(self) -> bool:
         """Whether it depends on clients' own data who takes part."""
         who = getattr(self.query, "who", None)

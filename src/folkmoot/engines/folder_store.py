@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from folkmoot.engines.odometer import Mileage
 from folkmoot.engines.odometer_mark import MARK, check_mark, read_mark, write_mark
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.engines.store import (
     REMEMBERED,
     LedgerEntry,
@@ -39,6 +40,10 @@ create table if not exists answered (
 );
 create table if not exists pinned (name text primary key, value text not null);
 create table if not exists secrets (name text primary key, value blob not null);
+create table if not exists cohorts (
+    kind text not null, census text not null, size integer not null, members blob not null,
+    primary key (kind, census, size, members)
+);
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
 );
@@ -170,10 +175,18 @@ class FolderStore(PartyFile):
                 self._file.execute("insert or replace into replies values (?, ?)", astuple(update.given))
             if update.sent is not None:
                 self._file.execute(NOTE, astuple(update.sent))
+            if update.cohort is not None:
+                self._file.execute("insert or ignore into cohorts values (?, ?, ?, ?)", astuple(update.cohort))
             if now is not None:
                 self._keep_mileage(now)
         if now is not None:
             write_mark(self._mark, now)  # after that is safe, and before anything leaves
+
+    def list_cohorts(self, like: PastCohort, within: int) -> Iterator[PastCohort]:
+        where = "kind = ? and census = ? and size between ? and ?"
+        about = (like.kind, like.census, like.size - within, like.size + within)
+        for row in self._file.execute(f"select * from cohorts where {where}", about):
+            yield PastCohort(*row)
 
     def _keep_round(self, round: OpenRound) -> None:
         before = self.read_round()

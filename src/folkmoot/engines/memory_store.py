@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from folkmoot.engines.odometer import Mileage
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.engines.store import (
     REMEMBERED,
     LedgerEntry,
@@ -33,6 +34,7 @@ class MemoryStore:
         self._refusals: deque[Refusal] = deque(maxlen=REMEMBERED)
         self._round, self._replies = OpenRound(), dict[bytes, bytes]()
         self._mileage, self._secret = Mileage(), b""
+        self._cohorts: set[PastCohort] = set()
 
     def keep_secret(self, drawn: bytes) -> bytes:
         self._secret = self._secret or drawn
@@ -55,11 +57,17 @@ class MemoryStore:
             if update.round.question != self._round.question:
                 self._replies.clear()
             self._round = update.round
+        if update.cohort is not None:
+            self._cohorts.add(update.cohort)
         if given is not None:
             self._replies[given.message] = given.reply
 
     def read_mileage(self) -> Mileage:
         return self._mileage
+
+    def list_cohorts(self, like: PastCohort, within: int) -> list[PastCohort]:
+        alike = (one for one in self._cohorts if (one.kind, one.census) == (like.kind, like.census))
+        return [one for one in alike if abs(one.size - like.size) <= within]
 
     def read_round(self) -> OpenRound:
         return self._round

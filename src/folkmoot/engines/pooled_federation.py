@@ -11,6 +11,7 @@ from folkmoot.engines.census import Census, list_present
 from folkmoot.engines.exchange import Bundle, Exchange
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.leading import Poll, SecureEngine
+from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooling import announce_pool, check_parties, write_pooled_question
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg import Aggregate, Announcement, Policy, Roster
@@ -22,7 +23,8 @@ class PooledFederation(SecureEngine):
     census: how many clients each party holds. roster: the parties' public keys. Terms count parties, not clients: five
     are needed so that one may be corrupt while another is gone. The exchange calls parties by their numbers. journal:
     keeps the round that is being led, so that another process can continue it. run: distinguishes this run from others
-    with the same parties, which may answer the same question once in each (`PartyPolicy.again`).
+    with the same parties, which may answer the same question once in each (`PartyPolicy.again`). apart: by how many
+    clients cohorts must differ, or not at all (`PartyPolicy.clients`).
 
     Where everybody is asked, nobody else could take the place of parties that answered a round without a sum. A round
     that was broken off before any party was asked for shares of masks is sealed: parties forget its keys when the next
@@ -41,8 +43,9 @@ class PooledFederation(SecureEngine):
         least: float = 0.5,
         journal: RoundJournal | None = None,
         run: bytes = b"",
+        apart: int = PartyPolicy.clients,
     ) -> None:
-        population = replace(census.population, sizes=census.sizes, missing_by_chance=False)
+        population = replace(census.population, sizes=census.sizes, missing_by_chance=False, apart=apart)
         super().__init__(population, roster, exchange, terms, least, journal, run)
         self.census = census
         self._agreed: set[int] = set()  # the parties that take part in the round

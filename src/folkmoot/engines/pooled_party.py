@@ -103,7 +103,21 @@ class PooledParty(Speaker):
         share = inquiry.find_largest_share(policy.terms)
         if share > policy.largest_share:
             raise Refused(f"one party could be {share:.0%} of the sum; at most {policy.largest_share:.0%} are allowed")
+        self._check_cohort(inquiry)
         if inquiry.has_answered(self.bookkeeper.read_answered(inquiry)):
             raise Refused("some of these clients have already answered this question")
         if self.bookkeeper.find_beyond(inquiry, [self.number]):  # one client is enough: it cannot be left out unseen
             raise self.bookkeeper.refuse_beyond()
+
+    def _check_cohort(self, inquiry: PooledInquiry) -> None:
+        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others. Noise
+        hides them, so questions with noise are answered.
+        """
+        if inquiry.query.added_noise is not None:
+            return
+        least = self.policy.clients
+        apart = map(inquiry.cohort.count_apart, self.store.list_cohorts(inquiry.cohort, least - 1))
+        if (nearest := min((count for count in apart if count), default=least)) < least:
+            raise Refused(
+                f"the clients asked differ by {nearest:,} from those of an earlier round; {least:,} are needed, or none"
+            )

@@ -20,6 +20,7 @@ from folkmoot.conversation.rounds import Ask, find_coins
 from folkmoot.engines.answering import MOST_ROUNDS, SHAPELESS, SPEAKER, describe_run, read_run, unpack_question
 from folkmoot.engines.census import Census, PartyShare
 from folkmoot.engines.exchange import Bundle
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import name_kind
@@ -151,6 +152,11 @@ class PooledInquiry:
     def digest(self) -> bytes:
         """Of the query alone: no client answers it twice in a run, whoever else is asked."""
         return bytes.fromhex(digest_of(self.query))
+
+    @cached_property
+    def cohort(self) -> PastCohort:
+        clients = self.census.population.n_clients
+        return PastCohort.of(self.query.comparable, self.census.digest, self.ask.cohort, clients)
 
     @cached_property
     def members(self) -> tuple[Ids, Ids]:

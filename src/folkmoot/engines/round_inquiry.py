@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.foundation.sets import Ids
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Announcement
@@ -48,6 +49,11 @@ class RoundInquiry(Protocol):
 
     def mark_members(self) -> bytes:
         """Which of the party's clients answer, as bits."""
+        ...
+
+    @property
+    def cohort(self) -> PastCohort | None:
+        """Who is asked, if the party sees that."""
         ...
 
     def find_places(self, speakers: Sequence[int]) -> Ids:

@@ -19,6 +19,7 @@ from folkmoot.engines.bookkeeping import Bookkeeper
 from folkmoot.engines.exchange import Bundle
 from folkmoot.engines.memory_store import MemoryStore
 from folkmoot.engines.odometer import Charge
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.round_inquiry import RoundInquiry
 from folkmoot.engines.store import GivenReply, LedgerEntry, OpenRound, Refusal, SentMessage, StateStore, StoreUpdate
@@ -46,6 +47,7 @@ class Step:
     entry: LedgerEntry | None = None
     members: bytes = b""  # which of the party's clients answered, as bits
     charge: Charge | None = None  # what those pay whose vectors leave
+    cohort: PastCohort | None = None  # who was asked
 
 
 NOTHING = Step(Bundle({}))
@@ -169,7 +171,8 @@ class Speaker(ABC):
             given = GivenReply(digest, data)
         if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
             changed = step.states, step.entry, step.members
-            self.store.save(StoreUpdate(*changed, round=now, given=given, sent=leaving, charge=step.charge))
+            rest = now, given, leaving, step.charge, step.cohort
+            self.store.save(StoreUpdate(*changed, *rest))
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""
@@ -254,7 +257,7 @@ class Speaker(ABC):
         if stage == VECTOR and replies:
             entry = self.bookkeeper.make_entry(inquiry, stage, len(replies))
             charge = self.bookkeeper.make_charge(inquiry, list(replies))
-            return Step(Bundle(replies), after, entry, inquiry.mark_members(), charge)
+            return Step(Bundle(replies), after, entry, inquiry.mark_members(), charge, inquiry.cohort)
         return Step(Bundle(replies), after)
 
     def _find_member(self, client: int) -> Member:

@@ -2,11 +2,12 @@
 them, and its logs. Here is what every store keeps and offers; `memory_store` and `folder_store` are two.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NoReturn, Protocol
 
 from folkmoot.engines.odometer import Charge, Mileage
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.foundation.errors import InputError
 from folkmoot.secagg.state import State
 
@@ -77,6 +78,7 @@ class StoreUpdate:
     given: GivenReply | None = None
     sent: SentMessage | None = None  # what is about to leave, if the store keeps that
     charge: Charge | None = None  # what clients pay for it
+    cohort: PastCohort | None = None  # who was asked, if the party sees that
 
 
 class StateStore(Protocol):
@@ -107,6 +109,12 @@ class StateStore(Protocol):
 
     def read_mileage(self) -> Mileage:
         """What every client has paid so far."""
+        ...
+
+    def list_cohorts(self, like: PastCohort, within: int) -> Iterable[PastCohort]:
+        """Whom questions were about that can be compared with this one, where about as many were asked: `within` more
+        or fewer at most.
+        """
         ...
 
     def read_round(self) -> OpenRound: ...

@@ -45,7 +45,8 @@ COUNTS = {
 }
 MOST_WORK = 1 << 16  # steps times samples
 POINTS = {"x": 1.0}  # arrays with a largest value; all hold numbers from 0 on
-ITEM_LISTS = ("items", "order", "others")
+UNORDERED = ("items", "others")
+ITEM_LISTS = (*UNORDERED, "order")
 MANY_SETS = "sets"  # the field with one row per set; others hold one set
 
 
@@ -104,6 +105,8 @@ class Scale:
         if _accepts(hint, Ids) and value.dtype == np.int64 and value.ndim == 1:
             if name in ITEM_LISTS:
                 check_items(name, value, n)
+            if name in UNORDERED and (np.diff(value) <= 0).any():  # or the same could be asked twice, in other words
+                raise InputError("needs numbers in increasing order", argument=name)
         elif _accepts(hint, Mask) and value.dtype == bool:
             width = n if self.items is None else len(self.items)
             fits = value.shape == (n,)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Ids, Mask, Rows, freeze
@@ -27,8 +25,6 @@ class Within(Query[ReplyT]):
 
     def check(self, n_items: int, n_clients: int | None = None) -> None:
         Scale(n_items, n_clients, None).check_array("items", Ids, self.items)
-        if (np.diff(self.items) <= 0).any():  # in one order: or the same could be asked twice, in other words
-            raise InputError("needs numbers in increasing order", argument="items")
         question = self.question
         if not isinstance(question, Query) or isinstance(question, Within) or not len(self.items):
             raise InputError("needs items, and a question about them", argument="question")
@@ -48,6 +44,10 @@ class Within(Query[ReplyT]):
     @property
     def of_worth(self) -> bool:  # type: ignore[override]
         return self.question.of_worth
+
+    @property
+    def comparable(self) -> str:
+        return self.question.comparable
 
     @property
     def encoding(self) -> Encoding:
