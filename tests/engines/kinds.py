@@ -78,7 +78,7 @@ def make_pool(clients: Objective) -> Engine:
     """Parties that speak for their clients, and trust the server with counts and coins."""
     trusting = PartyPolicy(TERMS, uneven=True, volunteers=True, clients=1, largest_share=1.0)
     size, rest = divmod(clients.n_clients, 5)
-    return make_engine(make_parties(clients, trusting, sizes=(size, size, size, size, size + rest)))
+    return make_engine(make_parties(clients, trusting, sizes=(size, size, size, size, size + rest)), apart=1)
 
 
 FEW = Policy(fewest=3)

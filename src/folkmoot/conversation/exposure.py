@@ -34,8 +34,9 @@ class SumMembers:
 
     @classmethod
     def of(cls, ask: Ask, answer: Sum) -> "SumMembers":
+        question = "worth" if ask.query.of_worth else type(ask.query).__name__
         packed = None if answer.present is None else np.packbits(answer.present)
-        return cls(ask.query.comparable, ask.number, ask.cohort, packed)
+        return cls(question, ask.number, ask.cohort, packed)
 
     @property
     def present(self) -> Mask | bool:

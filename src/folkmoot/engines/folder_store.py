@@ -41,8 +41,7 @@ create table if not exists answered (
 create table if not exists pinned (name text primary key, value text not null);
 create table if not exists secrets (name text primary key, value blob not null);
 create table if not exists cohorts (
-    kind text not null, census text not null, size integer not null, members blob not null,
-    primary key (kind, census, size, members)
+    census text not null, size integer not null, members blob not null, primary key (census, size, members)
 );
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
@@ -176,16 +175,15 @@ class FolderStore(PartyFile):
             if update.sent is not None:
                 self._file.execute(NOTE, astuple(update.sent))
             if update.cohort is not None:
-                self._file.execute("insert or ignore into cohorts values (?, ?, ?, ?)", astuple(update.cohort))
+                self._file.execute("insert or ignore into cohorts values (?, ?, ?)", astuple(update.cohort))
             if now is not None:
                 self._keep_mileage(now)
         if now is not None:
             write_mark(self._mark, now)  # after that is safe, and before anything leaves
 
     def list_cohorts(self, like: PastCohort, within: int) -> Iterator[PastCohort]:
-        where = "kind = ? and census = ? and size between ? and ?"
-        about = (like.kind, like.census, like.size - within, like.size + within)
-        for row in self._file.execute(f"select * from cohorts where {where}", about):
+        about = like.census, like.size - within, like.size + within
+        for row in self._file.execute("select * from cohorts where census = ? and size between ? and ?", about):
             yield PastCohort(*row)
 
     def _keep_round(self, round: OpenRound) -> None:

@@ -66,7 +66,7 @@ class MemoryStore:
         return self._mileage
 
     def list_cohorts(self, like: PastCohort, within: int) -> list[PastCohort]:
-        alike = (one for one in self._cohorts if (one.kind, one.census) == (like.kind, like.census))
+        alike = (one for one in self._cohorts if one.census == like.census)
         return [one for one in alike if abs(one.size - like.size) <= within]
 
     def read_round(self) -> OpenRound:

@@ -110,13 +110,11 @@ class PooledParty(Speaker):
             raise self.bookkeeper.refuse_beyond()
 
     def _check_cohort(self, inquiry: PooledInquiry) -> None:
-        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others. Noise
-        hides them, so questions with noise are answered.
-        """
-        if inquiry.query.added_noise is not None:
+        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others."""
+        cohort, least = inquiry.cohort, self.policy.clients
+        if cohort is None:
             return
-        least = self.policy.clients
-        apart = map(inquiry.cohort.count_apart, self.store.list_cohorts(inquiry.cohort, least - 1))
+        apart = map(cohort.count_apart, self.store.list_cohorts(cohort, least - 1))
         if (nearest := min((count for count in apart if count), default=least)) < least:
             raise Refused(
                 f"the clients asked differ by {nearest:,} from those of an earlier round; {least:,} are needed, or none"

@@ -154,9 +154,11 @@ class PooledInquiry:
         return bytes.fromhex(digest_of(self.query))
 
     @cached_property
-    def cohort(self) -> PastCohort:
-        clients = self.census.population.n_clients
-        return PastCohort.of(self.query.comparable, self.census.digest, self.ask.cohort, clients)
+    def cohort(self) -> PastCohort | None:
+        """Who is asked, unless noise hides what they say."""
+        if self.query.added_noise is not None:
+            return None
+        return PastCohort.of(self.census.digest, self.ask.cohort, self.census.population.n_clients)
 
     @cached_property
     def members(self) -> tuple[Ids, Ids]:

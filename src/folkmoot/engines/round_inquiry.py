@@ -53,7 +53,7 @@ class RoundInquiry(Protocol):
 
     @property
     def cohort(self) -> PastCohort | None:
-        """Who is asked, if the party sees that."""
+        """Who is asked, if that must be remembered."""
         ...
 
     def find_places(self, speakers: Sequence[int]) -> Ids:

@@ -47,7 +47,7 @@ class Step:
     entry: LedgerEntry | None = None
     members: bytes = b""  # which of the party's clients answered, as bits
     charge: Charge | None = None  # what those pay whose vectors leave
-    cohort: PastCohort | None = None  # who was asked
+    cohort: PastCohort | None = None  # who was asked, if that must be remembered
 
 
 NOTHING = Step(Bundle({}))

@@ -78,7 +78,7 @@ class StoreUpdate:
     given: GivenReply | None = None
     sent: SentMessage | None = None  # what is about to leave, if the store keeps that
     charge: Charge | None = None  # what clients pay for it
-    cohort: PastCohort | None = None  # who was asked, if the party sees that
+    cohort: PastCohort | None = None  # who was asked, if that must be remembered
 
 
 class StateStore(Protocol):
@@ -112,9 +112,7 @@ class StateStore(Protocol):
         ...
 
     def list_cohorts(self, like: PastCohort, within: int) -> Iterable[PastCohort]:
-        """Whom questions were about that can be compared with this one, where about as many were asked: `within` more
-        or fewer at most.
-        """
+        """Earlier cohorts of the same census that are about as large: `within` more or fewer clients at most."""
         ...
 
     def read_round(self) -> OpenRound: ...

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from folkmoot.foundation.kernels import kernel, run_on_threads
 from folkmoot.foundation.private_coins import PrivateCoins
-from folkmoot.foundation.registry import Registered, name_kind
+from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import AnyArray, Array, Ids, Mask, Rows, freeze, share
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.noise import Noise
@@ -104,11 +104,6 @@ class Query(Registered, ABC, Generic[ReplyT]):
     def make_reply(self, total: Ids, count: int, clients: int, asked: int, noise: float = 0.0) -> ReplyT:
         """The sum of the answers, as a reply that can be read."""
         return cast(ReplyT, self.reply_kind(self, total, count, clients, asked, noise))
-
-    @property
-    def comparable(self) -> str:
-        """Sums of questions of which this is the same can be compared: a client says nearly the same to each."""
-        return "worth" if self.of_worth else name_kind(type(self))
 
     @property
     def contained(self) -> "tuple[Query[Any], ...]":

@@ -46,10 +46,6 @@ class Within(Query[ReplyT]):
         return self.question.of_worth
 
     @property
-    def comparable(self) -> str:
-        return self.question.comparable
-
-    @property
     def encoding(self) -> Encoding:
         return self.question.encoding
 
