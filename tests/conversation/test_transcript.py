@@ -234,7 +234,7 @@ def test_changes_are_noticed(finished: Path) -> None:
             "was written by an older version of folkmoot, in a format that can no longer be read; run it again$",
         ),
         (
-            "update about set value = 'folkmoot-transcript-2' where name = 'format'",
+            "update about set value = 'folkmoot-transcript-3' where name = 'format'",
             "was written by an older version of folkmoot, in a format that can no longer be read; run it again$",
         ),
         ("update about set value = 'other' where name = 'run'", "run: data: is not a packed question$"),

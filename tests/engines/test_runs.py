@@ -16,6 +16,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import Bundle, FolderStore, InProcess, MemoryStore, PartyPolicy
 from folkmoot.engines.folder_store import FILE
+from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.engines.pooling import describe_ask
 from folkmoot.engines.store import LedgerEntry, StateStore, StoreUpdate
 from tests.engines.crowds import TERMS as CLIENT_TERMS
@@ -124,9 +125,11 @@ def test_files_of_the_last_version_are_read(tmp_path: Path) -> None:
         file.execute(f"create table ledger ({columns})")
         file.execute("insert into ledger values ('vector', 'Gradient', 'q', 's', 1, 2.0, 3)")
         file.commit()
-    for _ in range(2):
+    for drawn in (b"first", b"second"):
         with closing(FolderStore(tmp_path)) as store:
             assert store.read_ledger() == [LedgerEntry("vector", "Gradient", "q", "s", 1, 2.0, 3)]
+            assert not list(store.list_cohorts(PastCohort("", 3, True, b""), 3))
+            assert store.keep_secret(drawn) == b"first"
 
 
 def test_another_run_over_all_but_one_client_is_refused() -> None:

@@ -26,8 +26,8 @@ from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.sets import Ids, Mask
 
-FORMAT = "folkmoot-transcript-3"
-FORMER = (b"folkmoot-transcript-1", b"folkmoot-transcript-2")
+FORMAT = "folkmoot-transcript-4"
+FORMER = tuple(f"folkmoot-transcript-{number}".encode() for number in (1, 2, 3))
 MAGIC = b"SQLite format 3\0"
 QUICKLY = 1  # zlib's level: a run waits for every round to be stored
 # The column `cost` says what a round cost and, where secure aggregation made its sum, how.

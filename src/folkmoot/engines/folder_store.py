@@ -41,7 +41,8 @@ create table if not exists answered (
 create table if not exists pinned (name text primary key, value text not null);
 create table if not exists secrets (name text primary key, value blob not null);
 create table if not exists cohorts (
-    census text not null, size integer not null, members blob not null, primary key (census, size, members)
+    census text not null, size integer not null, even integer not null, members blob not null,
+    primary key (census, size, members)
 );
 create table if not exists outbox (
     time real not null, stage text not null, why text not null, bytes integer not null, digest text not null
@@ -175,7 +176,7 @@ class FolderStore(PartyFile):
             if update.sent is not None:
                 self._file.execute(NOTE, astuple(update.sent))
             if update.cohort is not None:
-                self._file.execute("insert or ignore into cohorts values (?, ?, ?)", astuple(update.cohort))
+                self._file.execute("insert or ignore into cohorts values (?, ?, ?, ?)", astuple(update.cohort))
             if now is not None:
                 self._keep_mileage(now)
         if now is not None:

@@ -4,6 +4,7 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from folkmoot.conversation.population import Cohort, ids_of
 from folkmoot.foundation.sets import Ids
@@ -14,34 +15,34 @@ LEVEL = 1  # of compression: cohorts are a few clients of many, or everyone
 @dataclass(frozen=True)
 class PastCohort:
     """Who was asked. census: it numbers the clients. size: how many were asked. members: how often each client counts,
-    packed: one bit per client where nobody counts twice.
+    compressed: one bit per client where nobody counts twice (`even`).
     """
 
     census: str
     size: int
+    even: bool
     members: bytes
 
     @classmethod
     def of(cls, census: str, cohort: Cohort, clients: int) -> "PastCohort":
-        times = np.zeros(clients, dtype=np.int64)
+        times = np.zeros(-(-clients // 8) * 8, dtype=np.int64)  # whole bytes of bits
         times[ids_of(cohort)] = 1 if cohort.times is None else cohort.times
-        once = cohort.times is None
-        data = np.packbits(times.astype(bool), bitorder="little") if once else times.astype("<i8")
-        return cls(census, cohort.size, bytes([once]) + zlib.compress(data.tobytes(), LEVEL))
+        even = cohort.times is None
+        data = np.packbits(times.astype(bool)).tobytes() if even else times.astype("<i8").tobytes()
+        return cls(census, cohort.size, even, zlib.compress(data, LEVEL))
+
+    @property
+    def bits(self) -> NDArray[np.uint8]:
+        """Where nobody counts twice: who was asked."""
+        return np.frombuffer(zlib.decompress(self.members), dtype=np.uint8)
+
+    @property
+    def times(self) -> Ids:
+        """How often each client counts."""
+        return np.unpackbits(self.bits).astype(np.int64) if self.even else self.bits.view("<i8").astype(np.int64)
 
     def count_apart(self, other: "PastCohort") -> int:
         """How many clients are in only one of both, or count more often in one."""
-        mine, theirs = self._unpack(), other._unpack()
-        if self.members[0] and other.members[0]:
-            return int(np.bitwise_count(mine ^ theirs).sum())
-        return int((self._count_times(mine, len(theirs)) != other._count_times(theirs, len(mine))).sum())
-
-    def _unpack(self) -> Ids:
-        data = zlib.decompress(self.members[1:])
-        return np.frombuffer(data, dtype=np.uint8 if self.members[0] else "<i8")
-
-    def _count_times(self, unpacked: Ids, clients: int) -> Ids:
-        """How often each client counts; clients: how many there are, if they were packed as bits."""
-        if not self.members[0]:
-            return unpacked
-        return np.unpackbits(unpacked, count=clients, bitorder="little").astype(np.int64)
+        if self.even and other.even:
+            return int(np.bitwise_count(self.bits ^ other.bits).sum())
+        return int((self.times != other.times).sum())

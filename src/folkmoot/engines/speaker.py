@@ -170,9 +170,8 @@ class Speaker(ABC):
         if self._repeats and data:
             given = GivenReply(digest, data)
         if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
-            changed = step.states, step.entry, step.members
-            rest = now, given, leaving, step.charge, step.cohort
-            self.store.save(StoreUpdate(*changed, *rest))
+            said = step.states, step.entry, step.members
+            self.store.save(StoreUpdate(*said, now, given, leaving, step.charge, step.cohort))
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""
