@@ -29,6 +29,7 @@ from folkmoot.algorithms.federated import purse
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum, drive
 from folkmoot.conversation.talk import Talk
+from folkmoot.foundation.private_coins import SIMULATED
 from folkmoot.foundation.randomness import PrivateRandomness
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.privacy.accounting import find_delta, find_epsilon
@@ -105,7 +106,7 @@ class World:
             both = []
             for clients in (self.others, self.victim):
                 ids = np.arange(clients.n_clients)
-                both.append(query.total_of_block(clients, ids, np.ones(len(ids), dtype=np.int64)))
+                both.append(query.total_of_block(clients, ids, np.ones(len(ids), dtype=np.int64), SIMULATED))
             self._known[key] = both[0], both[1]
         return self._known[key]
 

@@ -14,7 +14,7 @@ from folkmoot.conversation.exposure import SumMembers, smallest_difference
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher, show_progress
-from folkmoot.conversation.result import Result, Round
+from folkmoot.conversation.result import Exclusion, Result, Round
 from folkmoot.conversation.rounds import Ask, Cost, Sum, drive, read_reply
 from folkmoot.conversation.talk import Talk
 from folkmoot.conversation.transcript import ANSWERING, REVEALING, Transcript
@@ -107,6 +107,7 @@ def _conduct(
                 known = _ask_or_give_up(engine, ask, steering.begin_round(shown.inside), store)
                 if store is not None:
                     store.note(ask, known)
+            engine.leave_out(known.caught)
             shown.watch(len(log.rounds) + 1, planned, log.add(ask, known))
             return known
 
@@ -181,6 +182,7 @@ def _describe_round(ask: Ask, said: Sum, terms: Policy | None) -> Round:
         seconds=0.0 if said.cost is None else said.cost.seconds,
         measured=said.cost is not None and said.cost.measured,
         made=said.made,
+        excluded=tuple(Exclusion(one, fault) for one, fault in sorted(said.excluded.items())),
     )
 
 

@@ -104,6 +104,9 @@ class Engine(ABC):
         """
         return False
 
+    def leave_out(self, caught: frozenset[int]) -> None:  # noqa: B027 - most engines catch nobody
+        """Never ask these again: they were caught lying (see `Sum.caught`), in this process or an earlier one."""
+
     def __call__(self, ask: Ask) -> Sum:
         """A round without a deadline, cancellation or progress."""
         return self.add_up(ask, Control())

@@ -14,6 +14,7 @@ from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.sets import Array, freeze
 from folkmoot.privacy.accounting import combine_mus
+from folkmoot.secagg.faults import Fault
 from folkmoot.theory.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Exclusion:
+    """Who was left out of a secure sum (a client, or a party that speaks for its clients), and why."""
+
+    number: int
+    fault: Fault
+
+
+@dataclass(frozen=True)
 class Round:
     """One round: its purpose, how many clients were asked and answered, bytes per client, and the value it reported."""
 
@@ -67,12 +76,14 @@ class Round:
     seconds: float = 0.0
     measured: bool = False  # whether bytes were measured; if not, they are computed from the protocol's sizes
     made: Making | None = None  # how its sum was made, where that was by real secure aggregation
+    excluded: tuple[Exclusion, ...] = ()  # who was left out of its sum for a fault
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> "Round":
         made = document.get("made")
         read = {"purpose": Purpose(document["purpose"]), "made": None if made is None else Making(**made)}
-        return cls(**{**document, **read})
+        out = tuple(Exclusion(one["number"], Fault(one["fault"])) for one in document.get("excluded", ()))
+        return cls(**{**document, **read, "excluded": out})
 
 
 @dataclass(frozen=True)
@@ -173,6 +184,15 @@ class Result:
         )
         frames = [own, *([polars.DataFrame(known, strict=False)] if known else []), ends]
         return polars.concat(frames, how="horizontal")
+
+    @property
+    def excluded(self) -> dict[int, Fault]:
+        """Who was left out of secure sums for a fault, by number: the last one of each, or one that is certain."""
+        found: dict[int, Fault] = {}
+        for one in (one for round in self.rounds or () for one in round.excluded):
+            if one.number not in found or not found[one.number].is_certain:
+                found[one.number] = one.fault
+        return found
 
     @property
     def ratio(self) -> float:

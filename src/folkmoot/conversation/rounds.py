@@ -5,7 +5,7 @@ connects the two.
 """
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Ids, Mask, freeze
 from folkmoot.questions.query import Query, Reply
+from folkmoot.secagg.faults import Fault
 
 T = TypeVar("T")
 
@@ -145,6 +146,8 @@ class Sum:
     made: Making | None = None  # None: not by secure aggregation, or there is no sum
     noise: float = 0.0  # standard deviation of the noise in each number, in units
     honest: int = 0  # the fewest honest shares of noise that it can hold; 0: it has no noise
+    # Who was left out of the secure sum for a fault: clients, or parties where these speak for their clients.
+    excluded: Mapping[int, Fault] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         freeze(self.total)
@@ -161,10 +164,17 @@ class Sum:
         sealed: bool = False,
         present: Mask | None = None,
         cost: Cost | None = None,
+        excluded: Mapping[int, Fault] | None = None,
     ) -> "Sum":
         """A round without a sum, in which this many clients were left."""
         nothing = np.zeros(ask.query.encoding.length, dtype=np.int64)
-        return cls(nothing, 0, clients, ask.cohort.weight, True, present, spent, cost, sealed)
+        left_out = dict(excluded or {})
+        return cls(nothing, 0, clients, ask.cohort.weight, True, present, spent, cost, sealed, excluded=left_out)
+
+    @property
+    def caught(self) -> frozenset[int]:
+        """Those who were left out for what certainly was their own doing."""
+        return frozenset(one for one, fault in self.excluded.items() if fault.is_certain)
 
     def equals(self, other: "Sum") -> bool:
         """Whether both are the same sum, over the same clients."""

@@ -1,6 +1,6 @@
 """The server's side of a conversation: whom it asks, whom it must not ask again, and its coins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.query import Query, Reply
 from folkmoot.questions.within import Within
 from folkmoot.secagg import Policy
+from folkmoot.secagg.faults import Fault
 
 DRAWS = 20
 ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
@@ -28,6 +29,15 @@ Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
 def counts_as_attempt(said: Sum) -> bool:
     """A round that a crash of the server broke off is over; who resumes the run starts counting again."""
     return not (said.old and said.sealed)
+
+
+def describe_excluded(excluded: Mapping[int, Fault]) -> str:
+    """Who was left out of lost rounds, and why, as the end of a sentence; empty: nobody was."""
+    told = [
+        f"number {one} {fault}{'' if fault.is_certain else ' (or whoever carries its messages changed them)'}"
+        for one, fault in sorted(excluded.items())
+    ]
+    return f"; {'; '.join(told)}" if told else ""
 
 
 def list_branches(purpose: Branch) -> list[tuple[int, ...]]:
@@ -72,10 +82,11 @@ class Talk:
         round.
 
         Clients who sent an answer in a round that was lost are not asked the same question again: two sums over nearly
-        the same clients would reveal the answers of those who are in only one of them.
+        the same clients would reveal the answers of those who are in only one of them. But where everyone was asked,
+        and somebody was caught, all others are asked again: what the two sums can show is what the caught one said.
         """
         sent: Ids | None = None
-        attempts = 0
+        attempts, excluded = 0, dict[int, Fault]()
         while attempts < ATTEMPTS:
             number, coins = self._begin_round()
             query = self._phrase(question if isinstance(question, Query) else question(coins))
@@ -84,9 +95,10 @@ class Talk:
             if not said.lost:
                 return read_reply(query, said)
             attempts += counts_as_attempt(said)
-            if said.spent and not said.sealed:
-                sent = self._leave_out(size, label, sent)
-        raise self._explain_failure(ask, said)
+            excluded |= said.excluded
+            if said.spent and not said.sealed and not (said.caught and self.cohort.everyone):
+                sent = self._leave_out(size, label, sent, excluded)
+        raise self._explain_failure(ask, said, excluded)
 
     def ask_juries(
         self,
@@ -135,10 +147,10 @@ class Talk:
                     if some_suffice and not hopeless and self._find_obstacle(jury.size, drawn):
                         said = replace(said, clients=0)  # whoever was left, no answer counts
                         break
-                    drawn = self._leave_out(jury.size, part, drawn)
+                    drawn = self._leave_out(jury.size, part, drawn, said.excluded)
                     self.cohort = self._draw(jury.size, coins, drawn)
             else:
-                raise self._explain_failure(ask, said)
+                raise self._explain_failure(ask, said, said.excluded)
             juries.append(self.cohort)
             replies.append(read_reply(query, said))
             drawn = drawn if self.cohort is jury else np.union1d(drawn, ids_of(self.cohort))
@@ -181,23 +193,23 @@ class Talk:
         self.rounds += 1
         return number, PublicCoins.of(self.seed, number)
 
-    def _explain_failure(self, ask: Ask, said: Sum) -> RoundFailed:
+    def _explain_failure(self, ask: Ask, said: Sum, excluded: Mapping[int, Fault]) -> RoundFailed:
         later = "a stored run can be resumed once more clients are available; the logs of parties say what they refused"
         return RoundFailed(
             f"too few clients answered, {ATTEMPTS} times in a row (most recently {said.clients:,} of "
-            f"{ask.cohort.size:,})",
+            f"{ask.cohort.size:,}){describe_excluded(excluded)}",
             remedy=None if said.spent else later,
             place=ask.label,
         )
 
-    def _leave_out(self, size: int | None, label: str, sent: Ids | None) -> Ids:
+    def _leave_out(self, size: int | None, label: str, sent: Ids | None, excluded: Mapping[int, Fault]) -> Ids:
         """All clients who must not be asked again; refused if too few others are left."""
         obstacle = self._find_obstacle(size, sent)
         if obstacle is None:
             return self._join_sent(sent)
         raise RoundFailed(
-            f"the round was lost after clients had sent their answers, and {obstacle}; asking the same clients "
-            "again, with other survivors, could reveal one client's answer by subtraction",
+            f"the round was lost after clients had sent their answers, and {obstacle}; asking the same clients again, "
+            f"with other survivors, could reveal one client's answer by subtraction{describe_excluded(excluded)}",
             remedy="ask smaller cohorts",
             place=label,
         )

@@ -25,6 +25,7 @@ from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.inputs import as_path
 from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.secagg.faults import Fault
 
 FORMAT = "folkmoot-transcript-4"
 FORMER = tuple(f"folkmoot-transcript-{number}".encode() for number in (1, 2, 3))
@@ -274,10 +275,12 @@ class Transcript:
 
 
 def _write_cost(answer: Sum) -> str:
-    """What a round cost, how its sum was made, and its noise."""
+    """What a round cost, how its sum was made, its noise, and who was left out of it."""
     about: dict[str, Any] = {} if answer.made is None else {"made": asdict(answer.made)}
     if answer.noise:
         about |= {"noise": answer.noise, "honest": answer.honest}
+    if answer.excluded:
+        about["excluded"] = {str(one): str(fault) for one, fault in sorted(answer.excluded.items())}
     if not about:
         return json.dumps(None if answer.cost is None else asdict(answer.cost))
     cost = Cost(0.0, 0.0, measured=False) if answer.cost is None else answer.cost
@@ -291,9 +294,11 @@ def _read_cost(stored: str) -> tuple[Cost | None, dict[str, Any]]:
         raise ValueError("is not as it is written")
     if known is None:
         return None, {}
-    about = {name: known.pop(name) for name in ("made", "noise", "honest") if name in known}
+    about = {name: known.pop(name) for name in ("made", "noise", "honest", "excluded") if name in known}
     if "made" in about:
         about["made"] = Making(**about["made"])
+    if "excluded" in about:
+        about["excluded"] = {int(one): Fault(fault) for one, fault in about["excluded"].items()}
     cost = Cost(**known)
     if not all(isfinite(one) for one in (cost.down, cost.up, cost.seconds)):
         raise ValueError("is not a number")

@@ -86,7 +86,7 @@ class Federation(SecureEngine):
         """The first exchange: the question, and what parties reply to it."""
         query, cohort = ask.query, ask.cohort
         times = np.ones(cohort.size, dtype=np.int64) if cohort.times is None else cohort.times
-        outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session, self.run))
+        outbox = self._deal(write_times(ids_of(cohort), times), write_question(ask, self._session, self.named_run))
         inbox = self._exchange(outbox, control)
         groups, speaker_of = query.group_clients() is not None, dict[int, int]()
         for reply in inbox.values():
@@ -124,7 +124,7 @@ class Federation(SecureEngine):
         return Announcement(
             session=self._session,
             round=ask.number,
-            question=digest_question(query, self.run),
+            question=digest_question(query, self.named_run),
             roster=self.roster.digest,
             clients=len(speakers),
             length=query.length,
@@ -138,6 +138,6 @@ class Federation(SecureEngine):
         clients = np.fromiter(letters, dtype=np.int64, count=len(letters))
         dealt: dict[int, dict[int, bytes]] = {}
         for client, place in zip(clients.tolist(), self._holder[clients].tolist(), strict=True):
-            if place >= 0:
+            if place >= 0 and client not in self._left_out:
                 dealt.setdefault(self._names[place], {})[client] = letters[client]
         return {name: Bundle(some, question) for name, some in dealt.items()}

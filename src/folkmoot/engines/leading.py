@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +17,9 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.secagg import Aggregate, AggregationFailed, Announcement, Policy, Roster, SketchFailed, serve
 from folkmoot.secagg.messages import SESSION
+from folkmoot.secagg.primitives import digest
 from folkmoot.secagg.together import STAGES, Meter, Watch, lead
+from folkmoot.secagg.wire import U32
 
 EXCHANGES = 1 + len(STAGES)
 ANSWERING, REVEALING = "vector", "unmasking"  # the exchanges in which answers, and shares of their masks, are sent
@@ -87,10 +89,23 @@ class SecureEngine(Engine):
         self._terms = Policy() if terms is None else terms
         self.least = as_number(least, "least")
         self._session, self._last = b"", -1  # round numbers increase within a session
+        self._left_out = frozenset[int]()  # who was caught
 
     @property
     def population(self) -> Population:
         return self._population
+
+    def leave_out(self, caught: frozenset[int]) -> None:
+        self._left_out |= caught
+
+    @property
+    def named_run(self) -> bytes:
+        """The run, as those who are asked know it. Without those who were caught it is another one: the others may have
+        answered the question in the round that was lost through them, and answer it once in a run.
+        """
+        if not self._left_out:
+            return self.run
+        return digest(b"without", self.run, *map(U32.pack, sorted(self._left_out)))
 
     @property
     def terms(self) -> Policy:
@@ -133,12 +148,14 @@ class SecureEngine(Engine):
             # Noise is paid for when an answer leaves, also if it never arrives.
             spent = failed.answered or (ask.query.added_noise is not None and ANSWERING in stages)
             sealed = self.seals and spent and REVEALING not in stages
-            return Sum.lose(ask, meter.present, spent=spent, sealed=sealed, cost=poll.add_cost(meter))
+            cost, excluded = poll.add_cost(meter), failed.excluded
+            return Sum.lose(ask, meter.present, spent=spent, sealed=sealed, cost=cost, excluded=excluded)
         except SketchFailed:
             self._note_failed_sketch()
             return Sum.lose(ask, meter.present, spent=True, cost=poll.add_cost(meter))
         control.progress("sum", EXCHANGES, EXCHANGES)
-        return self._read_sum(ask, poll, result, poll.add_cost(meter))
+        said = self._read_sum(ask, poll, result, poll.add_cost(meter))
+        return replace(said, excluded=result.excluded)
 
     @abstractmethod
     def _check(self, ask: Ask) -> None:

@@ -71,8 +71,9 @@ class PooledFederation(SecureEngine):
 
     def _poll(self, ask: Ask, control: Control) -> Poll:
         shares = self.census.divide(ask.cohort)
-        question = write_pooled_question(ask, self._session, self.census, self.run)
-        outbox = {share.party: Bundle({share.party: b""}, question) for share in shares}
+        question = write_pooled_question(ask, self._session, self.census, self.named_run)
+        there = (share.party for share in shares if share.party not in self._left_out)
+        outbox = {party: Bundle({party: b""}, question) for party in there}
         inbox = self._exchange(outbox, control)
         self._agreed = {party for party, reply in inbox.items() if reply.letters.get(party) == SPEAKER.pack(party)}
         reached = sum(share.size for share in shares if share.party in self._agreed)
@@ -80,7 +81,7 @@ class PooledFederation(SecureEngine):
         return Poll(asked, False, reached, False, self._measure_question(outbox, inbox, len(outbox)))
 
     def _announce(self, ask: Ask, speakers: list[int]) -> Announcement:  # noqa: ARG002 - of all who were asked
-        return announce_pool(ask, self._session, self.roster.digest, self.census, self.run)
+        return announce_pool(ask, self._session, self.roster.digest, self.census, self.named_run)
 
     def _read_sum(self, ask: Ask, poll: Poll, result: Aggregate, cost: Cost) -> Sum:  # noqa: ARG002
         cohort = ask.cohort

@@ -1,7 +1,6 @@
 """Seeds from the shares that came back. Every share is checked by itself; wrong ones are left out."""
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
@@ -25,6 +24,7 @@ class Dealer:
 class Recovery:
     """Reconstructs seeds. `given`: the shares that came back, by holder. `shown`: by owner and holder, both shares that
     the owner showed in answer to a complaint. Clients that returned or dealt something else are added to `excluded`.
+    A seed that is not what its client committed to is empty: `check` then names all such clients together.
     """
 
     def __init__(
@@ -45,20 +45,27 @@ class Recovery:
         """The seed of an own mask; it must match what its client committed to."""
         seed = self._seed(owner, OWN)
         if seed is None or own_digest(seed) != self.digests[owner]:
-            self._refuse_other_secret(owner)
+            return self._note_other_secret(owner)
         return seed
 
     def mask_seed(self, owner: int) -> bytes:
         """The seed of a mask key; it must match the public key."""
         seed = self._seed(owner, MASKING)
         if seed is None or public_of(mask_private(seed)) != self.adverts[owner].mask_key:
-            self._refuse_other_secret(owner)
+            return self._note_other_secret(owner)
         return seed
 
-    def _refuse_other_secret(self, owner: int) -> NoReturn:
+    def _note_other_secret(self, owner: int) -> bytes:
         self.excluded[owner] = Fault.SECRET
-        why = f"client {owner} dealt shares of a secret that is not its own"
-        raise AggregationFailed(why, self.excluded, answered=True)
+        return b""
+
+    def check(self) -> None:
+        """Refuse a sum that needs the secret of a client that dealt another."""
+        liars = [owner for owner, fault in sorted(self.excluded.items()) if fault is Fault.SECRET]
+        if liars:
+            who = f"client {liars[0]}" if len(liars) == 1 else f"clients {', '.join(map(str, liars))}"
+            why = f"{who} dealt shares of a secret that is not {'its' if len(liars) == 1 else 'their'} own"
+            raise AggregationFailed(why, self.excluded, answered=True)
 
     def _seed(self, owner: int, which: int) -> bytes | None:
         dealer, shown = self.dealers[owner], self.shown.get(owner, {})

@@ -336,13 +336,15 @@ def add_vectors(announcement: Announcement, vectors: list[bytes | memoryview]) -
 def find_remaining_masks(recovery: Recovery, alive: set[int], state: bytes) -> tuple[list[bytes], list[bytes]]:
     """Keys of the masks to add and to subtract: own masks of those in the sum, pair masks with those who are not."""
     dealers = recovery.dealers
-    taken = [own_mask_key(recovery.own_seed(owner), state) for owner in sorted(alive)]
+    own_seeds = [recovery.own_seed(owner) for owner in sorted(alive)]
     pairs = list[tuple[int, int, bytes]]()
     for owner in sorted(dealers.keys() - alive):
         left = sorted(one for one in alive if owner in dealers[one].sealed or one in dealers[owner].sealed)
         if left:
             private = mask_private(recovery.mask_seed(owner))
             pairs += [(owner, other, private) for other in left]
+    recovery.check()
+    taken = [own_mask_key(seed, state) for seed in own_seeds]
 
     def keys(lo: int, hi: int) -> list[bytes]:
         return [pair_key(recovery.adverts, state, *pair) for pair in pairs[lo:hi]]

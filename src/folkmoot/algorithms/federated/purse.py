@@ -12,7 +12,7 @@ from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import PrivacyAccount, Spending
 from folkmoot.conversation.rounds import Run, read_reply
 from folkmoot.conversation.streams import Stream
-from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt
+from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt, describe_excluded
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.sets import Ids
 from folkmoot.privacy.accounting import Privacy, find_reach
@@ -21,6 +21,7 @@ from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Reply
 from folkmoot.secagg import Policy
+from folkmoot.secagg.faults import Fault
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
 SURE = 0.9  # of the honest shares that the smallest roll promises: room for the steps between rolls
@@ -87,9 +88,10 @@ class Purse:
         self, question: Callable[..., HiddenQuery[ReplyT]], share: float, purpose: Purpose, label: str
     ) -> Run[ReplyT]:
         """One round with this share of the budget. A round that is lost after answers were sent has cost as much; what
-        is left is divided anew.
+        is left is divided anew. Nobody pays twice for the same liar: whoever is caught is not asked again, and where
+        that is not certain, the run stops.
         """
-        talk, attempts = self.talk, 0
+        talk, attempts, excluded = self.talk, 0, dict[int, Fault]()
         while attempts < ATTEMPTS:
             mu = self._allot(share)
             hiding: dict[str, Any] = {"mu": mu, "sd": choose_sd(mu, self.honest), "honest": self.honest}
@@ -104,7 +106,16 @@ class Purse:
                 self._shares += share
                 return read_reply(query, said)
             attempts += counts_as_attempt(said)
-        raise RoundFailed(f"too few clients answered, {ATTEMPTS} times in a row", place=label)
+            excluded |= said.excluded
+            if said.spent and said.excluded and not said.caught:
+                raise RoundFailed(
+                    f"the round was lost after clients had paid for it{describe_excluded(excluded)}",
+                    remedy="find out who it was before clients pay again; a stored run can be resumed",
+                    place=label,
+                )
+        raise RoundFailed(
+            f"too few clients answered, {ATTEMPTS} times in a row{describe_excluded(excluded)}", place=label
+        )
 
     def _allot(self, share: float) -> float:
         """μ of a round: its share of what is left, among all shares that are still to come."""
