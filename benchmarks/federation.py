@@ -72,9 +72,9 @@ def start(founding: Founding, files: Mapping[str, Path]) -> Iterator[None]:
             raise
 
 
-def found(folder: Path, items: Path, **terms: Any) -> Founding:
+def found(folder: Path, items: Path) -> Founding:
     data = Data(file="", kind="ratings", items=str(items), most=MOST)
-    return establish(folder, PARTIES, Place("localhost", find_port()), data, terms=terms)
+    return establish(folder, PARTIES, Place("localhost", find_port()), data)
 
 
 # A stage of the protocol, and a bare echo.
@@ -124,7 +124,7 @@ def measure_stages(founding: Founding, room: Path) -> tuple[list[float], list[fl
     rng, stages, echoes = np.random.default_rng(SEED), list[float](), list[float]()
     with open_echo_line(founding) as line:
         book = gather(line, task.registrar, WAIT)
-        exchange = PartyLine(line, dict(enumerate(book.names)), task.quorum, fingerprint=book.fingerprint)
+        exchange = PartyLine(line, dict(enumerate(book.names)), task.agreement.quorum, fingerprint=book.fingerprint)
         exchange.await_quorum(None)
         with connect(founding.server / FOLDER) as link:
             for number in range(TURNS + 1):
@@ -168,12 +168,12 @@ class TimedRun:
     rounds: int
 
 
-def run_films(room: Path, per_client: bool) -> TimedRun:
+def run_films(room: Path) -> TimedRun:
     """The default method on MovieLens, 10 rounds of search."""
     ratings, items = (
         data_file("movielens-latest-small", f"2018-09_{name}") for name in ("ratings.csv.xz", "movies.csv")
     )
-    founding = found(room / "films", items, per_client=per_client)
+    founding = found(room / "films", items)
     files = split_users(ratings, room)
     problem = Problem.from_kit(founding.server, choose=K, rounds=10, seed=SEED, folder=str(room / "run"))
     start_time = time()
@@ -276,21 +276,18 @@ def compare_stages() -> list[Floor]:
 
 
 def compare_runs() -> list[Floor]:
-    floors, rows = list[Floor](), list[list[str]]()
-    for what, per_client, most in (("pooled", False, 30), ("per client", True, 150)):
-        with TemporaryDirectory() as name:
-            try:
-                run = run_films(Path(name), per_client)
-            except Missing as reason:
-                print(reason)
-                return []
-        rows.append(
-            [what, f"{run.startup:.1f}", f"{run.seconds:.1f}", str(run.rounds), "same set" if run.same else "OTHER"]
-        )
-        floors.append(Floor(f"FLARE, MovieLens, ten parties, {what}: seconds", run.seconds, at_most=most))
-        floors.append(Floor(f"FLARE, MovieLens, ten parties, {what}: as the simulator", float(run.same), at_least=1))
-    show("MovieLens latest-small over ten parties", ["", "start-up, s", "run, s", "rounds", "simulator"], rows)
-    return floors
+    with TemporaryDirectory() as name:
+        try:
+            run = run_films(Path(name))
+        except Missing as reason:
+            print(reason)
+            return []
+    row = [f"{run.startup:.1f}", f"{run.seconds:.1f}", str(run.rounds), "same set" if run.same else "OTHER"]
+    show("MovieLens latest-small over ten parties", ["start-up, s", "run, s", "rounds", "simulator"], [row])
+    return [
+        Floor("FLARE, MovieLens, ten parties: seconds", run.seconds, at_most=30),
+        Floor("FLARE, MovieLens, ten parties: as the simulator", float(run.same), at_least=1),
+    ]
 
 
 def watch_million() -> list[Floor]:

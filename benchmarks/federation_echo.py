@@ -75,7 +75,7 @@ class EchoMembership(Membership):
     def make_party(self, book: RosterBook, store: FolderStore) -> Any:
         number = book.find(self.enrolment.party)
         return EchoSpeaker(
-            {number: self.keys[0]}, book.roster, self.policy, store, SYSTEM, time, SYSTEM_NOISE, None, 1, hiding=1
+            {number: self.key}, book.roster, self.policy, store, SYSTEM, time, SYSTEM_NOISE, None, 1, hiding=1
         )
 
 

@@ -25,13 +25,13 @@ def write_ratings(path: Path, number: int, users: int = 4, extra: str = "") -> N
     path.write_text("\n".join(["userId,movieId,rating", *lines, *([extra] if extra else [])]) + "\n")
 
 
-def make_agreement(folder: Path, data: Data = RATINGS, *, per_client: bool = False) -> Agreement:
-    return Agreement.plan("films", PARTIES, data, write_films(folder / "films.csv"), per_client=per_client)
+def make_agreement(folder: Path, data: Data = RATINGS) -> Agreement:
+    return Agreement.plan("films", PARTIES, data, write_films(folder / "films.csv"))
 
 
-def make_party_kit(folder: Path, name: str, data: Data = RATINGS, *, per_client: bool = False) -> Path:
+def make_party_kit(folder: Path, name: str, data: Data = RATINGS) -> Path:
     kit = write_kit(folder / name, name)
-    agreement = make_agreement(kit, data, per_client=per_client)
+    agreement = make_agreement(kit, data)
     (kit / FILE).write_text(agreement.to_toml())
     write_ratings(folder / f"{name}.csv", PARTIES.index(name))
     write_data(kit, {"file": folder / f"{name}.csv"})

@@ -16,10 +16,10 @@ from folkmoot.application.federation.agreement import FILE, ROOT, Agreement, ope
 from folkmoot.application.folder import hash_file
 from folkmoot.conversation.population import Population
 from folkmoot.data import Data, load
-from folkmoot.engines import MemoryStore, Party, PartyPolicy, PooledParty
+from folkmoot.engines import MemoryStore, PartyPolicy, PooledParty
 from folkmoot.engines.desk import Answerer, Desk, DeskSetup, MessageKind
 from folkmoot.engines.enrolment import RosterBook, Statement, digest_names
-from folkmoot.engines.keys import list_public, load_or_make_keys
+from folkmoot.engines.keys import load_or_make_key
 from tests.coins import SIMULATED
 
 PARTIES = ("north", "south", "east", "west", "centre")
@@ -56,8 +56,8 @@ def write_films(path: Path) -> None:
     path.write_text("\n".join(["movieId,title,genres,lat,lon", *lines]) + "\n")
 
 
-def write_ratings(path: Path, party: int, count: int = USERS) -> None:
-    users = range(party * USERS, party * USERS + count)
+def write_ratings(path: Path, party: int) -> None:
+    users = range(party * USERS, (party + 1) * USERS)
     lines = [f"{user},{film},{1 + (user * film + film) % 5}" for user in users for film in range(user % 3, FILMS, 2)]
     path.write_text("\n".join(["userId,movieId,rating", *lines]) + "\n")
 
@@ -93,44 +93,33 @@ class Network:
         yield self
 
 
-def make_network(folder: Path, *, per_client: bool = False, last: int = USERS) -> Network:
-    """A server's kit, and a desk for every party; the last one has so many users."""
+def make_network(folder: Path) -> Network:
+    """A server's kit, and a desk for every party."""
     (folder / "server").mkdir(parents=True)
     write_films(folder / "server" / "items.csv")
     data = Data(kind="ratings", items="items.csv", items_id="movieId", most=5.0)
-    agreement = Agreement.plan(
-        "films", PARTIES, data, hash_file(folder / "server" / "items.csv"), per_client=per_client
-    )
+    agreement = Agreement.plan("films", PARTIES, data, hash_file(folder / "server" / "items.csv"))
     (folder / "server" / FILE).write_text(agreement.to_toml())
     write_pem(folder / "server", "server")
-    sizes = [*[USERS] * (len(PARTIES) - 1), last]
-    return Network(folder, {name: make_desk(folder, at, agreement, sizes[at]) for at, name in enumerate(PARTIES)})
+    return Network(folder, {name: make_desk(folder, at, agreement) for at, name in enumerate(PARTIES)})
 
 
-def make_desk(folder: Path, number: int, agreement: Agreement, users: int) -> Desk:
+def make_desk(folder: Path, number: int, agreement: Agreement) -> Desk:
     kit = folder / PARTIES[number]
     kit.mkdir()
     write_pem(kit, PARTIES[number])
     write_films(kit / "items.csv")
-    write_ratings(kit / "ratings.csv", number, users)
+    write_ratings(kit / "ratings.csv", number)
     (kit / FILE).write_text(agreement.to_toml())
     loaded = load(agreement.complete(kit, {"file": str(kit / "ratings.csv")}))
     clients, population = loaded.objective, Population.of(loaded.objective)
-    keys = load_or_make_keys(kit / "keys", clients.n_clients if agreement.per_client else 1)
+    key = load_or_make_key(kit / "keys")
     said = PARTIES[number], agreement.digest, clients.n_clients, digest_names(loaded.items.names)
-    statement = Statement(*said, population.closed_form, population.most, None, list_public(keys))
+    statement = Statement(*said, population.closed_form, population.most, None, key.public_key().public_bytes_raw())
     policy = PartyPolicy(agreement.terms)
 
     def make_party(book: RosterBook) -> Answerer:
-        if not agreement.per_client:
-            return PooledParty(
-                clients, number, keys[0], book.roster, book.census, policy, MemoryStore(), coins=SIMULATED
-            )
-        ids = book.list_clients(number)
-        identities = dict(zip(ids.tolist(), keys, strict=True))
-        return Party(
-            clients, ids, identities, book.roster, policy, MemoryStore(), holdings=book.holdings, coins=SIMULATED
-        )
+        return PooledParty(clients, number, key, book.roster, book.census, policy, MemoryStore(), coins=SIMULATED)
 
     enrolment = statement.sign(kit / "client.key", kit / "client.crt").encode()
     setup = DeskSetup(enrolment, open_registrar(kit), kit / "roster.json", make_party, lambda _: None)

@@ -18,7 +18,6 @@ from folkmoot.application.federation.party_policy import (
 )
 from folkmoot.engines import PartyPolicy
 from folkmoot.engines.pooling import check_parties
-from folkmoot.engines.simulate import can_bear
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 from folkmoot.privacy.accounting import Privacy
@@ -34,9 +33,8 @@ def plan(parties: int = 5, data: Data = RATINGS, **how: Any) -> Agreement:
     return Agreement.plan("films", [f"party-{one}" for one in range(parties)], data, DIGEST, **how)
 
 
-@pytest.mark.parametrize("per_client", [False, True])
-def test_an_agreement_survives_being_written(per_client: bool, tmp_path: Path) -> None:
-    agreement = make_agreement(tmp_path, per_client=per_client)
+def test_an_agreement_survives_being_written(tmp_path: Path) -> None:
+    agreement = make_agreement(tmp_path)
     (tmp_path / FILE).write_text(agreement.to_toml())
     again = Agreement.load(tmp_path)
     assert again == agreement
@@ -67,24 +65,6 @@ def test_terms_that_were_given() -> None:
         plan(dropout=0.5)
     with pytest.raises(InputError, match="corrupt: needs a share below 1"):
         plan(corrupt=1.5)
-
-
-@pytest.mark.parametrize(
-    ("parties", "corrupt"), [(1, 0.1), (2, 0.64), (5, 0.33), (10, 0.24), (11, 0.22), (20, 0.15), (60, 0.1)]
-)
-def test_where_clients_are_masked_one_by_one_one_party_may_be_corrupt(parties: int, corrupt: float) -> None:
-    terms = plan(parties, per_client=True).terms
-    assert terms == Policy(corrupt=corrupt)
-    assert can_bear(terms, 100)
-
-
-def test_a_share_that_some_party_always_exceeds_is_refused() -> None:
-    sentence = r"^corrupt: no party may hold more .* one of 5 always holds more than 0.1; 0.33 leaves room for parties"
-    with pytest.raises(InputError, match=sentence):
-        plan(5, per_client=True, corrupt=0.1)
-    assert plan(5, per_client=True, corrupt=0.2).terms.corrupt == 0.2
-    with pytest.raises(InputError, match=r"one of 9 always holds more than 0.1; 0.24 leaves room"):
-        plan(10, per_client=True, corrupt=0.1)  # one party may be away
 
 
 @pytest.mark.parametrize("name", ["", "a b", "ü", "x" * 41, "-x", "a/b", "server", "Lead"])
@@ -125,12 +105,25 @@ def test_the_digest_is_of_everything(tmp_path: Path) -> None:
         {"name": "other"},
         {"parties": PARTIES[::-1]},
         {"terms": Policy(4, 0.2, 0.21)},
-        {"per_client": True, "terms": replace(agreement.terms, dropout=0.1)},
         {"data": replace(RATINGS, most=6.0)},
         {"items_sha256": DIGEST},
     ]
     digests = {replace(agreement, **change).digest for change in changes}
     assert len(digests | {agreement.digest}) == len(changes) + 1
+
+
+def test_agreements_of_versions_that_could_mask_clients_one_by_one(tmp_path: Path) -> None:
+    agreement = make_agreement(tmp_path)
+    before = agreement.to_toml().replace("\n[terms]", "\nper_client = false\n[terms]")
+    (tmp_path / FILE).write_text(before)
+    assert Agreement.load(tmp_path) == agreement
+    (tmp_path / FILE).write_text(before.replace("false", "true"))
+    said = (
+        r"agreement.toml, line \d+: per_client: the clients of a party are now always heard together, through their "
+        r"party; found the federation anew with `folkmoot federation init`$"
+    )
+    with pytest.raises(InputError, match=said):
+        Agreement.load(tmp_path)
 
 
 def test_the_items_file_is_the_one_that_was_agreed_on(tmp_path: Path) -> None:
@@ -148,7 +141,6 @@ def test_the_items_file_is_the_one_that_was_agreed_on(tmp_path: Path) -> None:
     [
         (r"^name = .*", "", r"agreement.toml, line 1: name: needs a text"),
         (r"^name = .*", "name = 3", r"line \d+: name: needs a text"),
-        (r"^per_client = .*", "per_client = 1", r"line \d+: per_client: needs true or false"),
         (r"^parties = .*", "parties = 'a'", r"line \d+: parties: needs a list"),
         (r"^parties = .*", "parties = ['a', 'b']", r"line \d+: parties: 2 parties are too few"),
         (r"^corrupt = .*", "corupt = 0.1", r"line \d+: \[terms\] has .*, not 'corupt'; did you mean 'corrupt'"),
@@ -185,7 +177,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_registrar_knows_items_and_parties(tmp_path: Path) -> None:
     kit = make_party_kit(tmp_path, "north")
     charter = open_registrar(kit).charter
-    assert (charter.parties, charter.n_items, charter.per_client) == (PARTIES, FILMS, False)
+    assert (charter.parties, charter.n_items) == (PARTIES, FILMS)
     assert charter.digest == Agreement.load(kit).digest
 
 

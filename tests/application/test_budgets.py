@@ -3,7 +3,6 @@
 from contextlib import closing
 from gc import collect
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from folkmoot.application.federation.party_policy import describe_budget
 from folkmoot.application.outlook import Outlook
 from folkmoot.application.run import FinishedRun, RunStopped, begin_run, continue_run
 from folkmoot.application.verification import verify_run
-from folkmoot.engines import Federation, FolderStore, PooledFederation
+from folkmoot.engines import FolderStore, PooledFederation
 from folkmoot.engines.desk import MessageKind
 from folkmoot.engines.folder_store import FILE, open_logs
 from folkmoot.engines.gathering import PartyLine
@@ -37,23 +36,19 @@ LIMIT = find_mu(9.0, 1e-3) ** 2
 PEOPLE = 20
 
 
-def open_engine(folder: Path, per_client: bool, run: bytes) -> tuple[Any, Agreement, dict[str, Path]]:
+def open_engine(folder: Path, run: bytes) -> tuple[PooledFederation, Agreement, dict[str, Path]]:
     kits = {name: folder / name for name in PARTIES}
     if not kits["north"].exists():
         for name in PARTIES:
-            (make_party_kit(folder, name, per_client=per_client) / POLICY).write_text(BUDGET)
+            (make_party_kit(folder, name) / POLICY).write_text(BUDGET)
     line = ScriptedLine({name: Site(open_now(kit).answer) for name, kit in kits.items()})
     book, agreement = call(line, kits["north"]), Agreement.load(kits["north"])
     exchange = PartyLine(line, dict(enumerate(PARTIES)), 4, fingerprint=book.fingerprint, timing=line.timing)
-    if per_client:
-        parties = {number: book.list_clients(number) for number in range(5)}
-        return Federation(book.population, book.roster, parties, exchange, agreement.terms, run=run), agreement, kits
     return PooledFederation(book.census, book.roster, exchange, agreement.terms, run=run), agreement, kits
 
 
-@pytest.mark.parametrize("per_client", [False, True])
-def test_parties_with_a_budget_answer_one_run(per_client: bool, tmp_path: Path) -> None:
-    engine, agreement, kits = open_engine(tmp_path, per_client, b"one")
+def test_parties_with_a_budget_answer_one_run(tmp_path: Path) -> None:
+    engine, agreement, kits = open_engine(tmp_path, b"one")
     result = fm.solve(None, 1, privacy=fm.Privacy(9.0, 1e-3), engine=engine, seed=3, transcript=tmp_path / "run")
     assert result.privacy is not None
     assert fm.verify(tmp_path / "run").selected == result.selected
@@ -68,7 +63,7 @@ def test_parties_with_a_budget_answer_one_run(per_client: bool, tmp_path: Path) 
         assert check(kit).budget == told
     del engine
     collect()  # processes end; what was spent stays
-    engine, _, _ = open_engine(tmp_path, per_client, b"two")
+    engine, _, _ = open_engine(tmp_path, b"two")
     with pytest.raises(fm.RoundFailed):
         fm.solve(None, 1, privacy=fm.Privacy(9.0, 1e-3), engine=engine, seed=4)
     with open_logs(kits["north"] / STORE) as logs:
@@ -84,7 +79,7 @@ def test_whoever_joins_is_told_the_budget(tmp_path: Path) -> None:
 
 
 def test_parties_with_a_budget_answer_nothing_without_noise(tmp_path: Path) -> None:
-    engine, _, kits = open_engine(tmp_path, False, b"one")
+    engine, _, kits = open_engine(tmp_path, b"one")
     with pytest.raises(fm.RoundFailed):
         fm.solve(None, 1, fm.FedCG(1, polish=0), engine=engine, seed=3)
     with open_logs(kits["east"] / STORE) as logs:
@@ -141,9 +136,9 @@ delta = 1e-3
 """
 
 
-@pytest.fixture(params=[False, True], ids=["pooled", "per client"])
-def network(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
-    made = make_network(tmp_path, per_client=request.param)
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
+    made = make_network(tmp_path)
     monkeypatch.setattr(networked, "connect", made.connect)
     (tmp_path / "films.toml").write_text(NOISY)
     return made

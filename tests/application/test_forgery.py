@@ -351,7 +351,6 @@ PARTIES = {
     "name": "hospitals",
     "parties": ["north", "south", "west"],
     "sizes": [10, 10, 10],
-    "per_client": True,
     "fingerprint": "12345 12345",
     "terms": {"fewest": 3, "corrupt": 0.1, "dropout": 0.1, "security": 40},
 }

@@ -25,7 +25,7 @@ from folkmoot.application.federation.membership import (
     write_expectation,
 )
 from folkmoot.data import load
-from folkmoot.engines import Federation, FolderStore, PooledFederation
+from folkmoot.engines import FolderStore, PooledFederation
 from folkmoot.engines.desk import Code, Desk, MessageKind, read_reply, write_request
 from folkmoot.engines.enrolment import RosterBook
 from folkmoot.engines.gathering import PartyLine, gather
@@ -48,9 +48,9 @@ def open_now(kit: Path, log: list[str] | None = None) -> Desk:
     return desk
 
 
-def make_line(folder: Path, *, per_client: bool = False) -> tuple[ScriptedLine, Path]:
+def make_line(folder: Path) -> tuple[ScriptedLine, Path]:
     """All parties at their desks, and the kit of one of them."""
-    kits = {name: make_party_kit(folder, name, per_client=per_client) for name in PARTIES}
+    kits = {name: make_party_kit(folder, name) for name in PARTIES}
     return ScriptedLine({name: Site(open_now(kit).answer) for name, kit in kits.items()}), kits["north"]
 
 
@@ -64,15 +64,11 @@ def call(line: ScriptedLine, kit: Path) -> RosterBook:
 def test_a_kit_in_order(tmp_path: Path) -> None:
     kit = make_party_kit(tmp_path, "north")
     facts = check(kit)
-    assert (facts.party, facts.clients, facts.items, facts.keys) == ("north", 4, FILMS, 1)
+    assert (facts.party, facts.clients, facts.items) == ("north", 4, FILMS)
     assert (len(facts.key_fingerprint.split()), facts.roster_fingerprint) == (8, "")
     assert any("rows were read" in note for note in facts.notes)
     assert check(kit) == facts  # the key is the same
     assert not (kit / STORE).exists()
-
-
-def test_clients_with_keys_of_their_own(tmp_path: Path) -> None:
-    assert check(make_party_kit(tmp_path, "north", per_client=True)).keys == 4
 
 
 def spoil_name(kit: Path) -> None:
@@ -168,17 +164,12 @@ def test_wrong_data_leaves_a_kit_as_it_was(tmp_path: Path) -> None:
 # Desks.
 
 
-@pytest.mark.parametrize("per_client", [False, True])
-def test_parties_answer_from_their_kits(per_client: bool, tmp_path: Path) -> None:
+def test_parties_answer_from_their_kits(tmp_path: Path) -> None:
     """The sums are those of a simulation that sees all data."""
-    line, kit = make_line(tmp_path, per_client=per_client)
+    line, kit = make_line(tmp_path)
     book, agreement = call(line, kit), Agreement.load(kit)
     exchange = PartyLine(line, dict(enumerate(PARTIES)), 4, fingerprint=book.fingerprint, timing=line.timing)
-    if per_client:
-        parties = {number: book.list_clients(number) for number in range(5)}
-        engine: Any = Federation(book.population, book.roster, parties, exchange, agreement.terms)
-    else:
-        engine = PooledFederation(book.census, book.roster, exchange, agreement.terms)
+    engine = PooledFederation(book.census, book.roster, exchange, agreement.terms)
     method = fm.FedCG(2, polish=0)
     found = fm.solve(None, 2, method, engine=engine, seed=3)
     every = "\n".join((tmp_path / f"{name}.csv").read_text().partition("\n")[2].strip() for name in PARTIES)

@@ -1,7 +1,6 @@
 """Whole runs whose clients are at parties: begun, broken off, continued, verified without asking anybody, reported."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -121,7 +120,7 @@ def test_parties_that_all_begin_anew_are_not_waited_for(network: Network) -> Non
     before = begin(network)
     for at, name in enumerate(PARTIES):
         shutil.rmtree(network.folder / name)
-        network.desks[name] = make_desk(network.folder, at, Agreement.load(network.kit), USERS)
+        network.desks[name] = make_desk(network.folder, at, Agreement.load(network.kit))
     network.sent.clear()
     after = begin(network, "again", wait=2.0)
     assert [kind for _, kind in network.sent[:10]] == [MessageKind.PING] * 5 + [MessageKind.ENROL] * 5
@@ -155,7 +154,7 @@ def test_a_report_says_that_it_is_estimated_and_what_was_protected(network: Netw
     [
         ("federation.json", '"north"', '"worth"'),
         ("federation.json", f"{USERS}, {USERS}", f"{USERS + 1}, {USERS - 1}"),
-        ("federation.json", '"per_client": false', '"per_client": true'),
+        ("federation.json", '"fingerprint"', '"per_client": true, "fingerprint"'),
         ("federation.json", '"corrupt": 0.', '"corrupt": 0.0'),
         ("about.json", "movies", "pictures"),
         ("story.json", '"secure": "federation"', '"secure": "real"'),
@@ -261,28 +260,6 @@ def test_what_needs_the_data_says_so(network: Network) -> None:
         fm.Problem.from_data(network.folder / "north" / "ratings.csv", choose=2, wait=5.0).prepare()
 
 
-def test_clients_may_be_masked_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    network = make_network(tmp_path, per_client=True)
-    monkeypatch.setattr(networked, "connect", network.connect)
-    (tmp_path / "films.toml").write_text(PROBLEM)
-    run = begin(network, cohort=40, jury=40)
-    told = markdown(run.story())
-    assert "Every client has a key of its own" in told
-    assert "A party as a whole" not in told
-    assert verify_run(run.folder.path) == run.result
-
-
-def test_a_party_that_may_have_invented_its_clients_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All who enrolled would refuse to be asked together with it, so that nobody is."""
-    network = make_network(tmp_path, per_client=True, last=5 * USERS)
-    monkeypatch.setattr(networked, "connect", network.connect)
-    (tmp_path / "films.toml").write_text(PROBLEM)
-    with pytest.raises(
-        fm.InputError, match=rf"{PARTIES[-1]} holds 56% of all clients, but no party may hold more than 33%"
-    ):
-        begin(network)
-
-
 # The commands.
 
 
@@ -306,29 +283,6 @@ def test_commands_run_resume_verify_and_report(network: Network) -> None:
     assert call(network, "resume", "plain-run", "--json").json["worth"]["estimated"] is True
     moved = call(network, "resume", "plain-run", "--federation", str(network.kit), "--no-report")
     assert moved.code == 0
-
-
-def test_cohorts_that_parties_would_often_refuse_are_refused_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    network = make_network(tmp_path, per_client=True)
-    monkeypatch.setattr(networked, "connect", network.connect)
-    path = network.kit / "agreement.toml"
-    path.write_text(re.sub(r"^corrupt = .*", "corrupt = 0.25", path.read_text(), flags=re.MULTILINE))
-    for name in PARTIES:
-        shutil.rmtree(tmp_path / name)
-    agreement = Agreement.load(network.kit)
-    network.desks = {name: make_desk(tmp_path, at, agreement, USERS) for at, name in enumerate(PARTIES)}
-    (tmp_path / "films.toml").write_text(PROBLEM)
-    command = "run", "films.toml", "--federation", str(network.kit), "--folder", "films-run", "--no-report"
-    said = call(network, *command, "--cohort", "24")
-    is_one_sentence(said, "--cohort: of 24 clients drawn at random, one party would hold more than 25% (`corrupt`) in")
-    assert not (tmp_path / "films-run").exists()
-    enough = said.err.split()[-1]
-    assert said.err.endswith(f"with a larger --corrupt): cohort = {enough}\n")
-    assert 24 < int(enough) < len(PARTIES) * USERS
-    is_one_sentence(call(network, *command, "--cohort", enough, "--jury", "24"), "--jury: of 24 clients drawn")
-    assert call(network, *command, "--cohort", enough, "--jury", enough).code == 0
 
 
 @pytest.mark.parametrize("command", ["compare", "inspect", "run --method greedy"])

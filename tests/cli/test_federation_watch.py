@@ -36,7 +36,7 @@ class Scene:
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     scene = Scene(tmp_path)
     monkeypatch.setattr(hosting, "read_activity", lambda *_: scene.done)
-    monkeypatch.setattr(federation_watch, "read_roster", lambda _: ("11111 22222", ""))
+    monkeypatch.setattr(federation_watch, "read_roster", lambda _: "11111 22222")
     return scene
 
 
@@ -66,13 +66,6 @@ def test_a_roster_that_is_pinned_now_is_told(scene: Scene) -> None:
     (told,) = scene.pass_time(watching, GLANCE)
     assert told.startswith("Roster 11111 22222:")
     assert scene.pass_time(watching, GLANCE) == []
-
-
-def test_a_roster_with_a_party_that_is_too_large_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(federation_watch, "read_roster", lambda _: ("11111 22222", "west holds 60% of all clients"))
-    watching = watch(scene)
-    (scene.kit / ROSTER).touch()
-    assert scene.pass_time(watching, GLANCE)[1:] == ["west holds 60% of all clients."]
 
 
 def test_a_roster_that_was_pinned_before_is_not_told(scene: Scene) -> None:

@@ -19,7 +19,7 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 MOMENT = NOW.timestamp()
 PARTIES = ("north", "south", "east", "west", "middle")
 ITEMS = tuple(f"item {number}" for number in range(12))
-CHARTER = Charter("a" * 64, PARTIES, False, len(ITEMS), digest_names(ITEMS))
+CHARTER = Charter("a" * 64, PARTIES, len(ITEMS), digest_names(ITEMS))
 
 
 @lru_cache
@@ -77,7 +77,7 @@ def write_kit(folder: Path, name: str, certificate: x509.Certificate | None = No
 def state(party: str, **changes: Any) -> Statement:
     """What a party says when all is well; its key is that of its number."""
     key = public(PARTIES.index(party) if party in PARTIES else 99)
-    usual = Statement(party, CHARTER.digest, 4, CHARTER.items, True, 5.0, None, (key,))
+    usual = Statement(party, CHARTER.digest, 4, CHARTER.items, True, 5.0, None, key)
     return replace(usual, **changes)
 
 

@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -21,7 +20,6 @@ from folkmoot.conversation.rounds import Ask
 from folkmoot.engines import (
     Bundle,
     Census,
-    Federation,
     FolderStore,
     InProcess,
     MemoryStore,
@@ -33,14 +31,11 @@ from folkmoot.engines import (
 from folkmoot.engines.desk import Code, Desk, DeskSetup, MessageKind, write_request
 from folkmoot.engines.enrolment import DOMAIN, PARTY_NAME
 from folkmoot.engines.exchange import QUESTION
-from folkmoot.engines.holdings import Holdings
-from folkmoot.engines.party import Party
 from folkmoot.engines.pooling import announce_pool, write_pooled_question
 from folkmoot.engines.store import StoreUpdate
 from folkmoot.questions import GainsAlong, Pair, Query, Values
-from folkmoot.secagg import AggregationFailed, Announcement, Policy, Refused, serve
-from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Roll, Sharers, Survivors, kind_of
-from folkmoot.secagg.parameters import count_share
+from folkmoot.secagg import AggregationFailed, serve
+from folkmoot.secagg.messages import Advertisement, Consents, MaskedVector, Sharers, Survivors, kind_of
 from folkmoot.secagg.together import STAGES
 from tests.coins import SIMULATED
 from tests.engines.certificates import MOMENT, PARTIES, enrol, identity, make_registrar, public, state
@@ -377,7 +372,7 @@ def test_who_holds_the_root_is_stopped_by_the_fingerprint_alone(tmp_path: Path) 
     the server's own; one that expects the fingerprint that its people were told is not.
     """
     honest = [enrol(tmp_path / "honest", state(party)) for party in PARTIES]
-    invented = [enrol(tmp_path / "own", state(party, keys=(public(50 + at),))) for at, party in enumerate(PARTIES)]
+    invented = [enrol(tmp_path / "own", state(party, key=public(50 + at))) for at, party in enumerate(PARTIES)]
     registrar, sizes = make_registrar(), (4,) * len(PARTIES)
     book = registrar.read_book([one.encode() for one in (honest[0], *invented[1:])], MOMENT)
     read_out = registrar.read_book([one.encode() for one in honest], MOMENT).fingerprint
@@ -429,59 +424,6 @@ def test_weights_by_which_others_would_vanish_are_not_answered(weight: float) ->
     ask = Ask(gradient(ITEMS), census.population.everyone, Purpose.SEARCH, "test", 0)
     assert make_engine(parties)(ask).lost
     assert all(why.startswith("one party could be ") for why in reasons(parties))
-
-
-def make_gateways(sizes: tuple[int, ...]) -> tuple[dict[int, Party], Federation]:
-    """Parties whose clients are masked one by one; the last one works for the server, and refuses nothing."""
-    clients, ends = crowd(sum(sizes)), np.cumsum([0, *sizes])
-    holdings = Holdings(tuple("abcde"), ends)
-    parties = {}
-    for number, span in enumerate(pairwise(ends)):
-        known = None if number == len(sizes) - 1 else holdings
-        parties[number] = make_party(clients, np.arange(*span), PartyPolicy(Policy(corrupt=0.3)), holdings=known)
-    held = {number: party.ids for number, party in parties.items()}
-    population = Population.of(clients)
-    roster = make_roster(len(clients.client_weights))
-    return parties, Federation(population, roster, held, InProcess(parties), Policy(corrupt=0.3))
-
-
-@pytest.mark.parametrize(
-    ("asked", "held"),
-    [
-        ([7, *range(80, 180)], "100 of the 101"),  # the victim alone among invented clients
-        ([*range(180)], "100 of the 180"),
-        ([*range(60), *range(80, 106)], "26 of the 86"),  # one more than may be corrupt
-    ],
-)
-def test_clients_are_not_surrounded_by_those_that_a_party_invented(asked: list[int], held: str) -> None:
-    """The last party has enrolled a hundred clients of its own making, and would know all vectors but the victims'."""
-    parties, engine = make_gateways((20, 20, 20, 20, 100))
-    said = engine(Ask(gradient(ITEMS), Cohort.of(np.array(asked), None), Purpose.SEARCH, "test", 0))
-    others = np.array(asked) < 80
-    assert said.lost or (said.present is not None and not said.present[others].any())  # the last may add up its own
-    asked_at = [party for number, party in parties.items() if number < 4 and np.isin(party.ids, asked).any()]
-    assert {why.why for party in asked_at for why in party.refusals} == {
-        f"e holds {held} clients announced and may have invented them; {count_share(0.3, len(asked))} may be corrupt"
-    }
-    assert not any(party.ledger for party in asked_at)
-
-
-def test_as_many_clients_of_one_party_as_may_be_corrupt_are_answered() -> None:
-    parties, engine = make_gateways((20, 20, 20, 20, 100))
-    asked = np.array([*range(60), *range(80, 105)])
-    ask = Ask(gradient(ITEMS), Cohort.of(asked, None), Purpose.SEARCH, "test", 0)
-    assert engine(ask).equals(fm.Simulation(crowd(180))(ask))
-    assert not any(party.refusals for party in parties.values())
-
-
-def test_a_party_does_not_count_its_own_clients_against_itself() -> None:
-    """It knows whether it has invented them; what the others think of it they say themselves."""
-    parties, _ = make_gateways((60, 20, 20, 20, 20))
-    roll = Roll(bytes(16), 0, 2, 2, np.arange(140, dtype="<u4").tobytes(), bytes(16 * 140))
-    announced = Announcement(bytes(16), 0, bytes(32), bytes(32), 140, 1, 1, 0, 1)
-    parties[0]._check_letter(roll.encode(), announced)
-    with pytest.raises(Refused, match=r"^a holds 60 of the 140"):
-        parties[1]._check_letter(roll.encode(), announced)
 
 
 # Processes.

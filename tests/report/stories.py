@@ -202,12 +202,6 @@ def _make_shapes() -> dict[str, Story]:
             secure="federation",
             parties=tuple(PartyFacts(name, 400, 12, 12) for name in PARTIES),
         ),
-        "federation, one by one": make_story(
-            make_federated(names, gains, value=None),
-            secure="federation",
-            per_client=True,
-            parties=tuple(PartyFacts(name, 400) for name in PARTIES),
-        ),
         "noise": make_story(
             make_federated(names, None, estimate=NOISY, guarantee=None, privacy=ACCOUNT, order=(1, 0, 2)),
             baselines=BASELINES,

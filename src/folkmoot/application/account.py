@@ -85,7 +85,6 @@ def tell_story(
         versions=versions(),
         size_called=_size(subject.items) or "",
         credits=(problem.data.credit,) if problem.data.credit else (),
-        per_client=members is not None and members.per_client,
         parties=list_parties(members, result),
         corrupt=find_corrupt(problem, result, members),
         limits=list_limits(problem, result, subject.items),
@@ -230,8 +229,7 @@ def describe_protection(job: Task | None, result: Result, members: Participants 
     """The terms of the round with the fewest clients; nothing where none protect so few, or none were asked for."""
     fewest = min((one.answered for one in result.rounds or () if one.answered), default=0)
     if members is not None:
-        terms = members.terms
-        fewest = fewest if members.per_client else len(members.parties)  # all of them are asked in every round
+        terms, fewest = members.terms, len(members.parties)  # all of them are asked in every round
     elif isinstance(job, Job) and job.problem.privacy.summing != "plain":
         terms = job.policy
     else:
@@ -242,7 +240,7 @@ def describe_protection(job: Task | None, result: Result, members: Participants 
         said = str(terms.protection(fewest))
     except InputError:
         return ""
-    return said if members is None or members.per_client else said.replace("clients", "parties")
+    return said if members is None else said.replace("clients", "parties")
 
 
 def _view(job: Job) -> View | None:

@@ -54,7 +54,6 @@ class Participants:
     name: str  # of the federation
     parties: tuple[str, ...]  # in the order of their numbers
     sizes: tuple[int, ...]  # how many clients each of them holds
-    per_client: bool  # whether each client is one of the secure sum; if not, each party is
     fingerprint: str  # of the roster with their keys
     terms: Policy  # on which they take part
 
@@ -192,7 +191,7 @@ class Folder:
         try:
             return Participants.from_json(self.federation.read_text())
         except (ValueError, TypeError, KeyError):
-            raise TranscriptError("is damaged", place=self.federation) from None
+            raise TranscriptError("is damaged, or was written by another version", place=self.federation) from None
 
     def refuse_strays(self, *, networked: bool, federated: bool) -> None:
         """Refuse files that a run of this kind never leaves: a report or a reader would believe them."""

@@ -273,11 +273,8 @@ def add_map(method: Method | Conversation, subject: Subject, reach: float | None
     return replace(method, positions=positions, reach=float(reach or 0.0))
 
 
-def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: bool = False) -> Method | Conversation:
-    """The method that a problem names, with its settings; those that it does not have are refused, or left out.
-
-    one_by_one: every client is masked by itself in a federation, which is as slow as a whole protocol in one process.
-    """
+def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | Conversation:
+    """The method that a problem names, with its settings; those that it does not have are refused, or left out."""
     how, chosen, known = problem.method, find_method(problem), own_settings(problem)
     promise = find_promise(problem)
     given = {name: getattr(how, name) for name in HOW_MANY if getattr(how, name) is not None}
@@ -298,7 +295,7 @@ def make_method(problem: Problem, *, only_what_fits: bool = False, one_by_one: b
         with problem.locate_errors(known):
             return PrivateGreedy(**promise, **given)
     kind = METHODS[chosen]
-    real = problem.privacy.secure == "real" or one_by_one
+    real = problem.privacy.secure == "real"
     if "cohort" in known:
         given.setdefault("cohort", SECURE_COHORT if real else COHORT)
     if kind is DiscreteGreedy and "epsilon" not in given:

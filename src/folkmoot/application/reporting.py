@@ -67,7 +67,6 @@ def tell_without_data(folder: Folder, result: Result) -> Story:
         command=spell_command(problem),
         versions=account.versions(),
         credits=(problem.data.credit,) if problem.data.credit else (),
-        per_client=members is not None and members.per_client,
         parties=account.list_parties(members, result),
         corrupt=account.find_corrupt(problem, result, members),
         limits=account.list_limits(problem, result, None),

@@ -47,9 +47,6 @@ def init(
     ] = None,
     host: Annotated[str, typer.Option(help="The machine of the server, by the name that parties know.")] = "localhost",
     port: Annotated[int, typer.Option(help="The one port that parties must reach there.")] = 8002,
-    per_client: Annotated[
-        bool, typer.Option("--per-client", help="Clients have keys of their own and are masked one by one.")
-    ] = False,
     corrupt: Annotated[
         float | None, typer.Option(help="Share that may work for the server; a tenth, at least one party.")
     ] = None,
@@ -67,7 +64,7 @@ def init(
     from folkmoot.cli.show import console, print_json, show_work
     from folkmoot.engines.flare.kits import Place
 
-    asked = {"per_client": per_client, "corrupt": corrupt, "dropout": dropout, "fewest": fewest, "security": security}
+    asked = {"corrupt": corrupt, "dropout": dropout, "fewest": fewest, "security": security}
     flags = {"parties": "--party", "name": "FOLDER", **{one: f"--{one.replace('_', '-')}" for one in (*PUBLIC, *asked)}}
     with name_flags(**flags, host="--host", port="--port"), show_work("making kits …", quiet=as_json):
         made = establish(
@@ -341,11 +338,6 @@ def _describe_terms(agreement: "Agreement") -> str:
     from folkmoot.secagg.parameters import count_share
 
     terms, parties = agreement.terms, len(agreement.parties)
-    if agreement.per_client:
-        return (
-            f"{terms.corrupt:.0%} of the clients may work for the server while {terms.dropout:.0%} are gone; no party "
-            f"may hold more than {terms.corrupt:.0%} of those asked, since it could invent clients."
-        )
     bad, gone = count_share(terms.corrupt, parties), count_share(terms.dropout, parties)
     return (
         f"{bad} of the {parties} parties may work for the server while {gone} may be gone; "
@@ -355,7 +347,7 @@ def _describe_terms(agreement: "Agreement") -> str:
 
 def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
     shown = {"Party": facts.party, "Clients": f"{facts.clients:,}", "Items": f"{facts.items:,}"}
-    shown["Own key" if facts.keys == 1 else f"Own {facts.keys:,} keys"] = facts.key_fingerprint
+    shown["Own key"] = facts.key_fingerprint
     shown["Roster"] = facts.roster_fingerprint or "not yet known: it is made in the first run"
     if facts.budget:
         shown["Budget"] = facts.budget

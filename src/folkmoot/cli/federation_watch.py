@@ -51,10 +51,7 @@ class PartyWatch:
         stamp = read_stamp(self.kit)
         if stamp > self.stamp:
             self.stamp = stamp
-            fingerprint, excess = read_roster(self.kit)
-            self.say(f"Roster {fingerprint}: ask another party, by telephone, whether it has the same.")
-            if excess:
-                self.say(f"{excess}.")
+            self.say(f"Roster {read_roster(self.kit)}: ask another party, by telephone, whether it has the same.")
 
     def _watch_rounds(self) -> None:
         from folkmoot.application.federation.hosting import read_activity
@@ -81,14 +78,13 @@ def read_stamp(kit: Path) -> float:
         return 0.0
 
 
-def read_roster(kit: Path) -> tuple[str, str]:
-    """The fingerprint of the roster that is pinned, and a sentence if a party on it is too large; else empty."""
-    from folkmoot.application.federation.agreement import Agreement, open_registrar
+def read_roster(kit: Path) -> str:
+    """The fingerprint of the roster that is pinned; empty: none is."""
+    from folkmoot.application.federation.agreement import open_registrar
     from folkmoot.engines.desk import read_pin
 
-    agreement = Agreement.load(kit)
-    book = read_pin(kit / ROSTER, open_registrar(kit, agreement))
-    return ("", "") if book is None else (book.fingerprint, book.describe_excess(agreement.terms.corrupt))
+    book = read_pin(kit / ROSTER, open_registrar(kit))
+    return "" if book is None else book.fingerprint
 
 
 def format_time(seconds: float) -> str:

@@ -22,12 +22,11 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from folkmoot.conversation.population import Population, ids_of
+from folkmoot.conversation.population import Population
 from folkmoot.engines.census import Census
 from folkmoot.engines.certificates import check_certificate, read_certificate
-from folkmoot.engines.holdings import Holdings
 from folkmoot.foundation.errors import InputError
-from folkmoot.foundation.sets import Array, Ids
+from folkmoot.foundation.sets import Array
 from folkmoot.secagg import Roster
 from folkmoot.secagg.primitives import KEY
 
@@ -69,7 +68,6 @@ class Charter:
 
     digest: str  # of the agreement, in hexadecimal
     parties: tuple[str, ...]  # in the order of their numbers
-    per_client: bool  # whether each client is one of the secure sum; if not, each party is
     n_items: int
     items: str  # digest of their names, in order
 
@@ -85,17 +83,16 @@ class Statement:
     closed_form: bool
     most: float | None
     weights: tuple[float, ...] | None = field(repr=False)  # as given; None: all clients count alike
-    keys: tuple[bytes, ...] = field(repr=False)  # one; if clients are masked one by one, one per client
+    key: bytes = field(repr=False)
 
     @cached_property
     def text(self) -> bytes:
         """The only way to write it down."""
-        keys = [key.hex() for key in self.keys]
         weights = None if self.weights is None else list(self.weights)
         return _as_text(
             {
                 **{name: getattr(self, name) for name in ("party", "agreement", "clients", "items", "closed_form")},
-                **{"most": self.most, "weights": weights, "keys": keys},
+                **{"most": self.most, "weights": weights, "keys": [self.key.hex()]},
             }
         )
 
@@ -124,8 +121,8 @@ class Statement:
             _refuse(self.party, "has another list of items")
         if not 1 <= self.clients <= MOST_CLIENTS:
             _refuse(self.party, f"says that it holds {self.clients:,} clients")
-        if len(self.keys) != (self.clients if charter.per_client else 1) or any(len(key) != KEY for key in self.keys):
-            _refuse(self.party, "has not the keys that the agreement needs")
+        if len(self.key) != KEY:
+            _refuse(self.party, f"has a key of {len(self.key)} bytes, not of {KEY}")
         if self.most is not None and not (isfinite(self.most) and self.most > 0):
             _refuse(self.party, f"says that values reach {self.most}")
         if self.weights is not None:
@@ -212,41 +209,14 @@ class RosterBook:
         return tuple(one.statement.clients for one in self.enrolments)
 
     @cached_property
-    def ends(self) -> Ids:
-        """Where the clients of each party begin; the last number is that of all clients."""
-        return np.cumsum([0, *self.sizes])
-
-    def list_clients(self, number: int) -> Ids:
-        """The numbers of a party's clients."""
-        return np.arange(self.ends[number], self.ends[number + 1])
-
-    @cached_property
-    def holdings(self) -> Holdings:
-        """Who enrolled which clients, where clients are masked one by one."""
-        return Holdings(self.names, self.ends)
-
-    def describe_excess(self, corrupt: float) -> str:
-        """A sentence about a party that holds more of all clients than may be corrupt; empty: none does, or parties
-        are those of the secure sum, and counted themselves.
-        """
-        everyone = ids_of(self.population.everyone)
-        return self.holdings.describe_excess(everyone, corrupt) if self.charter.per_client else ""
-
-    @cached_property
     def roster(self) -> Roster:
-        """The keys of all parties, by number; if clients are masked one by one, of all clients."""
-        keys = [key for one in self.enrolments for key in one.statement.keys]
-        if len(set(keys)) < len(keys):
-            raise InputError(f"{self._find_twins()} have the same key", argument="roster")
-        return Roster(dict(enumerate(keys)))
-
-    def _find_twins(self) -> str:
+        """The keys of all parties, by number."""
         owner: dict[bytes, str] = {}
         for one in self.enrolments:
-            for key in one.statement.keys:
-                if owner.setdefault(key, one.party) != one.party:
-                    return f"{owner[key]} and {one.party}"
-        return "two clients of one party"
+            known = owner.setdefault(one.statement.key, one.party)
+            if known != one.party:
+                raise InputError(f"{known} and {one.party} have the same key", argument="roster")
+        return Roster(dict(enumerate(owner)))
 
     @cached_property
     def population(self) -> Population:
@@ -263,7 +233,7 @@ class RosterBook:
 
     @cached_property
     def census(self) -> Census:
-        """How many clients each party holds, where parties are those of the secure sum."""
+        """How many clients each party holds."""
         return Census(self.population, self.sizes)
 
     def _collect_weights(self) -> Array | None:
@@ -351,6 +321,7 @@ def _check_together(charter: Charter, enrolments: tuple[Enrolment, ...]) -> None
 def _read_statement(said: Any) -> Statement:
     """Only types are checked here; `Statement.check` does the rest."""
     weights, most = said["weights"], said["most"]
+    (key,) = said["keys"]
     for name in ("agreement", "items"):
         if not HEX_DIGEST.fullmatch(said[name]):
             raise ValueError
@@ -368,7 +339,7 @@ def _read_statement(said: Any) -> Statement:
         closed_form=said["closed_form"],
         most=most,
         weights=None if weights is None else tuple(weights),
-        keys=tuple(bytes.fromhex(key) for key in said["keys"]),
+        key=bytes.fromhex(key),
     )
 
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from folkmoot.conversation.codec import digest_of
 from folkmoot.engines.answering import NOBODY, Inquiry
 from folkmoot.engines.exchange import QUESTION, Bundle
-from folkmoot.engines.holdings import Holdings
 from folkmoot.engines.odometer import FEWEST_CLIENTS
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.speaker import NOTHING, Speaker, Step
@@ -24,18 +23,15 @@ from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
-from folkmoot.secagg import Announcement, Refused, Roster
+from folkmoot.secagg import Refused, Roster
 from folkmoot.secagg.client import Random
-from folkmoot.secagg.messages import Roll, kind_of
-from folkmoot.secagg.parameters import count_share
 
 
 class Party(Speaker):
     """Some clients, each of which is one client of the secure sum.
 
     clients: their functions. ids: their numbers on the roster, increasing. identities: the keys that they sign with.
-    roster: all clients of the population, not only this party's. holdings: who enrolled which of them; None: they are
-    not told apart, and a single party may hold as many as it likes.
+    roster: all clients of the population, not only this party's.
     """
 
     def __init__(
@@ -47,7 +43,6 @@ class Party(Speaker):
         policy: PartyPolicy | None = None,
         store: StateStore | None = None,
         *,
-        holdings: Holdings | None = None,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
         noise: NoiseSource = SYSTEM_NOISE,
@@ -61,9 +56,6 @@ class Party(Speaker):
             raise InputError(f"needs {self.clients.n_clients:,} numbers in increasing order", argument="ids")
         if not roster.knows(self.ids) or any(one not in identities for one in self.ids.tolist()):
             raise InputError("needs clients that are on the roster and have an identity", argument="ids")
-        self.holdings = holdings
-        self._own = "" if holdings is None else holdings.find_owner(self.ids)
-        self._known_roll = b"", 0  # that was checked; usually all clients are sent the same
         if isinstance(identities, dict):  # finds keys that differ from the roster now; derived keys are right
             for client in self.ids.tolist():
                 self._find_member(client)
@@ -116,16 +108,3 @@ class Party(Speaker):
                 raise Refused("this party does not let its clients' data decide who takes part")
             if not policy.uneven and (inquiry.times != 1).any():  # other counts would show more at every try
                 raise Refused("who takes part is said only where everyone counts once")
-
-    def _check_letter(self, letter: bytes, announced: Announcement) -> None:
-        """Refuse a roll on which another party holds more clients than may be corrupt: it may have invented them."""
-        if self.holdings is None or kind_of(letter) != Roll.kind or (letter, announced.clients) == self._known_roll:
-            return
-        most = count_share(self.policy.terms.corrupt, announced.clients)
-        for name, held in self.holdings.count(Roll.decode(letter).ids).items():
-            if held > most and name != self._own:
-                raise Refused(
-                    f"{name} holds {held:,} of the {announced.clients:,} clients announced and may have invented them; "
-                    f"{most:,} may be corrupt"
-                )
-        self._known_roll = letter, announced.clients

@@ -120,7 +120,6 @@ class Story:
     credits: tuple[str, ...] = ()
     size_called: str = ""  # what the size of an item is: "population"
     parties: tuple[PartyFacts, ...] = ()  # of a federation
-    per_client: bool = False  # federation: whether each client is one of the secure sum; if not, each party is
     corrupt: float | None = None  # noise: the share of clients, or of parties, that may work for the server
     limits: tuple[LimitUse, ...] = ()
     unchecked: str = ""  # what nobody could check when this was told, in one sentence, and why

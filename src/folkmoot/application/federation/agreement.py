@@ -9,30 +9,20 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from folkmoot.application.federation.papers import Fields, Paper, write_comment, write_settings
 from folkmoot.application.folder import hash_file
-from folkmoot.application.job import SECURE_COHORT
 from folkmoot.application.toml import as_toml
-from folkmoot.conversation.population import Population
 from folkmoot.data import Items, load_items
 from folkmoot.engines.enrolment import HEX_DIGEST, PARTY_NAME, Charter, Registrar, digest_names, load_root
-from folkmoot.engines.holdings import Holdings
 from folkmoot.engines.pooling import check_parties
-from folkmoot.engines.simulate import can_bear
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import SECURITY, Data, setting
 from folkmoot.secagg import Policy
-from folkmoot.secagg.parameters import count_share
 
 FILE, ROOT = "agreement.toml", "startup/rootCA.pem"
 RESERVED = ("server", "authority", "lead")  # folders beside those of the parties
 FEWEST_PARTIES = 5  # with the terms that are planned unless others are given
 SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
-ROOM = 1.5  # with per_client: how much larger than the others a party may be, in a round, unless `corrupt` is given
-SELDOM = 0.005  # and in what share of rounds chance may give a party more, if all are as large
-MANY = 1_000_000  # clients of such a party
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
@@ -46,10 +36,8 @@ PUBLIC_FIELDS: Fields = {one.name: one for one in fields(Data) if one.name in PU
 class TermSettings:
     """The terms of an agreement, as its file has them."""
 
-    fewest: int = setting("Parties (with per_client: clients) that must be in a sum.")
-    corrupt: float = setting(
-        "Share of those asked that may work for the server. With per_client, no party may hold more of them."
-    )
+    fewest: int = setting("Parties that must be in a sum.")
+    corrupt: float = setting("Share of those asked that may work for the server.")
     dropout: float = setting("Share of those asked that may drop out.")
     security: int = setting("Bits: a round breaks its promises with probability 2^-security at most.", SECURITY)
 
@@ -61,15 +49,12 @@ TERM_FIELDS: Fields = {one.name: one for one in fields(TermSettings)}
 class Agreement:
     """Who takes part, on which terms, and how data is read.
 
-    per_client: whether each client has keys of its own, such as a phone behind a gateway; if not, each party is one
-    client of the secure sum. data: the settings that are the same everywhere; its file is empty. items_sha256: of the
-    items file.
+    data: the settings that are the same everywhere; its file is empty. items_sha256: of the items file.
     """
 
     name: str
     parties: tuple[str, ...]
     terms: Policy
-    per_client: bool
     data: Data
     items_sha256: str
 
@@ -78,17 +63,7 @@ class Agreement:
         _check_data(self.data)
         if not HEX_DIGEST.fullmatch(self.items_sha256):
             raise InputError("needs a SHA-256 in hexadecimal", argument="items_sha256")
-        if not self.per_client:
-            check_parties(self.terms, len(self.parties))
-            return
-        present = len(self.parties) - count_share(self.terms.dropout, len(self.parties))
-        if len(self.parties) > 1 and self.terms.corrupt * present < 1 - 1e-9:
-            raise InputError(
-                f"no party may hold more than this share of the clients in a round, since it could have invented them; "
-                f"one of {present} always holds more than {self.terms.corrupt:.3g}",
-                remedy=f"{_find_room(len(self.parties))} leaves room for parties of different sizes",
-                argument="corrupt",
-            )
+        check_parties(self.terms, len(self.parties))
 
     @classmethod
     def plan(
@@ -98,7 +73,6 @@ class Agreement:
         data: Data,
         items_sha256: str,
         *,
-        per_client: bool = False,
         corrupt: float | None = None,
         dropout: float | None = None,
         fewest: int | None = None,
@@ -106,14 +80,9 @@ class Agreement:
     ) -> "Agreement":
         """An agreement with terms that protect everybody; what cannot be safe is refused, with what could be."""
         _check_names(name, tuple(parties))
-        if per_client:
-            bad = _find_room(len(parties)) if corrupt is None else corrupt
-            gone = SHARE if dropout is None else dropout
-            terms = Policy(Policy.fewest if fewest is None else fewest, bad, gone, security)
-        else:
-            terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
+        terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
         public = Data(file="", **{one: getattr(data, one) for one in PUBLIC})
-        return cls(name, tuple(parties), terms, per_client, public, items_sha256)
+        return cls(name, tuple(parties), terms, public, items_sha256)
 
     @classmethod
     def load(cls, kit: Path) -> "Agreement":
@@ -133,8 +102,13 @@ class Agreement:
         top = paper.take_table("", ("name", "parties", "per_client", "terms", "data"))
         if not isinstance(top.get("name"), str):
             paper.refuse("needs a text", "", "name")
-        if not isinstance(top.get("per_client"), bool):
-            paper.refuse("needs true or false", "", "per_client")
+        if top.get("per_client", False) is not False:  # older versions wrote it
+            paper.refuse(
+                "the clients of a party are now always heard together, through their party",
+                "",
+                "per_client",
+                remedy="found the federation anew with `folkmoot federation init`",
+            )
         parties = paper.take_texts("", "parties")
         terms = paper.fill("terms", TERM_FIELDS)
         data = paper.fill("data", PUBLIC_FIELDS, also=("items_sha256",))
@@ -143,7 +117,7 @@ class Agreement:
             paper.refuse("needs a SHA-256 in hexadecimal", "data", "items_sha256")
         try:
             public = Data(file="", **data)
-            return cls(top["name"], parties, Policy(**terms), top["per_client"], public, digest)
+            return cls(top["name"], parties, Policy(**terms), public, digest)
         except InputError as error:
             section = next((one for one in ("terms", "data") if error.argument in top.get(one, {})), "")
             raise paper.locate(error, section) from None
@@ -154,13 +128,14 @@ class Agreement:
         terms = {name: getattr(self.terms, name) for name in TERM_FIELDS}
         later = [name for name in LATER if getattr(self.data, name) == getattr(Data, name)]
         public = {name: value for name, value in self._list_public().items() if name not in later}
-        said = [self.name, self.parties, self.per_client, terms, public, self.items_sha256]
+        one_by_one = False  # what older versions call `per_client`: their agreements keep their digest
+        said = [self.name, self.parties, one_by_one, terms, public, self.items_sha256]
         return sha256(b"folkmoot agreement 1\0" + json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     @property
     def quorum(self) -> int:
-        """The fewest parties that must be there for a round to have a sum; clients, if they are masked one by one."""
-        return self.terms.quorum(0 if self.per_client else len(self.parties))
+        """The fewest parties that must be there for a round to have a sum."""
+        return self.terms.quorum(len(self.parties))
 
     def _list_public(self) -> Mapping[str, Any]:
         return {name: getattr(self.data, name) for name in PUBLIC}
@@ -175,7 +150,7 @@ class Agreement:
 
     def make_charter(self, items: Items) -> Charter:
         """What enrolments must fit."""
-        return Charter(self.digest, self.parties, self.per_client, len(items), digest_names(items.names))
+        return Charter(self.digest, self.parties, len(items), digest_names(items.names))
 
     def complete(self, kit: Path, own: Mapping[str, Any]) -> Data:
         """How a party reads its data: as agreed, and by settings of its own."""
@@ -194,8 +169,6 @@ class Agreement:
             f"name = {as_toml(self.name)}",
             "# The parties, in the order of their numbers.",
             f"parties = {as_toml(self.parties)}",
-            "# Whether each client has a key of its own and is masked by itself; if not, each party is heard as one.",
-            f"per_client = {as_toml(self.per_client)}",
             *("", "# What everyone requires of a round of secure aggregation.", "[terms]"),
             *write_settings(TERM_FIELDS, {name: getattr(self.terms, name) for name in names}),
             *("", "# How data is read at every party.", "[data]"),
@@ -218,23 +191,6 @@ def plan_terms(parties: int, corrupt: float | None, dropout: float | None, fewes
     bad, gone = (least if share is None else share for share in (corrupt, dropout))
     quorum = Policy(0, bad, gone, security).quorum(parties)
     return Policy(quorum if fewest is None else fewest, bad, gone, security)
-
-
-def _find_room(parties: int) -> float:
-    """The share of clients that may be corrupt where each is masked by itself: as many as one party may hold, with room
-    for one that is larger than the others, and for what chance does to cohorts of the usual size.
-    """
-    if parties == 1:
-        return SHARE
-    alike = Holdings(tuple(map(str, range(parties))), np.arange(parties + 1) * MANY)
-    population, least = Population(1, parties * MANY), 0.0
-    for percent in range(ceil(100 * max(SHARE, 1 / parties)), 100):
-        terms = Policy(corrupt=percent / 100)
-        if alike.find_chance(population, SECURE_COHORT, terms) <= SELDOM and can_bear(terms, SECURE_COHORT):
-            least = least or terms.corrupt
-            if terms.corrupt * parties >= ROOM:
-                return terms.corrupt
-    return least
 
 
 def open_registrar(kit: Path, agreement: Agreement | None = None) -> Registrar:

@@ -23,8 +23,7 @@ from folkmoot.data import Items, Loaded, load
 from folkmoot.engines.desk import RENEW, Answerer, Desk, DeskSetup, check_own, read_pin
 from folkmoot.engines.enrolment import Enrolment, Registrar, RosterBook, Statement, format_fingerprint, read_fingerprint
 from folkmoot.engines.folder_store import FolderStore, check_copy
-from folkmoot.engines.keys import list_public, load_or_make_keys, write_whole
-from folkmoot.engines.party import Party
+from folkmoot.engines.keys import load_or_make_key, write_whole
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.pooled_party import PooledParty
 from folkmoot.foundation.errors import InputError
@@ -55,8 +54,7 @@ class MembershipFacts:
     party: str
     clients: int
     items: int
-    keys: int
-    key_fingerprint: str  # of the public keys
+    key_fingerprint: str  # of the public key
     roster_fingerprint: str  # of the pinned roster; empty: none is pinned yet
     notes: tuple[str, ...]  # what was read
     budget: str = ""  # what noisy rounds may cost its clients, and have cost; empty: neither is anything
@@ -71,7 +69,7 @@ class Membership:
     policy: PartyPolicy
     registrar: Registrar
     loaded: Loaded
-    keys: tuple[Ed25519PrivateKey, ...]
+    key: Ed25519PrivateKey
     enrolment: Enrolment
 
     @classmethod
@@ -88,13 +86,13 @@ class Membership:
         check_items(loaded.items, agreement.load_items(kit))
         weights = find_weights(loaded.objective, public, kit)
         clients = loaded.objective
-        keys = tuple(load_or_make_keys(kit / KEYS, clients.n_clients if agreement.per_client else 1))
+        key = load_or_make_key(kit / KEYS)
         most = None if clients.most is None else float(clients.most)
         about = (clients.n_clients, registrar.charter.items, bool(clients.closed_form), most, weights)
-        statement = Statement(party, agreement.digest, *about, list_public(keys))
+        statement = Statement(party, agreement.digest, *about, key.public_key().public_bytes_raw())
         enrolment = statement.sign(kit / KEY, kit / CERTIFICATE)
         enrolment.check(registrar.root, registrar.charter, None)
-        return cls(kit, agreement, policy, registrar, loaded, keys, enrolment)
+        return cls(kit, agreement, policy, registrar, loaded, key, enrolment)
 
     def check_pin(self) -> RosterBook | None:
         """The pinned roster; refused if it says something else of this party than this party does."""
@@ -105,14 +103,12 @@ class Membership:
 
     def describe(self) -> MembershipFacts:
         book = read_pin(self.kit / ROSTER, self.registrar)
-        public = list_public(self.keys)
         budget = describe_budget(self.kit, self.agreement, None if book is None else sum(book.sizes))
         return MembershipFacts(
             self.enrolment.party,
             self.loaded.objective.n_clients,
             len(self.loaded.items),
-            len(public),
-            format_fingerprint(sha256(b"".join(public)).digest()),
+            format_fingerprint(sha256(self.enrolment.statement.key).digest()),
             "" if book is None else book.fingerprint,
             self.loaded.notes,
             budget.get("Budget", ""),
@@ -140,14 +136,10 @@ class Membership:
             store.note_refusals,
         )
 
-    def make_party(self, book: RosterBook, store: FolderStore) -> PooledParty | Party:
+    def make_party(self, book: RosterBook, store: FolderStore) -> PooledParty:
         """What answers questions, once all parties are known."""
-        number, clients = book.find(self.enrolment.party), self.loaded.objective
-        if not self.agreement.per_client:
-            return PooledParty(clients, number, self.keys[0], book.roster, book.census, self.policy, store)
-        ids = book.list_clients(number)
-        identities = dict(zip(ids.tolist(), self.keys, strict=True))
-        return Party(clients, ids, identities, book.roster, self.policy, store, holdings=book.holdings)
+        number = book.find(self.enrolment.party)
+        return PooledParty(self.loaded.objective, number, self.key, book.roster, book.census, self.policy, store)
 
 
 def open_desk(kit: Path, log: Callable[[str], None], *, clock: Callable[[], float] = time) -> Desk:

@@ -12,7 +12,6 @@ from folkmoot.application.federation.agreement import ROOT, Agreement
 from folkmoot.application.federation.notices import Notices, ShownEngine, show_waiting
 from folkmoot.application.folder import Folder, Participants, write
 from folkmoot.application.job import (
-    ASKED,
     METHODS,
     Announce,
     Task,
@@ -29,15 +28,11 @@ from folkmoot.conversation.outcome import Conversation
 from folkmoot.data import load_subject
 from folkmoot.engines.desk import read_pin
 from folkmoot.engines.enrolment import Registrar, RosterBook, load_root, split_enrolments
-from folkmoot.engines.exchange import Exchange
-from folkmoot.engines.federation import Federation
 from folkmoot.engines.gathering import Line, PartyLine, gather
-from folkmoot.engines.holdings import RARELY
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
 from folkmoot.foundation.errors import InputError, TranscriptError
 from folkmoot.foundation.settings import Data, PrivacySettings
-from folkmoot.secagg.parameters import count_share
 
 ROSTER = "roster.json"  # of the last run, in the server's kit
 OTHERS = 5.0  # seconds for parties beyond those that are needed to say which roster they have
@@ -76,14 +71,6 @@ class NetworkedTask(Task):
         """What checks the enrolments of parties."""
         return Registrar(self.agreement.make_charter(self.subject.items), load_root(self.kit / ROOT))
 
-    @property
-    def quorum(self) -> int:
-        """How many parties must be there before anything is asked."""
-        parties = len(self.agreement.parties)
-        if not self.agreement.per_client:
-            return self.agreement.quorum
-        return max(parties - count_share(self.agreement.terms.dropout, parties), 1)
-
 
 def prepare_networked(problem: Problem) -> NetworkedTask:
     """Read the agreement and the list of items, and check everything that can be wrong before anyone is asked."""
@@ -92,8 +79,7 @@ def prepare_networked(problem: Problem) -> NetworkedTask:
         _check_settings(problem)
         agreement = Agreement.load(kit)
         subject = load_subject(agreement.data, kit)
-    method = make_method(problem, one_by_one=agreement.per_client)
-    method = add_map(method, subject, agreement.data.reach)
+    method = add_map(make_method(problem), subject, agreement.data.reach)
     assert isinstance(method, Conversation)
     matroid = constrain(problem, subject.items, problem.choose.count)
     with problem.locate_errors(own_settings(problem)):
@@ -150,13 +136,14 @@ def open_federation(
     """
     home = None if folder is None else Folder(folder)
     notices = Notices()
-    with connect(task.kit, task.agreement.parties, task.quorum, notices.say) as line:
+    with connect(task.kit, task.agreement.parties, task.agreement.quorum, notices.say) as line:
         book = _find_roster(task, home, line, notices)
         members = _keep_participants(task, home, book)
         with _open_journal(home) as journal:
-            engine = _make_engine(task, book, _make_exchange(task, line, book, notices), members, journal)
+            exchange, terms = _make_exchange(task, line, book, notices), task.agreement.terms
+            engine = PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
             if isinstance(task.method, PrivateGreedy):
-                known = task.method.cohort, task.matroid.rank, task.agreement.terms, task.subject.kind
+                known = task.method.cohort, task.matroid.rank, terms, task.subject.kind
                 announce(Outlook.of(task.method.privacy, engine.population, *known))
             yield ShownEngine(engine, notices)
 
@@ -198,9 +185,8 @@ def _keep_participants(task: NetworkedTask, home: Folder | None, book: RosterBoo
     """Who takes part; at the beginning of a run its name is drawn, and both are written down."""
     members = None if home is None else home.read_participants()
     if members is None:
-        agreement = task.agreement
-        terms = agreement.terms
-        known = agreement.name, book.names, book.sizes, agreement.per_client, book.fingerprint, terms
+        agreed = task.agreement
+        known = agreed.name, book.names, book.sizes, book.fingerprint, agreed.terms
         members = Participants(secrets.token_bytes(RUN), *known)
         if home is not None:
             write(home.federation, members.to_json())
@@ -222,7 +208,7 @@ def check_participants(task: NetworkedTask, home: Folder, clients: int) -> None:
         said = why.problem if isinstance(why, InputError) else "it cannot be read"
         raise TranscriptError(f"does not fit the agreement ({said})", place=home.roster) from None
     agreed = task.agreement
-    terms = agreed.name, book.names, book.sizes, agreed.per_client, book.fingerprint, agreed.terms
+    terms = agreed.name, book.names, book.sizes, book.fingerprint, agreed.terms
     if members != Participants(members.run, *terms) or members.n_clients != clients:
         raise TranscriptError("is not what the parties signed", place=home.federation)
 
@@ -245,45 +231,5 @@ def _make_exchange(task: NetworkedTask, line: Line, book: RosterBook, notices: N
 
 
 def _make_line(task: NetworkedTask, line: Line, book: RosterBook, notices: Notices) -> PartyLine:
-    numbers, privacy = dict(enumerate(book.names)), task.problem.privacy
-    return PartyLine(line, numbers, task.quorum, privacy.patience, privacy.wait, notices, book.fingerprint)
-
-
-def _make_engine(
-    task: NetworkedTask, book: RosterBook, exchange: Exchange, members: Participants, journal: RoundJournal | None
-) -> Engine:
-    terms = task.agreement.terms
-    if not members.per_client:
-        return PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
-    if excess := book.describe_excess(terms.corrupt):
-        raise InputError(excess, remedy="found the federation anew, with a larger --corrupt", place=task.kit)
-    _check_sizes(task, book)
-    parties = {number: book.list_clients(number) for number in range(len(book.names))}
-    return Federation(book.population, book.roster, parties, exchange, terms, run=members.run, journal=journal)
-
-
-def _check_sizes(task: NetworkedTask, book: RosterBook) -> None:
-    """Refuse cohorts so small that chance often gives one party more clients than may be corrupt."""
-    terms, population, holdings = task.agreement.terms, book.population, book.holdings
-    for name in (*ASKED, "jury"):
-        size = getattr(task.method, name, None)
-        if size is None:
-            continue
-        chance = holdings.find_chance(population, _find_smallest(task, name, size, population.n_clients), terms)
-        if chance > RARELY:
-            raise InputError(
-                f"of {size:,} clients drawn at random, one party would hold more than {terms.corrupt:.0%} (`corrupt`) "
-                f"in {chance:.0%} of the rounds, and the others refuse such rounds",
-                argument=name,
-                remedy="ask more of them (or found the federation anew, with a larger --corrupt)",
-                settings=[(name, holdings.find_enough(population, size, terms))],
-            )
-
-
-def _find_smallest(task: NetworkedTask, name: str, size: int, clients: int) -> int:
-    """How many clients the smallest cohort has: several juries are dealt from one, as even as can be."""
-    juries: int | None = getattr(task.method, "juries", None) if name == "jury" else None
-    if juries is None:
-        return size
-    drawn = min(juries * size, clients)
-    return drawn // -(-drawn // size)
+    numbers, privacy, quorum = dict(enumerate(book.names)), task.problem.privacy, task.agreement.quorum
+    return PartyLine(line, numbers, quorum, privacy.patience, privacy.wait, notices, book.fingerprint)

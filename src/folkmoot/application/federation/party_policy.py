@@ -40,9 +40,7 @@ class PolicySettings:
         "the sum says nearly everything.",
         PartyPolicy.largest_share,
     )
-    fewest: int | None = setting(
-        "Fewest parties (per client: clients) in a sum; the agreement's unless given.", None, example="4"
-    )
+    fewest: int | None = setting("Fewest parties in a sum; the agreement's unless given.", None, example="4")
     corrupt: float | None = setting(
         "Share of those asked that may work for the server; the agreement's unless given. If you ask for more than "
         "the agreement has, you take part in no round.",
@@ -99,8 +97,8 @@ class PolicySettings:
         choices=ADJACENCIES,
     )
     honest: int | None = setting(
-        "Budget: fewest parties (per client: clients) whose noise must be in every sum besides that of those who work "
-        "for the server. 2 (per client: 5) unless given.",
+        "Budget: fewest parties whose noise must be in every sum besides that of those who work for the server. "
+        "2 unless given.",
         None,
         example="3",
     )

@@ -56,8 +56,8 @@ def summarise_exposure(story: Story) -> str:
 def _list_facts(story: Story) -> list[Fact]:
     apart, facts = story.result.smallest_difference, []
     if story.parties:
-        hidden = "each a client of the secure sum" if not story.per_client else "whose clients are masked one by one"
-        facts.append(Fact("Parties", Quantity(len(story.parties), Form.COUNT, "story.parties"), hidden))
+        parties = Quantity(len(story.parties), Form.COUNT, "story.parties")
+        facts.append(Fact("Parties", parties, "each a client of the secure sum"))
     speakers = [len(known) for one in story.result.rounds or () if (known := list_speakers(one)) is not None]
     if speakers:
         fewest = Quantity(min(speakers), Form.COUNT, "story.fewest_parties")
@@ -110,16 +110,9 @@ def explain_threat(story: Story) -> str:
 
 def _explain_federation(story: Story) -> str:
     many = f"{count(len(story.parties))} parties" if story.parties else "parties"
-    here = (
-        f"The data stayed at {many}, and secure aggregation against a malicious server was run in full between them. "
-    )
-    if story.per_client:
-        return (
-            here + "Every client has a key of its own, and its answer leaves its party masked. A server that breaks "
-            "every rule, together with a share of the clients, learns only sums, never what one client said."
-        )
     return (
-        here + "Each party is one client of the secure sum: its own process, which sees its clients' data anyway, adds "
+        f"The data stayed at {many}, and secure aggregation against a malicious server was run in full between them. "
+        "Each party is one client of the secure sum: its own process, which sees its clients' data anyway, adds "
         "up their answers, and only a masked vector leaves it. A server that breaks every rule, together with a share "
         "of the parties, learns only sums over several parties, never what the clients of one party answered together."
     )
@@ -246,18 +239,14 @@ def list_unprotected(story: Story) -> list[str]:
 def _list_unprotected_at_parties(story: Story) -> list[str]:
     if story.secure != FEDERATION:
         return []
-    lines = [
+    return [
         "Clients from their own party: its process sees what they hold, and so does whoever runs its machine.",
         "Who takes part: the server and all parties know the roster (every party's name, its keys, how many clients it "
         "holds and how much they count), and the server knows which parties answered, and when.",
         *_list_against_operators(story),
+        "A party as a whole, where it is in one of two sums and not in the other: subtracting them shows what its "
+        "clients answered together, wherever nobody else’s answer changed.",
     ]
-    if not story.per_client:
-        lines.append(
-            "A party as a whole, where it is in one of two sums and not in the other: subtracting them shows what its "
-            "clients answered together, wherever nobody else’s answer changed."
-        )
-    return lines
 
 
 def _list_against_operators(story: Story) -> list[str]:

@@ -134,7 +134,7 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
 
 def _count_corrupt(story: Story) -> str:
     """How many may work for the server, in numbers where they are known."""
-    pooled = story.secure == FEDERATION and not story.per_client
+    pooled = story.secure == FEDERATION
     who = "parties" if pooled else "clients"
     if story.corrupt is None:
         return f"as many of the {who} as the terms of secure aggregation allow"
@@ -228,7 +228,7 @@ def explain_signal(account: PrivacyAccount) -> str:
 
 def explain_shares(story: Story, account: PrivacyAccount) -> str:
     """How the noise was made, and whom one need not trust with it."""
-    pooled = story.secure == FEDERATION and not story.per_client
+    pooled = story.secure == FEDERATION
     whose = "parties" if pooled else "clients"
     simulated = " (a simulation draws their sum)" if story.secure in ("ideal", "") else ""
     made = (
@@ -304,12 +304,9 @@ def list_unhidden(story: Story, account: PrivacyAccount) -> list[str]:
         lines += [
             "Clients from their own party: its process sees what they hold. They are hidden from the server and from "
             "the other parties.",
+            "A party as a whole: the promise is for each of its clients, not for all of them together. What many "
+            "of them have in common can be seen if the party is in one sum and not in another.",
         ]
-        if not story.per_client:
-            lines.append(
-                "A party as a whole: the promise is for each of its clients, not for all of them together. What many "
-                "of them have in common can be seen if the party is in one sum and not in another."
-            )
     lines += [
         "The answer against lies: a client can send any numbers, and nobody sees them. Enough false answers move the "
         "sums (poisoning).",
