@@ -93,18 +93,24 @@ class Network:
         yield self
 
 
-def make_network(folder: Path) -> Network:
-    """A server's kit, and a desk for every party."""
+def keep(_name: str, party: PooledParty) -> Answerer:
+    return party
+
+
+def make_network(folder: Path, change: Callable[[str, PooledParty], Answerer] = keep) -> Network:
+    """A server's kit, and a desk for every party; `change` may put somebody else in a party's place."""
     (folder / "server").mkdir(parents=True)
     write_films(folder / "server" / "items.csv")
     data = Data(kind="ratings", items="items.csv", items_id="movieId", most=5.0)
     agreement = Agreement.plan("films", PARTIES, data, hash_file(folder / "server" / "items.csv"))
     (folder / "server" / FILE).write_text(agreement.to_toml())
     write_pem(folder / "server", "server")
-    return Network(folder, {name: make_desk(folder, at, agreement) for at, name in enumerate(PARTIES)})
+    return Network(folder, {name: make_desk(folder, at, agreement, change) for at, name in enumerate(PARTIES)})
 
 
-def make_desk(folder: Path, number: int, agreement: Agreement) -> Desk:
+def make_desk(
+    folder: Path, number: int, agreement: Agreement, change: Callable[[str, PooledParty], Answerer] = keep
+) -> Desk:
     kit = folder / PARTIES[number]
     kit.mkdir()
     write_pem(kit, PARTIES[number])
@@ -116,10 +122,12 @@ def make_desk(folder: Path, number: int, agreement: Agreement) -> Desk:
     key = load_or_make_key(kit / "keys")
     said = PARTIES[number], agreement.digest, clients.n_clients, digest_names(loaded.items.names)
     statement = Statement(*said, population.closed_form, population.most, None, key.public_key().public_bytes_raw())
-    policy = PartyPolicy(agreement.terms)
+    policy = PartyPolicy(agreement.terms, again=True)
 
     def make_party(book: RosterBook) -> Answerer:
-        return PooledParty(clients, number, key, book.roster, book.census, policy, MemoryStore(), coins=SIMULATED)
+        store = MemoryStore()
+        party = PooledParty(clients, number, key, book.roster, book.census, policy, store, coins=SIMULATED)
+        return change(PARTIES[number], party)
 
     enrolment = statement.sign(kit / "client.key", kit / "client.crt").encode()
     setup = DeskSetup(enrolment, open_registrar(kit), kit / "roster.json", make_party, lambda _: None)

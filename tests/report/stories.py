@@ -8,9 +8,10 @@ import numpy as np
 
 import folkmoot as fm
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.result import Difference, Estimate, PrivacyAccount, Result, Round, Spending
+from folkmoot.conversation.result import Difference, Estimate, Exclusion, PrivacyAccount, Result, Round, Spending
 from folkmoot.conversation.rounds import Making
 from folkmoot.report import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
+from folkmoot.secagg.faults import Fault
 from folkmoot.theory.guarantee import Guarantee, Term
 
 HOSTILE = (
@@ -63,6 +64,7 @@ ACCOUNT = PrivacyAccount(
     strength=12.0,
 )
 PARTIES = ("north", "south", "east", "west", "centre")
+EXCLUDED = (Exclusion(0, Fault.SHARE), Exclusion(3, Fault.SECRET))
 VIEW = View("User 17", 24, "step 1", ("Alien", "Brazil"), (3, 0), (56966, 38152), (82, 67), 16, rehearsed=True)
 
 
@@ -195,6 +197,11 @@ def _make_shapes() -> dict[str, Story]:
             make_federated(names, gains, value=None, rounds=pooled, smallest_difference=Difference(390, (1, 2))),
             secure="federation",
             protection="5 parties with 4 neighbours each: safe against a malicious server with 20% of the parties",
+            parties=tuple(PartyFacts(name, 400, 12 - (name == "west"), 12) for name in PARTIES),
+        ),
+        "federation, liars": make_story(
+            make_federated(names, gains, value=None, rounds=(replace(pooled[0], excluded=EXCLUDED), *pooled[1:])),
+            secure="federation",
             parties=tuple(PartyFacts(name, 400, 12 - (name == "west"), 12) for name in PARTIES),
         ),
         "federation, everyone": make_story(

@@ -62,3 +62,11 @@ def test_a_party_that_is_missing_is_not_missing_by_chance() -> None:
     assert "missing: west from 1 of 12" in told
     assert "The estimate speaks for the parties that answered" in told
     assert "counted as unknown" not in markdown(SHAPES["federation, everyone"])
+
+
+def test_who_was_left_out_is_named_and_what_is_certain_is_told_apart() -> None:
+    story = SHAPES["federation, liars"]
+    for told in (markdown(story), page(story)):
+        words = " ".join(told.split())
+        assert "west dealt shares of a secret that is not its own. Nobody else could have done that" in words
+        assert "north returned a share other than the one it was dealt. Whoever carries its messages could" in words

@@ -1,6 +1,6 @@
 """The server's side of a conversation: whom it asks, whom it must not ask again, and its coins."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from folkmoot.secagg.faults import Fault
 
 DRAWS = 20
 ATTEMPTS = 3  # for a round that loses too many clients; then others are asked
+UNSURE = " (or whoever carries its messages changed them)"
 ReplyT = TypeVar("ReplyT", bound=Reply)
 Question = Callable[[PublicCoins], Query[ReplyT]]  # from the coins of its round
 
@@ -31,10 +32,10 @@ def counts_as_attempt(said: Sum) -> bool:
     return not (said.old and said.sealed)
 
 
-def describe_excluded(excluded: Mapping[int, Fault]) -> str:
+def describe_excluded(excluded: Mapping[int, Fault], names: Sequence[str] = ()) -> str:
     """Who was left out of lost rounds, and why, as the end of a sentence; empty: nobody was."""
     told = [
-        f"number {one} {fault}{'' if fault.is_certain else ' (or whoever carries its messages changed them)'}"
+        f"{names[one] if names else f'number {one}'} {fault}{'' if fault.is_certain else UNSURE}"
         for one, fault in sorted(excluded.items())
     ]
     return f"; {'; '.join(told)}" if told else ""
@@ -200,6 +201,7 @@ class Talk:
             f"{ask.cohort.size:,}){describe_excluded(excluded)}",
             remedy=None if said.spent else later,
             place=ask.label,
+            excluded=excluded,
         )
 
     def _leave_out(self, size: int | None, label: str, sent: Ids | None, excluded: Mapping[int, Fault]) -> Ids:
@@ -212,6 +214,7 @@ class Talk:
             f"with other survivors, could reveal one client's answer by subtraction{describe_excluded(excluded)}",
             remedy="ask smaller cohorts",
             place=label,
+            excluded=excluded,
         )
 
     def _find_obstacle(self, size: int | None, sent: Ids | None) -> str | None:

@@ -1,6 +1,6 @@
 """One family of errors, each in parts: which argument, where, what is wrong, and what to do about it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, Self
 
@@ -83,7 +83,11 @@ class NotSubmodular(FolkmootError):
 
 
 class RoundFailed(FolkmootError):
-    """Too few clients answered, however often they were asked."""
+    """Too few clients answered, however often they were asked. `excluded`: who was left out for a fault, by number."""
+
+    def __init__(self, problem: str, *, excluded: Mapping[int, Any] | None = None, **parts: Any) -> None:
+        super().__init__(problem, **parts)
+        self.excluded = dict(excluded or {})
 
 
 class TranscriptError(FolkmootError):

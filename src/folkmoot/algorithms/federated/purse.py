@@ -112,10 +112,10 @@ class Purse:
                     f"the round was lost after clients had paid for it{describe_excluded(excluded)}",
                     remedy="find out who it was before clients pay again; a stored run can be resumed",
                     place=label,
+                    excluded=excluded,
                 )
-        raise RoundFailed(
-            f"too few clients answered, {ATTEMPTS} times in a row{describe_excluded(excluded)}", place=label
-        )
+        told = f"too few clients answered, {ATTEMPTS} times in a row{describe_excluded(excluded)}"
+        raise RoundFailed(told, place=label, excluded=excluded)
 
     def _allot(self, share: float) -> float:
         """μ of a round: its share of what is left, among all shares that are still to come."""

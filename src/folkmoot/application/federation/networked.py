@@ -4,11 +4,13 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from folkmoot.algorithms import PrivateGreedy
 from folkmoot.application.federation.agreement import ROOT, Agreement
+from folkmoot.application.federation.left_out import list_caught, name_parties, note_findings
 from folkmoot.application.federation.notices import Notices, ShownEngine, show_waiting
 from folkmoot.application.folder import Folder, Participants, write
 from folkmoot.application.job import (
@@ -31,7 +33,7 @@ from folkmoot.engines.enrolment import Registrar, RosterBook, load_root, split_e
 from folkmoot.engines.gathering import Line, PartyLine, gather
 from folkmoot.engines.journal import RoundJournal
 from folkmoot.engines.pooled_federation import PooledFederation
-from folkmoot.foundation.errors import InputError, TranscriptError
+from folkmoot.foundation.errors import InputError, RoundFailed, TranscriptError
 from folkmoot.foundation.settings import Data, PrivacySettings
 
 ROSTER = "roster.json"  # of the last run, in the server's kit
@@ -145,7 +147,12 @@ def open_federation(
             if isinstance(task.method, PrivateGreedy):
                 known = task.method.cohort, task.matroid.rank, terms, task.subject.kind
                 announce(Outlook.of(task.method.privacy, engine.population, *known))
-            yield ShownEngine(engine, notices)
+            engine.leave_out(list_caught(task.kit, book))
+            try:
+                yield ShownEngine(engine, notices, partial(note_findings, task.kit, book))
+            except RoundFailed as why:
+                told = name_parties(why.problem, why.excluded, book.names)
+                raise RoundFailed(told, place=why.place, remedy=why.remedy, excluded=why.excluded) from None
 
 
 def _find_roster(task: NetworkedTask, home: Folder | None, line: Line, notices: Notices) -> RosterBook:

@@ -14,6 +14,7 @@ from folkmoot.conversation.progress import Steps
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines.gathering import Waiting
 from folkmoot.secagg import Policy
+from folkmoot.secagg.faults import Fault
 
 SECOND = 1.0  # between updates of how long is waited still
 
@@ -89,10 +90,10 @@ def show_waiting(notices: Notices) -> Iterator[None]:
 
 
 class ShownEngine(Engine):
-    """An engine whose rounds show who is awaited."""
+    """An engine whose rounds show who is awaited. `note` is told who was left out of a sum for a fault."""
 
-    def __init__(self, engine: Engine, notices: Notices) -> None:
-        self.engine, self.notices = engine, notices
+    def __init__(self, engine: Engine, notices: Notices, note: Callable[[Mapping[int, Fault]], None]) -> None:
+        self.engine, self.notices, self.note = engine, notices, note
 
     @property
     def population(self) -> Population:
@@ -108,6 +109,12 @@ class ShownEngine(Engine):
     def can_continue(self, ask: Ask) -> bool:
         return self.engine.can_continue(ask)
 
+    def leave_out(self, caught: frozenset[int]) -> None:
+        self.engine.leave_out(caught)
+
     def add_up(self, ask: Ask, control: Control) -> Sum:
         with self.notices.show_by(control.progress):
-            return self.engine.add_up(ask, control)
+            said = self.engine.add_up(ask, control)
+        if said.excluded:
+            self.note(said.excluded)
+        return said

@@ -8,6 +8,7 @@ from typing import Any
 
 from folkmoot.application.federation.agreement import open_registrar
 from folkmoot.application.federation.hosting import check_kit, read_activity
+from folkmoot.application.federation.left_out import describe_findings
 from folkmoot.application.federation.networked import ROSTER
 from folkmoot.application.federation.party_policy import describe_budget
 from folkmoot.engines.desk import read_pin
@@ -45,7 +46,7 @@ def describe_standing(kit: Path) -> Standing:
         "Roster": "not yet known: it is made in the first run" if book is None else book.fingerprint,
     }
     if is_server(kit):
-        return Standing(facts, _list_parties(kit, agreement.parties, book))
+        return Standing(facts | describe_findings(kit), _list_parties(kit, agreement.parties, book))
     budget = describe_budget(kit, agreement, None if book is None else sum(book.sizes))
     return Standing(facts | _describe_party(kit) | budget)
 

@@ -29,7 +29,13 @@ def describe_exposure(story: Story) -> Section:
     words: list[Part] = [*_list_facts(story)]
     if threat := explain_threat(story):
         words.append(Paragraph(threat, Tone.LEAD))
-    words += [*explain_smallest_sum(story), *describe_rare(story), *explain_difference(story), *list_parties(story)]
+    words += [
+        *explain_smallest_sum(story),
+        *describe_rare(story),
+        *explain_difference(story),
+        *list_parties(story),
+        *explain_excluded(story),
+    ]
     if unprotected := list_unprotected(story):
         words.append(Section("What is not protected", (Bullets(tuple(unprotected)),)))
     parts: tuple[Part, ...] = tuple(words)
@@ -130,6 +136,19 @@ def list_parties(story: Story) -> list[Table]:
     missed = any(one.answered != one.asked for one in story.parties)
     headers = (Header("Party"), Header(capitalise(story.clients_called)), *((Header("In sums"),) if counted else ()))
     return [Table("Parties", headers, tuple(rows), level=Level.SUMMARY if missed else Level.DETAIL)]
+
+
+def explain_excluded(story: Story) -> list[Paragraph]:
+    """Who was left out of sums for a fault: what is certain, and what somebody on the way could have done."""
+    told = []
+    for number, fault in story.result.excluded.items():
+        name = story.parties[number].name if story.parties else f"Client {count(number)}"
+        if fault.is_certain:
+            rest = "Nobody else could have done that, so it was not asked again."
+        else:
+            rest = "Whoever carries its messages could have done the same."
+        told.append(Paragraph(f"{name} {fault}. {rest}", Tone.WARNING, Level.SUMMARY))
+    return told
 
 
 def explain_smallest_sum(story: Story) -> list[Paragraph]:
