@@ -1,7 +1,7 @@
 """Choose 20 films for everyone from a ratings file: `python examples/films.py ratings.csv [movies.csv]`.
 
 The first file says who rated what; the second, which is optional, has the films' names. The value of a choice to a
-user is the rating of their best chosen film. The server learns sums over a hundred users at a time, and nothing else.
+user is the rating of their best chosen film. The server learns sums over a hundred users at a time.
 """
 
 import sys

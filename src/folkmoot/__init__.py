@@ -1,4 +1,4 @@
-"""Folkmoot picks the best set of things for everyone, without anyone showing what they like."""
+"""Folkmoot: choose the best set of items for a population without collecting individual data."""
 
 import sys
 from importlib import import_module

@@ -68,7 +68,7 @@ def tell_story(
     return Story(
         title=problem.output.title or f"{count}, chosen for {whom}",
         question=f"Which {count} are best for {f'all {whom} together' if n_clients != 1 else whom}"
-        + (", if nobody reveals their data?" if federated else "?"),
+        + (", from sums alone?" if federated else "?"),
         meaning=subject.meaning,
         clients_called=clients,
         items_called=items,

@@ -53,8 +53,7 @@ def tell_without_data(folder: Folder, result: Result) -> Story:
     whom = count_many(n_clients, about.clients_called) if n_clients else about.clients_called
     return Story(
         title=problem.output.title or f"{count}, chosen for {whom}",
-        question=f"Which {count} are best for all {whom} together"
-        + (", if nobody reveals their data?" if federated else "?"),
+        question=f"Which {count} are best for all {whom} together" + (", from sums alone?" if federated else "?"),
         meaning=about.meaning,
         clients_called=about.clients_called,
         items_called=about.items_called,

@@ -72,7 +72,7 @@ Version = Annotated[
 
 @app.callback()
 def folkmoot(version: Version = False) -> None:
-    """Picks the best set of things for everyone, without anyone showing what they like."""
+    """Choose the best set of items for a population without collecting individual data."""
 
 
 def main() -> None:

@@ -119,6 +119,6 @@ def _explain(out: "Console", people: int, parties: int, epsilon: float | None) -
     out.print(
         f"{people:,} patients of {parties} health services, each in processes of its own, connected by TLS on this "
         "machine only. In every round each service adds up its own patients' answers, masks the sum, and sends that. "
-        "The server learns the sum over all services and nothing else, even if it and one service break every rule."
+        "The server learns the sum over all services and no service's own, even if it and one service break all rules."
         + noise
     )

@@ -1,4 +1,4 @@
-"""Secure aggregation: the server learns the sum and nothing else. No network, no files, no clock.
+"""Secure aggregation: the server learns one sum of vectors. No network, no files, no clock.
 
 `docs/secagg.md` is the specification. `step` is the client, `serve` the server; `aggregate` runs both in one process.
 """

@@ -24,6 +24,8 @@ from folkmoot.report.sections.rarity import describe_rare, list_rare_items
 from folkmoot.report.story import Story, View
 from folkmoot.report.text import capitalise, count_many
 
+ALONE = "A number that only one client adds to is that client’s value"
+
 
 def describe_exposure(story: Story) -> Section:
     words: list[Part] = [*_list_facts(story)]
@@ -48,12 +50,12 @@ def summarise_exposure(story: Story) -> str:
     """What the server knows now, in one sentence; nothing where it is not known how answers were added up."""
     cost = cost_of(story.result)
     sums = "sums" if cost is None else f"sums over {count_many(cost.smallest, story.clients_called)} or more"
-    sums += " with noise" if story.result.privacy is not None else ""
+    sums += f". {ALONE}" if story.result.privacy is None else " with noise"
     if story.secure in ("real", FEDERATION):
-        return f"The server learned {sums}, never what one of them said."
+        return f"The server learned {sums}."
     if story.secure == "ideal":
         here = "This was a simulation: all data was in one place."
-        return f"{here} Run for real, the server would learn {sums}, and no more."
+        return f"{here} Run for real, the server would learn {sums}."
     if story.secure == "plain":
         return "Every answer could be read by whoever ran this: there was no secure aggregation."
     return "Everything: the method had all data in one place." if story.secure == "none" else ""
@@ -84,8 +86,7 @@ def explain_threat(story: Story) -> str:
     if story.secure == "real":
         return (
             "Secure aggregation against a malicious server was run in full: every client, the server and every byte "
-            "(all in one process here). The server may break every rule and still learns only sums, never what one "
-            "client said." + terms
+            "(all in one process here). The server may break every rule and still learns only sums." + terms
         )
     if story.secure == FEDERATION:
         return _explain_federation(story) + terms
@@ -98,7 +99,7 @@ def explain_threat(story: Story) -> str:
             return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
         same = "sums like these, with as much noise," if story.result.privacy else "the same sums, bit for bit,"
         return (
-            here + f"Run for real, the server would see {same} and nothing else about anyone. The "
+            here + f"Run for real, the server would see {same} and no single answer. The "
             f"terms of the smallest round would be: {protection}."
         )
     if story.secure == "plain":
@@ -120,7 +121,7 @@ def _explain_federation(story: Story) -> str:
         f"The data stayed at {many}, and secure aggregation against a malicious server was run in full between them. "
         "Each party is one client of the secure sum: its own process, which sees its clients' data anyway, adds "
         "up their answers, and only a masked vector leaves it. A server that breaks every rule, together with a share "
-        "of the parties, learns only sums over several parties, never what the clients of one party answered together."
+        "of the parties, learns only sums over several parties."
     )
 
 
@@ -248,10 +249,10 @@ def list_unprotected(story: Story) -> list[str]:
         *list_rare_items(story),
         "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
         f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
-        "The answer against lies: a client can send any numbers within its range, and nobody sees them. Enough false "
-        "answers move the sums (poisoning).",
+        "The answer against lies: a client can say false things about itself, within the range of values, and nobody "
+        "sees it. One with modified software can shift every number of a sum, and nobody can tell whose fault it is.",
         *([] if story.secure == FEDERATION else ["Who took part: the server knows which clients answered, and when."]),
-        "No noise is added to the sums: this is not differential privacy.",
+        "Single people in the sums: no noise was added that would hide them (--epsilon).",
     ]
 
 
