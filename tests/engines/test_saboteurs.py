@@ -164,3 +164,18 @@ def test_budgets_are_charged_for_one_lost_round() -> None:
     paid = sum(one.mu**2 for one in result.privacy.spendings)
     assert stores[0].read_mileage().largest[0] == pytest.approx(paid)
     assert without_liar(result)
+
+
+def test_unusable_keys_are_signed_so_their_owner_is_asked_once() -> None:
+    """A point of low order in place of both keys: everybody knows what is agreed with it."""
+
+    def advertise_nothing(party: PooledParty, sent: Bundle) -> Bundle:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(client, "public_of", lambda _: bytes(32))
+            return party.reply(sent)
+
+    parties = twist(make_parties(crowd(CLIENTS), AGAIN), advertise_nothing, LIAR)
+    result = fm.solve(None, 3, fm.Auto(), engine=make_engine(parties))
+    assert result.excluded == {LIAR: Fault.KEYS}
+    assert parties[LIAR].asked == 1
+    assert not any(one.answered == 0 for one in result.rounds or ())  # it was left off the roll, and nothing was lost
