@@ -87,8 +87,8 @@ class PolicySettings:
         example="1.0",
     )
     delta: float | None = setting(
-        "Budget: except with this probability; (number of all clients)^-1.5 unless given. Give it where clients come "
-        "and go: otherwise the budget changes with their number.",
+        "Budget: except with this probability. For N clients in all, the smaller of N^-1.5 and 1/(10 N) unless given. "
+        "Give it where clients come and go: otherwise the budget changes with their number.",
         None,
         example="1e-6",
     )

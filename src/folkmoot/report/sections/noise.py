@@ -4,7 +4,7 @@ from math import ceil, exp, isfinite
 
 from folkmoot.conversation.result import PrivacyAccount
 from folkmoot.foundation.settings import FEDERATION
-from folkmoot.privacy.accounting import find_delta, find_epsilon
+from folkmoot.privacy.accounting import choose_delta, find_delta, find_epsilon
 from folkmoot.privacy.forecast import POOR
 from folkmoot.report.charts import budget_chart
 from folkmoot.report.document import (
@@ -182,7 +182,7 @@ def warn_of_promise(epsilon: float, delta: float, clients: int) -> list[Paragrap
         warnings.append(
             f"δ = {round_up(delta, 2)} is no promise: as good as one in {count(int(1 / delta + 1e-9))} may be exposed. "
             f"For {count(clients)} clients, take one far below 1/{count(clients)}; unless given, it is "
-            f"{round_up(clients**-1.5, 2)}."
+            f"{round_up(choose_delta(clients), 2)}."
         )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY) for told in warnings]
 
