@@ -71,7 +71,8 @@ class PolicySettings:
     )
     singletons: bool = setting(
         "Whether questions are answered that say what single items are worth by themselves. Most methods begin with "
-        "one.",
+        "one. Refusing guards against accidents only: a server that wants to know asks beside an item that nobody "
+        "wants.",
         PartyPolicy.singletons,
     )
     apart: bool = setting(
