@@ -236,8 +236,10 @@ def list_unprotected(story: Story) -> list[str]:
         *list_rare_items(story),
         "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
         f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
-        "The answer against lies: a client can send any numbers within its range, and nobody sees them. Enough false "
-        "answers move the sums (poisoning).",
+        "The answer, against modified software: one client that runs something else can make every number of a sum "
+        "wrong, and nobody can tell.",
+        "The answer, against false data: nobody sees single answers. Within a public range a lie weighs no more than "
+        "any answer; where values have none, one lie can outweigh all others.",
         *([] if story.secure == FEDERATION else ["Who took part: the server knows which clients answered, and when."]),
         "No noise is added to the sums: this is not differential privacy.",
     ]

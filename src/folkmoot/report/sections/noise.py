@@ -311,8 +311,10 @@ def list_unhidden(story: Story, account: PrivacyAccount) -> list[str]:
                 "of them have in common can be seen if the party is in one sum and not in another."
             )
     lines += [
-        "The answer against lies: a client can send any numbers, and nobody sees them. Enough false answers move the "
-        "sums (poisoning).",
+        "The answer, against modified software: one client that runs something else can make every number of a sum "
+        "wrong, and nobody can tell.",
+        "The answer, against false data: nobody sees single answers. A lie weighs no more than any answer, but enough "
+        "of them move the sums.",
         "Our own mistakes: that any sum holds this many honest shares is an argument of this project, which nobody "
         "else has reviewed (docs/privacy.md says what rests on what).",
     ]
