@@ -85,13 +85,27 @@ def test_names_are_different() -> None:
         ({"items": None}, "items: needs the name of a file"),
         ({"items": "/etc/passwd"}, "items: needs the name of a file beside"),
         ({"items": "../films.csv"}, "items: needs the name of a file beside"),
-        ({"most": None}, "most: is needed for ratings: .* the same question only once; .*most=5.0"),
+        ({"most": None}, "most: is needed for ratings: .* one party's false value would outweigh .*most=5.0"),
+        ({"kind": "tables", "most": None}, "most: is needed for tables: .* would outweigh .*most=1.0"),
         ({"kind": "places"}, "reach: is needed"),
     ],
 )
 def test_data_that_all_must_agree_on(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         plan(data=replace(RATINGS, **changes))
+
+
+@pytest.mark.parametrize("kind", ["memberships", "places", "distances", "similarity"])
+def test_data_with_a_range_by_what_it_is(kind: str) -> None:
+    """A matrix of similarities has none: there it is that of a cosine, which parties' data must keep to."""
+    data = replace(RATINGS, kind=kind, most=None, reach=1.0, similarity="cosine")
+    assert plan(data=data).data.most == (1.0 if kind == "similarity" else None)
+
+
+def test_agreements_on_tables_from_before_they_needed_a_range_still_open(tmp_path: Path) -> None:
+    data = replace(RATINGS, kind="tables", target="sick")
+    (tmp_path / FILE).write_text(re.sub(r"^most = .*", "", plan(data=data).to_toml(), flags=re.MULTILINE))
+    assert Agreement._read(Paper.read(tmp_path / FILE)).data.most is None
 
 
 def test_an_agreement_holds_nothing_of_one_partys_data() -> None:

@@ -68,6 +68,13 @@ def test_files_that_are_not_there(folder: Path, words: tuple[str, ...], sentence
     is_one_sentence(folkmoot(folder, "federation", *words), sentence)
 
 
+def test_ratings_need_a_range(folder: Path) -> None:
+    said = folkmoot(folder, "federation", "init", "other", "--items", "towns.csv", "--kind", "ratings", "--party", "a")
+    is_one_sentence(said, "--most: is needed for ratings: without a range that everybody knows, one party's false")
+    assert "such as: --most 5.0" in said.err
+    assert not (folder / "other").exists()
+
+
 def test_data_that_is_not_there(folder: Path) -> None:
     said = folkmoot(folder, "federation", "join", "moot/a", "--data", "nothere.csv", "--check")
     is_one_sentence(said, f"--data: there is no file {folder / 'nothere.csv'}")

@@ -15,7 +15,7 @@ def test_a_run_says_what_to_expect_and_what_it_promised(tmp_path: Path) -> None:
     films(tmp_path)
     said = folkmoot(tmp_path, *NOISY)
     assert said.code == 0, said.err
-    assert said.out.startswith("Forecast for ε = 9, δ = 0.0061: about")
+    assert said.out.startswith("Forecast for ε = 9, δ = 0.0033: about")
     for told in ("What noise promises to each one", "nothing to say", "This was a simulation"):
         assert told in said.out.replace("\n", " "), told
     result = Result.from_json((tmp_path / "ratings-run" / "result.json").read_text())
@@ -86,7 +86,7 @@ def test_noise_is_compared_with_methods_that_have_none(tmp_path: Path) -> None:
     assert (entries["private"]["epsilon"], entries["auto"]["epsilon"]) == (9.0, None)
     page = (tmp_path / "ratings-compare" / "comparison.html").read_text()
     assert "only if you could pass on the data" in page
-    assert "δ = 0.0061" in page
+    assert "δ = 0.0034" in page
 
 
 def test_a_promise_that_is_none_is_told_to_be(tmp_path: Path) -> None:

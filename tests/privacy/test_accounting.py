@@ -135,6 +135,13 @@ def test_budget_of_people() -> None:
     assert combine_mus([]) == 0.0
 
 
+@pytest.mark.parametrize(("clients", "delta"), [(1, 0.1), (5, 0.02), (30, 1 / 300), (100, 1e-3), (101, 101**-1.5)])
+def test_unless_given_delta_leaves_one_client_in_ten_runs_at_most(clients: int, delta: float) -> None:
+    """N^-1.5 alone would allow it every second run of five clients."""
+    assert Privacy(1.0).find_delta(clients) == pytest.approx(delta)
+    assert clients * Privacy(1.0).find_delta(clients) <= 0.1 * (1 + 1e-9)
+
+
 def test_how_far_neighbours_lie_apart() -> None:
     assert find_reach("zero-out", signed=True) == find_reach("zero-out", signed=False) == 1.0
     assert find_reach("replace-one", signed=False) == sqrt(2.0)

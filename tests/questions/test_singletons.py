@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folkmoot import FacilityLocation
+from folkmoot.conversation.rounds import read_reply
 from folkmoot.engines import PartyPolicy
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.questions import Gains, GainsAlong, Gradient, Pair, Query, Values
@@ -55,6 +57,15 @@ def along(first: int) -> GainsAlong:
 )
 def test_questions_that_start_from_nothing_are_known(query: Query[Any], shows: bool) -> None:
     assert query.shows_singletons == shows
+
+
+def test_a_set_of_one_unwanted_item_walks_around_the_refusal() -> None:
+    """It guards against accidents. What items add to an item that nobody wants is what they are worth alone."""
+    worth = crowd(CLIENTS, most=5.0).gains(()).toarray()
+    worth[:, 2] = 0.0
+    parties = make_parties(FacilityLocation(worth, keep_empty=True, most=5.0), PartyPolicy(TERMS, singletons=False))
+    said = make_engine(parties)(ask_all(gains(2)))
+    np.testing.assert_allclose(read_reply(gains(2), said).mean, worth.mean(axis=0), atol=1e-5)
 
 
 def test_a_party_may_refuse_them() -> None:

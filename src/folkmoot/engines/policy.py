@@ -30,7 +30,8 @@ class PartyPolicy:
     has large values. Where a party speaks for its clients, the server is then trusted with their chances: with small
     ones, one client is often alone in a sum.
     singletons: whether they answer questions that say what single items are worth by themselves. Most methods begin
-    with one.
+    with one. Refusing them guards against accidents, and not against a server that wants to know: what items add to
+    one that nobody wants is what they are worth by themselves.
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together, and
     by which these must differ from those asked before, unless they are the same or the sums cannot be compared.
     Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever

@@ -129,7 +129,9 @@ class PrivacySettings:
         example="1.0",
     )
     delta: float | None = setting(
-        "Noise: and this much more in probability; (number of clients)^-1.5 unless given.", None, example="1e-6"
+        "Noise: and this much more in probability; of N clients the smaller of N^-1.5 and 1/(10 N) unless given.",
+        None,
+        example="1e-6",
     )
     adjacency: str = setting(
         "Noise: what a client is compared with: one with nothing to say, or any other one (more noise).",

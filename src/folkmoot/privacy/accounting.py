@@ -15,7 +15,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.settings import ADJACENCIES
 
-LEAST_DELTA, MOST_DELTA, MOST_EPSILON = 1e-14, 0.1, 100.0
+LEAST_DELTA, MOST_EPSILON = 1e-14, 100.0
 SMALLEST_MU, LARGEST_MU = 1e-7, 100.0
 HALVINGS = 200
 
@@ -54,7 +54,7 @@ def _find_last(holds: Callable[[float], bool], low: float, high: float) -> float
 class Privacy:
     """What everybody is promised: whatever the server sees, it could nearly as well have seen without any one person.
 
-    epsilon, delta: for all rounds of a run together, per person; delta None: N^-1.5 for N clients. adjacency:
+    epsilon, delta: for all rounds of a run together, per person; delta None: `choose_delta`. adjacency:
     "zero-out" compares with a person who takes part and has nothing to say; "replace-one" with any other person, at
     √2 times the noise (twice, where answers may be negative).
     """
@@ -71,11 +71,16 @@ class Privacy:
             raise InputError(f'needs "zero-out" or "replace-one", got {self.adjacency!r}', argument="adjacency")
 
     def find_delta(self, clients: int) -> float:
-        return min(max(clients**-1.5, LEAST_DELTA), MOST_DELTA) if self.delta is None else self.delta
+        return choose_delta(clients) if self.delta is None else self.delta
 
     def find_mu(self, clients: int) -> float:
         """The budget: Σμ_r² of all rounds is at most its square."""
         return find_mu(float(self.epsilon), self.find_delta(clients))
+
+
+def choose_delta(clients: int) -> float:
+    """δ unless it is given: the smaller of N^-1.5 and 1/(10 N), so that it is far below 1/N for few clients too."""
+    return max(min(float(clients**-1.5), 0.1 / clients), LEAST_DELTA)
 
 
 def find_reach(adjacency: str, *, signed: bool) -> float:

@@ -29,6 +29,7 @@ PUBLIC = (
     *("category", "merge_rare"),
 )
 LATER = ("category", "merge_rare")  # agreements from before they existed keep their digest
+UNRANGED = {"ratings": 5.0, "tables": 1.0}  # kinds of data whose values have no limit of their own; an example of one
 PUBLIC_FIELDS: Fields = {one.name: one for one in fields(Data) if one.name in PUBLIC}
 
 
@@ -80,8 +81,11 @@ class Agreement:
     ) -> "Agreement":
         """An agreement with terms that protect everybody; what cannot be safe is refused, with what could be."""
         _check_names(name, tuple(parties))
+        _check_range(data)
         terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
         public = Data(file="", **{one: getattr(data, one) for one in PUBLIC})
+        if data.kind == "similarity" and data.most is None:
+            public = replace(public, most=1.0)  # of a cosine; a party's matrix could hold anything
         return cls(name, tuple(parties), terms, public, items_sha256)
 
     @classmethod
@@ -220,14 +224,8 @@ def _check_data(data: Data) -> None:
         raise InputError("is needed: parties could take their files for different things", argument="kind")
     if data.items is None or Path(data.items).name != data.items:
         raise InputError("needs the name of a file beside the agreement", argument="items")
-    if data.kind == "ratings" and data.most is None:
-        raise InputError(
-            "is needed for ratings: otherwise everybody must first be asked how large values are, and parties answer "
-            "the same question only once",
-            settings=[("most", 5.0)],
-            remedy="say what everybody knows about ratings, such as",
-            argument="most",
-        )
+    if data.kind == "ratings":  # agreements on tables from before they needed a range still open
+        _check_range(data)
     if data.kind == "similarity" and data.similarity == "gaussian":
         raise InputError(
             "gaussian measures how far rows are from items by each party's own rows, so that no two parties mean the "
@@ -238,3 +236,14 @@ def _check_data(data: Data) -> None:
         )
     if data.kind in ("places", "distances") and data.reach is None:
         raise InputError("is needed: beyond it an item is of no use, for all parties alike", argument="reach")
+
+
+def _check_range(data: Data) -> None:
+    if data.most is None and data.kind in UNRANGED:
+        raise InputError(
+            f"is needed for {data.kind}: without a range that everybody knows, one party's false value would outweigh "
+            "all others",
+            settings=[("most", UNRANGED[data.kind])],
+            remedy="say what the largest value can be, such as",
+            argument="most",
+        )

@@ -69,7 +69,8 @@ class PolicySettings:
     )
     singletons: bool = setting(
         "Whether questions are answered that say what single items are worth by themselves. Most methods begin with "
-        "one.",
+        "one. Refusing guards against accidents only: a server that wants to know asks beside an item that nobody "
+        "wants.",
         PartyPolicy.singletons,
     )
     apart: bool = setting(
@@ -85,8 +86,8 @@ class PolicySettings:
         example="1.0",
     )
     delta: float | None = setting(
-        "Budget: except with this probability; (number of all clients)^-1.5 unless given. Give it where clients come "
-        "and go: otherwise the budget changes with their number.",
+        "Budget: except with this probability. For N clients in all, the smaller of N^-1.5 and 1/(10 N) unless given. "
+        "Give it where clients come and go: otherwise the budget changes with their number.",
         None,
         example="1e-6",
     )

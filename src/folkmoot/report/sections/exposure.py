@@ -249,8 +249,10 @@ def list_unprotected(story: Story) -> list[str]:
         *list_rare_items(story),
         "Differences of sums: subtracting one sum from another shows what the clients in only one of the two answered, "
         f"wherever nobody else’s answer changed.{closest} Combinations of more than two sums are not examined.",
-        "The answer against lies: a client can say false things about itself, within the range of values, and nobody "
-        "sees it. One with modified software can shift every number of a sum, and nobody can tell whose fault it is.",
+        "The answer, against modified software: one client that runs something else can make every number of a sum "
+        "wrong, and nobody can tell.",
+        "The answer, against false data: nobody sees single answers. Within a public range a lie weighs no more than "
+        "any answer; where values have none, one lie can outweigh all others.",
         *([] if story.secure == FEDERATION else ["Who took part: the server knows which clients answered, and when."]),
         "Single people in the sums: no noise was added that would hide them (--epsilon).",
     ]

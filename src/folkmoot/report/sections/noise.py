@@ -4,7 +4,7 @@ from math import ceil, exp, isfinite
 
 from folkmoot.conversation.result import PrivacyAccount
 from folkmoot.foundation.settings import FEDERATION
-from folkmoot.privacy.accounting import find_delta, find_epsilon
+from folkmoot.privacy.accounting import choose_delta, find_delta, find_epsilon
 from folkmoot.privacy.forecast import POOR
 from folkmoot.report.charts import budget_chart
 from folkmoot.report.document import (
@@ -182,7 +182,7 @@ def warn_of_promise(epsilon: float, delta: float, clients: int) -> list[Paragrap
         warnings.append(
             f"δ = {round_up(delta, 2)} is no promise: as good as one in {count(int(1 / delta + 1e-9))} may be exposed. "
             f"For {count(clients)} clients, take one far below 1/{count(clients)}; unless given, it is "
-            f"{round_up(clients**-1.5, 2)}."
+            f"{round_up(choose_delta(clients), 2)}."
         )
     return [Paragraph(told, Tone.WARNING, Level.SUMMARY) for told in warnings]
 
@@ -308,8 +308,10 @@ def list_unhidden(story: Story, account: PrivacyAccount) -> list[str]:
             "of them have in common can be seen if the party is in one sum and not in another.",
         ]
     lines += [
-        "The answer against lies: a client can send any numbers, and nobody sees them. Enough false answers move the "
-        "sums (poisoning).",
+        "The answer, against modified software: one client that runs something else can make every number of a sum "
+        "wrong, and nobody can tell.",
+        "The answer, against false data: nobody sees single answers. A lie weighs no more than any answer, but enough "
+        "of them move the sums.",
         "Our own mistakes: that any sum holds this many honest shares is an argument of this project, which nobody "
         "else has reviewed (docs/privacy.md says what rests on what).",
     ]
