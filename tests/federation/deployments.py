@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,19 @@ import psutil
 import folkmoot as fm
 from folkmoot.application.federation.founding import Founding, establish
 from folkmoot.application.federation.loopback import Loopback, find_port
+from folkmoot.application.federation.membership import STORE
 from folkmoot.conversation.codec import unpack
 from folkmoot.conversation.engine import Control, Engine
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.conversation.transcript import Transcript
 from folkmoot.data import load
+from folkmoot.engines import FolderStore
 from folkmoot.engines.flare.kits import Place
 from folkmoot.engines.flare.processes import list_jobs
 from folkmoot.foundation.registry import find_kinds
 from folkmoot.foundation.settings import Data
-from tests.coins import toss_for
+from tests.coins import SIMULATED, toss_for
 from tests.federation.proxy import Cable
 
 # Folkmoot, as somebody would have changed it who wants to join with a kit of other settings.
@@ -103,7 +106,9 @@ def _rows(part: Any) -> Any:
 
 
 def deploy(folder: Path, *, cables: bool = False, seed: int = 0) -> Deployment:
-    """Write data, make kits. With cables, parties reach the server through proxies."""
+    """Write data, make kits. With cables, parties reach the server through proxies. Parties keep the coins of
+    simulations, so that sums can be counted again: of real ones nobody else knows them.
+    """
     files = write_ratings(folder, seed)
     data = Data(file="", kind="ratings", items=str(folder / "items.csv"), most=MOST)
     port = find_port()
@@ -111,6 +116,8 @@ def deploy(folder: Path, *, cables: bool = False, seed: int = 0) -> Deployment:
     for party in PARTIES:
         policy = founding.find_kit(party) / "policy.toml"
         policy.write_text(policy.read_text() + "\nlargest_share = 0.9\n")
+        with closing(FolderStore(founding.find_kit(party) / STORE)) as store:
+            store.keep_secret(SIMULATED.secret)
     deployment = Deployment(folder, founding, files)
     for party in PARTIES if cables else ():
         deployment.cables[party] = Cable(port)
