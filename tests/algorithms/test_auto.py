@@ -1,5 +1,6 @@
 """The default: what it plans, that it holds up, and that swaps are only believed beyond doubt."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -181,3 +182,25 @@ def test_a_running_mean_asks_about_the_set_before() -> None:
     assert [int(query.members.sum()) for query in asked] == [0, 1, 2, 3]
     assert [int(query.before.sum()) for query in asked] == [0, 0, 1, 2]
     assert all(query.encoding.lowest == -query.encoding.limit < 0 for query in asked)
+
+
+@pytest.mark.parametrize(
+    "method", [fm.Auto(jury=4), fm.Auto(jury=4, juries=2), fm.DiscreteGreedy(0.2, jury=4)], ids=repr
+)
+def test_theorem_4_is_claimed_only_where_a_few_clients_changed_nothing(method: fm.Federated) -> None:
+    """One of 30 clients holds nearly all value of one item. Four others, who compare sets, do not miss it; before, up
+    to 9 of 40 claims were false.
+    """
+    claimed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = rng.random((30, 8)) * (rng.random((30, 8)) < 0.4)
+        values[0] = 0
+        values[0, rng.integers(8)] = 200.0
+        objective = fm.FacilityLocation(values, keep_empty=True)
+        result = fm.solve(objective, 2, method, seed=seed)
+        best = max(objective.mean_values(np.isin(np.arange(8), pair)) for pair in combinations(range(8), 2))
+        assert result.guarantee is not None
+        assert result.value >= result.guarantee.factor * best - 1e-9
+        claimed += not result.guarantee.vacuous
+    assert claimed >= 20

@@ -139,11 +139,8 @@ class Auto(Federated):
                 addable &= np.isin(np.arange(matroid.n_items), problem.items)
             if not addable.any():
                 break
-            known = (
-                not taken
-                and who is None
-                and (problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1))
-            )
+            enough = problem.jury is None or problem.jury >= KNOWN * visits * (self.cohort or 1)
+            known = not taken and who is None and (talk.population.asks_everyone(problem.jury) if everyone else enough)
             if not known:  # `known`: the jury has already said what items are worth alone
                 yield from mean.hear(members, visits, f"item {len(taken) + 1}")
             order = order_items(mean.gains, talk.coins(Stream.PICKS, talk.rounds), problem.singletons)

@@ -186,6 +186,9 @@ class Federated(Conversation):
         order, doubt = self._order(problem, found), self.polish > 0
         worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
         covered = self.shortlist is None and not wide and talk.population.closed_form
+        # What a theorem says of a set is lost where a few clients preferred another one.
+        kept = isinstance(found, Point) or bool((worth.members == found.members).all())
+        covered = covered and (kept or talk.population.asks_everyone(jury))
         why = self.reason(talk)
         if talk.whole is not None:
             place, n = ids_of(talk), talk.whole.matroid.n_items
