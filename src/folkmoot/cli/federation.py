@@ -354,9 +354,12 @@ def _describe_terms(agreement: "Agreement") -> str:
 
 
 def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
+    from folkmoot.engines.enrolment import arrange_fingerprint
+
+    roster = arrange_fingerprint(facts.roster_fingerprint)
     shown = {"Party": facts.party, "Clients": f"{facts.clients:,}", "Items": f"{facts.items:,}"}
-    shown["Own key" if facts.keys == 1 else f"Own {facts.keys:,} keys"] = facts.key_fingerprint
-    shown["Roster"] = facts.roster_fingerprint or "not yet known: it is made in the first run"
+    shown["Own key" if facts.keys == 1 else f"Own {facts.keys:,} keys"] = arrange_fingerprint(facts.key_fingerprint)
+    shown["Roster"] = roster or "not yet known: it is made in the first run"
     if facts.budget:
         shown["Budget"] = facts.budget
     return shown

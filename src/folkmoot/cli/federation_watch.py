@@ -52,7 +52,7 @@ class PartyWatch:
         if stamp > self.stamp:
             self.stamp = stamp
             fingerprint, excess = read_roster(self.kit)
-            self.say(f"Roster {fingerprint}: ask another party, by telephone, whether it has the same.")
+            self.say(f"Roster:\n{fingerprint}\nAsk another party, by telephone, whether it has the same.")
             if excess:
                 self.say(f"{excess}.")
 
@@ -82,13 +82,16 @@ def read_stamp(kit: Path) -> float:
 
 
 def read_roster(kit: Path) -> tuple[str, str]:
-    """The fingerprint of the roster that is pinned, and a sentence if a party on it is too large; else empty."""
+    """The fingerprint of the pinned roster, in rows, and a sentence if a party on it is too large; else empty."""
     from folkmoot.application.federation.agreement import Agreement, open_registrar
     from folkmoot.engines.desk import read_pin
+    from folkmoot.engines.enrolment import arrange_fingerprint
 
     agreement = Agreement.load(kit)
     book = read_pin(kit / ROSTER, open_registrar(kit, agreement))
-    return ("", "") if book is None else (book.fingerprint, book.describe_excess(agreement.terms.corrupt))
+    if book is None:
+        return "", ""
+    return arrange_fingerprint(book.fingerprint), book.describe_excess(agreement.terms.corrupt)
 
 
 def format_time(seconds: float) -> str:
