@@ -300,6 +300,25 @@ def stop(kit: Kit, as_json: Json = False) -> None:
         console().print(f"{kit}: {'stopped' if stopped else 'was not running'}")
 
 
+@app.command(epilog="Example: folkmoot federation forgive moot/north")
+def forgive(kit: Kit, as_json: Json = False) -> None:
+    """Begin to count broken-off rounds anew, at a party that refuses all others because of them."""
+    need_flare()
+    from folkmoot.application.federation.broken_rounds import forgive_broken_rounds
+    from folkmoot.application.federation.hosting import check_kit
+    from folkmoot.cli.show import console, print_json
+    from folkmoot.engines.flare.processes import find_running
+
+    check_kit(kit, server=False)
+    if (pid := find_running(kit)) is not None:
+        raise InputError(f"is in use by process {pid}", remedy=f"folkmoot federation stop {kit}", place=kit)
+    before, after = forgive_broken_rounds(kit)
+    if as_json:
+        print_json({"kit": str(kit), "before": before.most, "after": after.most, "of": after.limit})
+    else:
+        console().print(f"{kit}: broken-off rounds {before} → {after}", soft_wrap=True)
+
+
 @app.command(epilog="Example: folkmoot federation outbox moot/north")
 def outbox(
     kit: Kit,

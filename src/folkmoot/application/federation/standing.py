@@ -7,6 +7,7 @@ from time import time
 from typing import Any
 
 from folkmoot.application.federation.agreement import open_registrar
+from folkmoot.application.federation.broken_rounds import describe_broken_rounds
 from folkmoot.application.federation.hosting import check_kit, read_activity
 from folkmoot.application.federation.networked import ROSTER
 from folkmoot.application.federation.party_policy import describe_budget
@@ -80,5 +81,6 @@ def _describe_party(kit: Path) -> dict[str, str]:
     return {
         "Answered": f"{len(done.ledger):,} rounds, {len(today):,} of them in the last 24 hours; last: {last}",
         "Refused": times + (f"; last: {done.refusals[-1].why}" if done.refusals else ""),
+        "Broken-off rounds": describe_broken_rounds(kit),
         "Sent": f"{len(done.outbox):,} messages, {sum(one.bytes for one in done.outbox):,} bytes",
     }
