@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
-from time import perf_counter, time
+from time import monotonic, perf_counter, time
 from typing import Any
 
 from nvflare.apis.event_type import EventType
@@ -75,7 +75,7 @@ class EchoMembership(Membership):
     def make_party(self, book: RosterBook, store: FolderStore) -> Any:
         number = book.find(self.enrolment.party)
         return EchoSpeaker(
-            {number: self.key}, book.roster, self.policy, store, SYSTEM, time, SYSTEM_NOISE, None, 1, hiding=1
+            {number: self.key}, book.roster, self.policy, store, SYSTEM, time, monotonic, SYSTEM_NOISE, None, 1, 1
         )
 
 

@@ -65,7 +65,7 @@ def test_a_kit_in_order(tmp_path: Path) -> None:
     kit = make_party_kit(tmp_path, "north")
     facts = check(kit)
     assert (facts.party, facts.clients, facts.items) == ("north", 4, FILMS)
-    assert (len(facts.key_fingerprint.split()), facts.roster_fingerprint) == (8, "")
+    assert (len(facts.key_fingerprint.split()), facts.roster_fingerprint) == (12, "")
     assert any("rows were read" in note for note in facts.notes)
     assert check(kit) == facts  # the key is the same
     assert not (kit / STORE).exists()
@@ -104,7 +104,11 @@ def spoil_ratings(kit: Path) -> None:
         (lambda kit: (kit / "startup/rootCA.pem").unlink(), "rootCA.pem: cannot be read"),
         (lambda kit: (kit / "policy.toml").write_text("x = 1"), "policy.toml, line 1"),
         (lambda kit: (kit / FILE).write_text("x = 1"), "agreement.toml, line 1"),
-        (lambda kit: (kit / "expect.txt").write_text("123"), "8 groups of 5 digits"),
+        (lambda kit: (kit / "expect.txt").write_text("123"), "expect.txt: needs 12 groups of 5 digits"),
+        (
+            lambda kit: (kit / "expect.txt").write_text("12345 " * 8),  # by 0.7.0
+            "north/expect.txt: is a fingerprint of an older version, with 40 digits; join with --expect",
+        ),
     ],
 )
 def test_kits_that_are_not_in_order(spoil: Any, said: str, tmp_path: Path) -> None:
@@ -151,7 +155,7 @@ def test_wrong_data_leaves_a_kit_as_it_was(tmp_path: Path) -> None:
     def join_wrongly() -> None:
         with membership.keep_if_wrong(kit):
             membership.write_data(kit, {"file": tmp_path / "nowhere.csv"})
-            membership.write_expectation(kit, " ".join(["12345"] * 8))
+            membership.write_expectation(kit, " ".join(["12345"] * 12))
             membership.check_membership(kit)
 
     with pytest.raises(InputError, match="there is no file"):
@@ -244,7 +248,7 @@ def test_an_expected_roster_takes_the_place_of_the_pinned_one(tmp_path: Path) ->
     line, kit = make_line(tmp_path)
     book = call(line, kit)
     fresh = make_copy(kit)
-    write_expectation(fresh, "12345 " * 8)
+    write_expectation(fresh, "12345 " * 12)
     write_ratings(tmp_path / "north.csv", 0, users=6)  # what the pinned one says no longer matters
     check(fresh)
     desk = open_now(fresh)

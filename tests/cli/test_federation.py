@@ -3,11 +3,16 @@
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from folkmoot.engines import FolderStore
+from folkmoot.engines.store import StoreUpdate
+from folkmoot.secagg.ledger import Ledger
+from folkmoot.secagg.state import State
 from tests.cli.calling import folkmoot, is_one_sentence
 
 pytest.importorskip("nvflare")
@@ -87,3 +92,29 @@ def test_a_kit_that_was_changed_does_not_join(folder: Path) -> None:
     said = folkmoot(folder, "federation", "join", "moot/b", "--data", "towns.csv", "--check")
     is_one_sentence(said, "moot/b/local/resources.json: was changed: components.0.path is not as")
     assert not (folder / "moot" / "b" / "data.toml").exists()
+
+
+def test_rounds_that_were_broken_off_are_shown_and_forgiven(folder: Path) -> None:
+    said = folkmoot(folder, "federation", "status", "moot/c", "--json").json
+    assert said["Broken-off rounds"] == "0 of 16"
+    with closing(FolderStore(folder / "moot" / "c" / "store")) as store:
+        store.save(StoreUpdate({2: State(ledger=Ledger(16).encode())}))
+        is_one_sentence(
+            folkmoot(folder, "federation", "forgive", "moot/c"),
+            "moot/c/store is in use by another process; stop that first",
+        )
+    said = folkmoot(folder, "federation", "status", "moot/c", "--json").json
+    assert said["Broken-off rounds"].startswith("16 of 16, so this party takes part in no more.")
+    assert "`folkmoot federation forgive moot/c`" in said["Broken-off rounds"]
+    assert folkmoot(folder, "federation", "forgive", "moot/c").out == "moot/c: broken-off rounds 16 of 16 → 0 of 16\n"
+    known = folkmoot(folder, "federation", "forgive", "moot/c", "--json").json
+    assert known == {"kit": "moot/c", "before": 0, "after": 0, "of": 16}
+    is_one_sentence(folkmoot(folder, "federation", "forgive", "moot/server"), "moot/server: is the kit of the server")
+
+
+def test_a_party_that_runs_is_not_forgiven(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("folkmoot.engines.flare.processes.find_running", lambda _: 123)
+    is_one_sentence(
+        folkmoot(folder, "federation", "forgive", "moot/d"),
+        "moot/d: is in use by process 123; folkmoot federation stop moot/d",
+    )

@@ -1,6 +1,7 @@
 """Parties of both sorts that are asked under noise, for tests."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -46,15 +47,18 @@ class Site:
     stores: list[StateStore]
     noise: NoiseSource | None = None
     clients: fm.FacilityLocation | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)  # the parties' clocks
 
     def __post_init__(self) -> None:
         self.crowd = crowd(CLIENTS, most=5.0) if self.clients is None else self.clients
         self.parties: dict[int, Any]
         if self.kind == "pooled":
-            self.parties = make_parties(self.crowd, self.policy, self.stores.__getitem__)
+            self.parties = make_parties(self.crowd, self.policy, self.stores.__getitem__, **self.how)
         else:
             made = zip(HALVES, self.stores, strict=False)
-            self.parties = {one: make_party(self.crowd, ids, self.policy, kept) for one, (ids, kept) in enumerate(made)}
+            self.parties = {
+                one: make_party(self.crowd, ids, self.policy, kept, **self.how) for one, (ids, kept) in enumerate(made)
+            }
         if self.noise is not None:
             for party in self.parties.values():
                 party.bookkeeper.noise = self.noise
@@ -90,7 +94,7 @@ def make_site(kind: str, policy: PartyPolicy | None = None, **more: Any) -> Site
 def limit(kind: str, **given: Any) -> PartyPolicy:
     """A policy with a budget, on the terms of the engine."""
     terms = TERMS if kind == "pooled" else crowds.TERMS
-    return PartyPolicy(terms, **{"again": True, "budget": BUDGET, "honest": 2, "largest_share": 1.0, **given})
+    return PartyPolicy(**{"terms": terms, "again": True, "budget": BUDGET, "honest": 2, "largest_share": 1.0, **given})
 
 
 def close(paid: list[float], what: float) -> bool:

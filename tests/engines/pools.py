@@ -30,14 +30,16 @@ def make_parties(
     store: Callable[[int], StateStore] | None = None,
     sizes: tuple[int, ...] = SIZES,
     coins: Callable[[int], PrivateCoins | None] = lambda _: SIMULATED,
+    **how: Any,
 ) -> dict[int, PooledParty]:
     census, identities = Census(Population.of(clients), sizes), make_identities(len(sizes))
     roster = Roster({one: key.public_key().public_bytes_raw() for one, key in identities.items()})
     parties = {}
     for number, (lo, hi) in enumerate(zip(census.ends, census.ends[1:], strict=False)):
         kept = None if store is None else store(number)
+        own = clients[int(lo) : int(hi)]
         parties[number] = PooledParty(
-            clients[int(lo) : int(hi)], number, identities[number], roster, census, policy, kept, coins=coins(number)
+            own, number, identities[number], roster, census, policy, kept, coins=coins(number), **how
         )
     return parties
 

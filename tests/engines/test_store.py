@@ -38,8 +38,17 @@ def check_contract(store: StateStore) -> None:
     assert store.read_ledger(since=15.0) == [entry(20.0)]
     store.save(StoreUpdate({3: State()}))
     assert (store.load(3), store.load(4)) == (State(), STATE)
+    assert list(store.list_states()) == [(3, State()), (4, STATE)]
+    check_credits(store)
     check_round(store)
     check_refusals(store)
+
+
+def check_credits(store: StateStore) -> None:
+    assert store.read_credit(3) is None
+    store.save(StoreUpdate(credits={3: 1.5, 4: 0.0}))
+    store.save(StoreUpdate({3: State()}, credits={3: 2.5}))
+    assert [store.read_credit(client) for client in (3, 4, 5)] == [2.5, 0.0, None]
 
 
 def check_round(store: StateStore) -> None:
@@ -70,7 +79,10 @@ def test_in_a_folder(tmp_path: Path) -> None:
         check_contract(store)
     with closing(FolderStore(tmp_path / "new" / "folder")) as store:
         assert (store.load(3), store.load(4)) == (State(), STATE)
+        assert (store.read_credit(3), store.read_credit(4)) == (2.5, 0.0)
         assert len(store.read_ledger()) == 2
+    with open_logs(tmp_path / "new" / "folder") as logs:
+        assert list(logs.list_states()) == [(3, State()), (4, STATE)]
 
 
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:

@@ -297,6 +297,25 @@ def stop(kit: Kit, as_json: Json = False) -> None:
         console().print(f"{kit}: {'stopped' if stopped else 'was not running'}")
 
 
+@app.command(epilog="Example: folkmoot federation forgive moot/north")
+def forgive(kit: Kit, as_json: Json = False) -> None:
+    """Begin to count broken-off rounds anew, at a party that refuses all others because of them."""
+    need_flare()
+    from folkmoot.application.federation.broken_rounds import forgive_broken_rounds
+    from folkmoot.application.federation.hosting import check_kit
+    from folkmoot.cli.show import console, print_json
+    from folkmoot.engines.flare.processes import find_running
+
+    check_kit(kit, server=False)
+    if (pid := find_running(kit)) is not None:
+        raise InputError(f"is in use by process {pid}", remedy=f"folkmoot federation stop {kit}", place=kit)
+    before, after = forgive_broken_rounds(kit)
+    if as_json:
+        print_json({"kit": str(kit), "before": before.count, "after": after.count, "of": after.limit})
+    else:
+        console().print(f"{kit}: broken-off rounds {before} → {after}", soft_wrap=True)
+
+
 @app.command(epilog="Example: folkmoot federation outbox moot/north")
 def outbox(
     kit: Kit,
@@ -346,9 +365,12 @@ def _describe_terms(agreement: "Agreement") -> str:
 
 
 def _describe_member(facts: "MembershipFacts") -> dict[str, str]:
+    from folkmoot.engines.enrolment import arrange_fingerprint
+
+    roster = arrange_fingerprint(facts.roster_fingerprint)
     shown = {"Party": facts.party, "Clients": f"{facts.clients:,}", "Items": f"{facts.items:,}"}
-    shown["Own key"] = facts.key_fingerprint
-    shown["Roster"] = facts.roster_fingerprint or "not yet known: it is made in the first run"
+    shown["Own key"] = arrange_fingerprint(facts.key_fingerprint)
+    shown["Roster"] = roster or "not yet known: it is made in the first run"
     if facts.budget:
         shown["Budget"] = facts.budget
     return shown

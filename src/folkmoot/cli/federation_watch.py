@@ -51,7 +51,7 @@ class PartyWatch:
         stamp = read_stamp(self.kit)
         if stamp > self.stamp:
             self.stamp = stamp
-            self.say(f"Roster {read_roster(self.kit)}: ask another party, by telephone, whether it has the same.")
+            self.say(f"Roster:\n{read_roster(self.kit)}\nAsk another party, by telephone, whether it has the same.")
 
     def _watch_rounds(self) -> None:
         from folkmoot.application.federation.hosting import read_activity
@@ -79,12 +79,13 @@ def read_stamp(kit: Path) -> float:
 
 
 def read_roster(kit: Path) -> str:
-    """The fingerprint of the roster that is pinned; empty: none is."""
+    """The fingerprint of the roster that is pinned, in rows; empty: none is."""
     from folkmoot.application.federation.agreement import open_registrar
     from folkmoot.engines.desk import read_pin
+    from folkmoot.engines.enrolment import arrange_fingerprint
 
     book = read_pin(kit / ROSTER, open_registrar(kit))
-    return "" if book is None else book.fingerprint
+    return "" if book is None else arrange_fingerprint(book.fingerprint)
 
 
 def format_time(seconds: float) -> str:

@@ -46,13 +46,19 @@ class Bookkeeper:
         self.policy, self.store, self.clock, self.noise = policy, store, clock, noise
         self.odometer = Odometer(policy.budget, population, policy.honest or hiding)
 
-    def check_question(self, query: Query[Any], clients: Objective) -> None:
-        """Refuse questions of a sort that is not answered here, and more rounds than are answered in a day."""
+    def check_question(self, query: Query[Any], clients: Objective, asked: int) -> None:
+        """Refuse questions of a sort that is not answered here, and more rounds than are answered in a day.
+
+        asked: how many can be asked at most, that are each a client of the secure sum. Where even these cannot hide
+        each other well enough, nothing need be said: a round that is broken off later counts (`secagg.ledger`).
+        """
         policy, limit = self.policy, clients.largest_set
         for kind in list_kinds(query):
             if not policy.allows(kind):
                 raise Refused(f"this party does not answer questions of the kind {kind}")
         self.odometer.check_question(query)
+        if isinstance(query, HiddenQuery):
+            self.odometer.check_honest(query, policy.terms.bound_honest(asked))
         if not policy.singletons and query.shows_singletons:
             raise Refused("this party does not say what single items are worth by themselves")
         private = isinstance(query, HiddenQuery)  # whether those are answered must not depend on any data
@@ -81,13 +87,17 @@ class Bookkeeper:
     def refuse_beyond(self) -> Refused:
         return self.odometer.refuse_beyond()
 
+    def check_crowd(self, inquiry: RoundInquiry, crowd: Crowd) -> None:
+        """Refuse where the noise would not be enough."""
+        self.odometer.check_crowd(inquiry.query, crowd)
+
     def write_vector(self, inquiry: RoundInquiry, client: int, crowd: Crowd, beyond: bool) -> Ids:
         """An answer before masking, with its share of the noise, if the question says that there is some.
 
         The answer was cut to its range before; nothing is cut after noise was added, except what lies beyond all room.
         Refused where the noise would not be enough, or costs more than the client may pay: then nothing is drawn.
         """
-        self.odometer.check_crowd(inquiry.query, crowd)
+        self.check_crowd(inquiry, crowd)
         if beyond:
             raise self.refuse_beyond()
         vector, noise = inquiry.write_vector(client), inquiry.query.added_noise

@@ -40,7 +40,9 @@ MOST_CLIENTS = 100_000_000  # of one party; a number costs the others memory
 MOST_WEIGHT = (
     1e100  # of one client, and the inverse of the least that clients of one party may weigh: they are added up
 )
-GROUPS, DIGITS = 8, 5  # of a fingerprint
+GROUPS, DIGITS = 12, 5  # of a fingerprint: two rosters with the same take about 2^100 rosters to find
+FORMER_DIGITS = 40  # of fingerprints up to 0.7.0, for which 2^66 rosters were enough
+GROUPS_PER_ROW = 4
 
 
 def digest_names(names: Sequence[str]) -> str:
@@ -50,15 +52,31 @@ def digest_names(names: Sequence[str]) -> str:
 
 def format_fingerprint(digest: bytes) -> str:
     """A digest as people read it to each other."""
-    digits = f"{int.from_bytes(digest, 'big') % 10 ** (GROUPS * DIGITS):0{GROUPS * DIGITS}d}"
-    return " ".join(digits[at : at + DIGITS] for at in range(0, len(digits), DIGITS))
+    return _group_digits(f"{int.from_bytes(digest, 'big') % 10 ** (GROUPS * DIGITS):0{GROUPS * DIGITS}d}")
 
 
 def read_fingerprint(text: str) -> str:
-    """A fingerprint as a person typed it: spaces and hyphens do not matter."""
-    digits = re.sub(r"[\s-]", "", text)
+    """A fingerprint as a person typed it: spaces, line ends and hyphens do not matter."""
+    digits = re.sub(r"[\s\u2010-\u2015-]", "", text)
+    if re.fullmatch(rf"[0-9]{{{FORMER_DIGITS}}}", digits):
+        raise InputError(
+            f"is a fingerprint of an older version, with {FORMER_DIGITS} digits",
+            remedy=f"let the others read theirs to you anew: it has {GROUPS * DIGITS} digits now",
+            argument="expect",
+        )
     if not re.fullmatch(rf"[0-9]{{{GROUPS * DIGITS}}}", digits):
         raise InputError(f"needs {GROUPS} groups of {DIGITS} digits, got {text!r}", argument="expect")
+    return _group_digits(digits)
+
+
+def arrange_fingerprint(fingerprint: str) -> str:
+    """In rows of a few groups, to be read aloud."""
+    groups = fingerprint.split()
+    rows = (groups[at : at + GROUPS_PER_ROW] for at in range(0, len(groups), GROUPS_PER_ROW))
+    return "\n".join(" ".join(row) for row in rows)
+
+
+def _group_digits(digits: str) -> str:
     return " ".join(digits[at : at + DIGITS] for at in range(0, len(digits), DIGITS))
 
 
@@ -200,7 +218,7 @@ class RosterBook:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Eight groups of five digits."""
+        """Twelve groups of five digits."""
         return format_fingerprint(self.digest)
 
     @cached_property

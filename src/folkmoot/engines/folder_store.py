@@ -31,6 +31,7 @@ LOCK = "party.lock"  # held by the process that uses the folder, for as long as 
 PATIENCE = 60.0  # seconds that a write waits for somebody who reads
 TABLES = """
 create table if not exists states (client integer primary key, state blob not null);
+create table if not exists credits (client integer primary key, uptime real not null);
 create table if not exists ledger (
     stage text not null, kind text not null, question text not null, session text not null, round integer not null,
     time real not null, clients integer not null, run text not null default '', mu real not null default 0
@@ -59,7 +60,7 @@ NOTE = "insert into outbox values (?, ?, ?, ?, ?)"
 
 
 class PartyFile:
-    """The logs in a party's file."""
+    """The logs in a party's file, and its clients' states."""
 
     def __init__(self, file: sqlite3.Connection) -> None:
         self._file = file
@@ -75,6 +76,10 @@ class PartyFile:
     def read_ledger(self, since: float = 0.0) -> list[LedgerEntry]:
         rows = self._file.execute("select * from ledger where time >= ? order by rowid", (since,))
         return [LedgerEntry(*row) for row in rows]
+
+    def list_states(self) -> Iterator[tuple[int, State]]:
+        for client, state in self._file.execute("select client, state from states order by client"):
+            yield client, State.decode(state)
 
     def read_mileage(self) -> Mileage:
         try:
@@ -108,7 +113,9 @@ class FolderStore(PartyFile):
             self._lock.execute("begin exclusive")  # until the process ends, however it ends
         except sqlite3.DatabaseError:
             self._lock.close()
-            raise InputError(f"{path.parent} is in use by another process", argument="folder") from None
+            raise InputError(
+                f"{path.parent} is in use by another process", remedy="stop that first", argument="folder"
+            ) from None
         super().__init__(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False))
         try:
             self._file.executescript(
@@ -155,6 +162,10 @@ class FolderStore(PartyFile):
         row = self._file.execute("select state from states where client = ?", (client,)).fetchone()
         return State() if row is None else State.decode(row[0])
 
+    def read_credit(self, client: int) -> float | None:
+        row = self._file.execute("select uptime from credits where client = ?", (client,)).fetchone()
+        return None if row is None else float(row[0])
+
     def save(self, update: StoreUpdate) -> None:
         entry, charge = update.entry, update.charge
         now = None if charge is None else self.read_mileage().add(charge)
@@ -162,6 +173,7 @@ class FolderStore(PartyFile):
         with self._file:
             self._file.execute("begin")
             self._file.executemany("insert or replace into states values (?, ?)", rows)
+            self._file.executemany("insert or replace into credits values (?, ?)", update.credits.items())
             if entry is not None:
                 self._file.execute("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
             if entry is not None and update.members:

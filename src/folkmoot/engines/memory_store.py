@@ -28,6 +28,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._states: dict[int, State] = {}
+        self._credits: dict[int, float] = {}
         self._ledger: list[LedgerEntry] = []
         self._answered: dict[str, dict[str, bytes]] = {}  # by question and run
         self._pinned: dict[str, str] = {}
@@ -43,9 +44,16 @@ class MemoryStore:
     def load(self, client: int) -> State:
         return self._states.get(client, State())
 
+    def list_states(self) -> list[tuple[int, State]]:
+        return sorted(self._states.items())
+
+    def read_credit(self, client: int) -> float | None:
+        return self._credits.get(client)
+
     def save(self, update: StoreUpdate) -> None:
         entry, given = update.entry, update.given
         self._states.update(update.states)
+        self._credits.update(update.credits)
         if update.charge is not None:
             self._mileage = self._mileage.add(update.charge)
         if entry is not None:

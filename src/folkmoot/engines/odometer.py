@@ -116,9 +116,13 @@ class Odometer:
         """Refuse to speak where the shares of noise in a sum may be too few. The server knows that as well."""
         self.check_question(query)  # the policy may be another than when the question was accepted
         if isinstance(query, HiddenQuery):
-            least = query.honest if self.budget is None else max(query.honest, self.honest)
-            if crowd.honest < least:
-                raise Refused(f"any sum holds {crowd.honest:,} honest shares of noise, and {least:,} are needed")
+            self.check_honest(query, crowd.honest)
+
+    def check_honest(self, query: HiddenQuery[Any], honest: int) -> None:
+        """Refuse noise of which any sum holds so few honest shares."""
+        least = query.honest if self.budget is None else max(query.honest, self.honest)
+        if honest < least:
+            raise Refused(f"any sum holds {honest:,} honest shares of noise, and {least:,} are needed")
 
     def mark_beyond(self, query: Query[Any], spent: Mileage, places: Ids) -> Mask:
         """Which of the clients at these places cannot pay for an answer."""

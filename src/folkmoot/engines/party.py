@@ -4,7 +4,7 @@ Whether a client takes part, and who speaks for whom, is decided here, from the 
 """
 
 from collections.abc import Callable, Mapping
-from time import time
+from time import monotonic, time
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -45,11 +45,14 @@ class Party(Speaker):
         *,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
+        uptime: Callable[[], float] = monotonic,
         noise: NoiseSource = SYSTEM_NOISE,
         coins: PrivateCoins | None = None,
     ) -> None:
         everyone = len(roster.keys)
-        super().__init__(identities, roster, policy, store, random, clock, noise, coins, everyone, FEWEST_CLIENTS)
+        super().__init__(
+            identities, roster, policy, store, random, clock, uptime, noise, coins, everyone, FEWEST_CLIENTS
+        )
         self.clients = as_objective(clients)
         self.ids: Ids = np.asarray(ids, dtype=np.int64)
         if self.ids.shape != (self.clients.n_clients,) or (np.diff(self.ids) <= 0).any():
@@ -102,7 +105,7 @@ class Party(Speaker):
 
     def _check_policy(self, inquiry: Inquiry) -> None:
         policy = self.policy
-        self.bookkeeper.check_question(inquiry.query, self.clients)
+        self.bookkeeper.check_question(inquiry.query, self.clients, len(self.roster.keys))
         if inquiry.shows_data:
             if not policy.volunteers:
                 raise Refused("this party does not let its clients' data decide who takes part")

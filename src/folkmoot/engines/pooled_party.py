@@ -1,7 +1,7 @@
 """A party that is one client of the secure sum: it adds up its own clients' answers at home."""
 
 from collections.abc import Callable
-from time import time
+from time import monotonic, time
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -41,12 +41,13 @@ class PooledParty(Speaker):
         *,
         random: Random = SYSTEM,
         clock: Callable[[], float] = time,
+        uptime: Callable[[], float] = monotonic,
         noise: NoiseSource = SYSTEM_NOISE,
         coins: PrivateCoins | None = None,
     ) -> None:
         everyone = census.population.n_clients
         super().__init__(
-            {number: identity}, roster, policy, store, random, clock, noise, coins, everyone, FEWEST_PARTIES
+            {number: identity}, roster, policy, store, random, clock, uptime, noise, coins, everyone, FEWEST_PARTIES
         )
         self.clients, self.number, self.census = as_objective(clients), number, census
         if not 0 <= number < len(census.sizes) or census.sizes[number] != self.clients.n_clients:
@@ -83,7 +84,7 @@ class PooledParty(Speaker):
 
     def _check_policy(self, inquiry: PooledInquiry) -> None:
         policy = self.policy
-        self.bookkeeper.check_question(inquiry.query, self.clients)
+        self.bookkeeper.check_question(inquiry.query, self.clients, len(self.census.sizes))
         try:
             check_parties(policy.terms, len(self.census.sizes))
             inquiry.announcement  # noqa: B018 - refuses sums that no ring can hold

@@ -9,13 +9,14 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from threading import Lock
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.engines.bookkeeping import Bookkeeper
+from folkmoot.engines.credit import Credits
 from folkmoot.engines.exchange import Bundle
 from folkmoot.engines.memory_store import MemoryStore
 from folkmoot.engines.odometer import Charge
@@ -28,8 +29,8 @@ from folkmoot.foundation.private_coins import SECRET, PrivateCoins
 from folkmoot.foundation.randomness import as_private
 from folkmoot.privacy.noise import NoiseSource
 from folkmoot.secagg import Announcement, Malformed, Member, Refused, Roster
-from folkmoot.secagg.client import Answer, Random
-from folkmoot.secagg.messages import kind_of
+from folkmoot.secagg.client import Answer, Random, foresee_crowd
+from folkmoot.secagg.messages import Roll, kind_of
 from folkmoot.secagg.state import State
 from folkmoot.secagg.together import FORGETTING, LONG, NAMES, STAGES, ends_of, exchange_in_process
 from folkmoot.secagg.work import SharedWork
@@ -48,6 +49,7 @@ class Step:
     members: bytes = b""  # which of the party's clients answered, as bits
     charge: Charge | None = None  # what those pay whose vectors leave
     cohort: PastCohort | None = None  # who was asked, if that must be remembered
+    credits: Mapping[int, float] = field(default_factory=dict)  # readings (`Credits`)
 
 
 NOTHING = Step(Bundle({}))
@@ -59,7 +61,8 @@ class Speaker(ABC):
     identities: the keys that it signs with, by number on the roster. store: keeps what must survive the process. Where
     there is one, a message that was answered in this round gets the same reply again, byte for byte, and a process
     continues the round in which another one died. None: nothing survives the process, and nothing is said twice.
-    clock: seconds, for the ledger and for answers per day. coins: what its clients decide by chance with; None: from a
+    clock: seconds, for the ledger and for answers per day. uptime: seconds by a clock that nobody sets, for the days
+    after which a round that was broken off is forgiven. coins: what its clients decide by chance with; None: from a
     secret of its own, which is kept in the store. Others are for simulations and tests. population: how many clients
     there are, at all parties. hiding: the fewest honest shares of noise that a sum must hold, unless the policy says
     so. It is in one round at a time.
@@ -73,6 +76,7 @@ class Speaker(ABC):
         store: StateStore | None,
         random: Random,
         clock: Callable[[], float],
+        uptime: Callable[[], float],
         noise: NoiseSource,
         coins: PrivateCoins | None,
         population: int,
@@ -84,7 +88,7 @@ class Speaker(ABC):
             raise InputError("is needed: a budget must not be forgotten when the process ends", argument="store")
         self._repeats = store is not None
         self.store = MemoryStore() if store is None else store
-        self.random, self.clock = as_private(random), clock
+        self.random, self.clock, self.uptime = as_private(random), clock, uptime
         self.coins = PrivateCoins(self.store.keep_secret(random.random(SECRET))) if coins is None else coins
         self.bookkeeper = Bookkeeper(self.policy, self.store, clock, noise, population, hiding)
         self.refusals: deque[Refusal] = deque(maxlen=AT_HAND)  # by this process; the store keeps them all
@@ -169,9 +173,10 @@ class Speaker(ABC):
             now = OpenRound(self.store.read_round().question, self._announced, self._answered)
         if self._repeats and data:
             given = GivenReply(digest, data)
-        if now or step.states or step.entry or leaving:  # a message that was refused altogether has changed nothing
+        changed = now or step.states or step.entry or leaving or step.credits
+        if changed:  # a message that was refused altogether changes nothing but what is forgiven
             said = step.states, step.entry, step.members
-            self.store.save(StoreUpdate(*said, now, given, leaving, step.charge, step.cohort))
+            self.store.save(StoreUpdate(*said, now, given, leaving, step.charge, step.cohort, step.credits))
 
     def _restore(self) -> None:
         """Continue the round that is stored: another process was in it, or this one could not store what came next."""
@@ -188,12 +193,14 @@ class Speaker(ABC):
         self._inquiry = None
         self._announced = b""  # the only announcement that is accepted for this inquiry
         self._answered = False  # whether any vector of this inquiry has left
+        self._known_crowd = b"", b""  # the roll that was checked, and for what; usually all clients are sent the same
         self._work = SharedWork()  # clients have no secrets from their own party
 
     def _take_turns(self, sent: Bundle) -> Step:
         """Reply to messages of secure aggregation, one per client."""
         inquiry, letters = self._inquiry, dict[int, bytes]()
         states: dict[int, State] = {}
+        credits = Credits(self.store, self.uptime, self.policy.terms.unfinished)
         stage = NAMES.get(kind_of(next(iter(sent.letters.values()), b"")), "")
         for client, letter in sent.letters.items():
             try:
@@ -207,9 +214,10 @@ class Speaker(ABC):
                     if self._answered or letter != (self._announced or letter):
                         raise Refused("another round was announced for this question")
                     self._announced = letter
+                    state = credits.forgive(client, state)
                 elif state.announced:
                     inquiry.check_announcement(client, state.announcement, self.policy.uneven)
-                    self._check_letter(letter, state.announcement)
+                    self._check_crowd(inquiry, client, letter, state)
                 else:
                     raise Refused("this client is in no round")
             except (Refused, Malformed) as why:
@@ -218,10 +226,18 @@ class Speaker(ABC):
                 letters[client], states[client] = letter, state
         if inquiry is None or not letters:
             return NOTHING
-        return self._reply_each(inquiry, stage, letters, states)
+        step = self._reply_each(inquiry, stage, letters, states)
+        return replace(step, credits=credits.list_readings(step.states))
 
-    def _check_letter(self, letter: bytes, announced: Announcement) -> None:  # noqa: B027 - most refuse nothing
-        """Refuse what is against the interest of a whole party, not of a single client."""
+    def _check_crowd(self, inquiry: RoundInquiry, client: int, letter: bytes, state: State) -> None:
+        """Refuse a roll among which answers could not be hidden, before the client draws neighbours: a round that it
+        refuses later counts as broken off.
+        """
+        if kind_of(letter) != Roll.kind or (letter, state.announced) == self._known_crowd:
+            return
+        crowd = foresee_crowd(self._find_member(client), state.announcement, Roll.decode(letter))
+        self.bookkeeper.check_crowd(inquiry, crowd)
+        self._known_crowd = letter, state.announced
 
     def _reply_each(
         self, inquiry: RoundInquiry, stage: str, letters: dict[int, bytes], states: dict[int, State]

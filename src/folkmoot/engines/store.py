@@ -79,6 +79,7 @@ class StoreUpdate:
     sent: SentMessage | None = None  # what is about to leave, if the store keeps that
     charge: Charge | None = None  # what clients pay for it
     cohort: PastCohort | None = None  # who was asked, if that must be remembered
+    credits: Mapping[int, float] = field(default_factory=dict)  # readings of these clients (`credit`)
 
 
 class StateStore(Protocol):
@@ -102,6 +103,14 @@ class StateStore(Protocol):
         ...
 
     def load(self, client: int) -> State: ...
+
+    def list_states(self) -> Iterable[tuple[int, State]]:
+        """Of all clients that have one."""
+        ...
+
+    def read_credit(self, client: int) -> float | None:
+        """When this client was last forgiven a round, or began to wait for that (`credit`); None: it never did."""
+        ...
 
     def save(self, update: StoreUpdate) -> None:
         """Keep all of this, or nothing of it."""

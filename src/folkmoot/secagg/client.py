@@ -57,7 +57,7 @@ from folkmoot.secagg.keys import (
     sketch_seed,
 )
 from folkmoot.secagg.masks import Words, add_masks, as_words
-from folkmoot.secagg.member import Member
+from folkmoot.secagg.member import Member, Policy
 from folkmoot.secagg.messages import (
     Accusations,
     Advertisement,
@@ -406,9 +406,21 @@ def mask(turn: Turn) -> tuple[State, bytes]:
 
 def find_crowd(member: Member, now: State) -> Crowd:
     """What this client knows of those it hides among, once it has chosen its neighbours."""
-    announcement, policy = now.announcement, member.policy
-    degree, bad = int.from_bytes(now.chosen, "little").bit_count(), count_share(policy.corrupt, announcement.clients)
-    return Crowd(announcement, len(now.order), degree, now.threshold, bad, policy.security)
+    degree = int.from_bytes(now.chosen, "little").bit_count()
+    return make_crowd(member.policy, now.announcement, len(now.order), degree, now.threshold)
+
+
+def foresee_crowd(member: Member, announcement: Announcement, roll: Roll) -> Crowd:
+    """The same before it chooses any, so that it can refuse without showing them. A roll that it would refuse anyway is
+    refused here, too.
+    """
+    check_roll(member, announcement, roll)
+    return make_crowd(member.policy, announcement, len(roll.ids), roll.degree, roll.threshold)
+
+
+def make_crowd(policy: Policy, announcement: Announcement, clients: int, degree: int, threshold: int) -> Crowd:
+    bad = count_share(policy.corrupt, announcement.clients)
+    return Crowd(announcement, clients, degree, threshold, bad, policy.security)
 
 
 def encode_vector(announcement: Announcement, vector: NDArray[np.int64], state: bytes) -> Words:

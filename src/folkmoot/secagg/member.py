@@ -110,7 +110,7 @@ class Policy:
     dropout: the share that may drop out, and that a server may leave off the roll. Both shares are rounded down.
     security: the protection fails with probability 2^-security at most. unfinished: how many more rounds may be broken
     off than finished; after that the client takes part in none, since each shows the server another draw of its
-    neighbours.
+    neighbours, until a round is forgiven (`Ledger.forgive`).
     """
 
     fewest: int = 10
@@ -129,6 +129,12 @@ class Policy:
     def quorum(self, asked: int) -> int:
         """The fewest clients that must be present, out of those asked."""
         return max(self.fewest, FEWEST, asked - count_share(self.dropout, asked))
+
+    def bound_honest(self, asked: int) -> int:
+        """The most honest clients that every sum can be sure to hold, out of those asked: others may be corrupt, and
+        others again may be gone.
+        """
+        return asked - count_share(self.corrupt, asked) - count_share(self.dropout, asked)
 
     def protection(self, clients: int, asked: int | None = None) -> Parameters:
         """Degree and threshold for the clients that are present, out of those asked (None: all of them are)."""

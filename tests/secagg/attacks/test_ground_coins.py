@@ -1,7 +1,7 @@
 """A client draws its neighbours by its own coins, and the server sees which. It breaks the round off and begins
 another, in a session that nobody else needs to know of, until all neighbours are its own: twenty tries where one in
 twenty draws is to its liking. A client counts the rounds that were broken off, over all sessions, and then takes part
-in no more.
+in no more, but for one for each round that it is forgiven.
 """
 
 from dataclasses import replace
@@ -132,6 +132,19 @@ def test_finished_rounds_earn_back() -> None:
     with pytest.raises(Refused, match=f"{LIMIT + 2} {BROKEN} and only 2 finished"):
         grinding.grind_fully()
     assert len(grinding.draws) == LIMIT + 2
+
+
+def test_a_round_that_is_forgiven_is_one_more_draw() -> None:
+    """Whatever the client has stored of the round in which it was locked out."""
+    grinding = Grinding()
+    with pytest.raises(Refused, match=BROKEN):
+        grinding.grind_fully()
+    for forgiven in range(1, 4):
+        state = State.decode(grinding.states[VICTIM])
+        grinding.states[VICTIM] = replace(state, ledger=grinding.ledger.forgive(1).encode()).encode()
+        with pytest.raises(Refused, match=BROKEN):
+            grinding.grind_fully()
+        assert len(grinding.draws) == LIMIT + forgiven
 
 
 def test_a_round_is_finished_only_with_its_last_answer() -> None:

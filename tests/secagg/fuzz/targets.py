@@ -274,7 +274,8 @@ def honest_inputs() -> dict[str, list[bytes]]:
             inputs[name].append(bytes([place]))
     inputs["complaints"].insert(0, bytes([COHORT.clients]) + complaints[2])
     begun = Ledger().begin()
-    for ledger in (begun, begun.answer(COHORT.announcement), begun.answer(COHORT.announcement).finish()):
+    answered = begun.answer(COHORT.announcement)
+    for ledger in (begun, answered, answered.finish(), answered.forgive(1)):
         inputs["ledger"].append(b"\0" + ledger.encode())
     for clients in (0, 5, 8, 12):
         inputs["bitmap"].append(bytes([clients]) + bytes([5] * bitmap_size(clients)))

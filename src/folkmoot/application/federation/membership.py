@@ -258,7 +258,12 @@ def keep_if_wrong(kit: Path) -> Iterator[None]:
 def read_expectation(kit: Path) -> str | None:
     """The fingerprint of the only roster that the people at this party want to accept."""
     path = kit / EXPECT
-    return read_fingerprint(path.read_text(encoding="ascii").strip()) if path.exists() else None
+    try:
+        return read_fingerprint(path.read_text(encoding="ascii").strip()) if path.exists() else None
+    except InputError as why:
+        raise InputError(
+            why.problem, place=path, remedy="join with --expect and the fingerprint as it is now"
+        ) from None
 
 
 def write_expectation(kit: Path, fingerprint: str) -> None:

@@ -7,29 +7,32 @@ from time import time
 from typing import Any
 
 from folkmoot.application.federation.agreement import open_registrar
+from folkmoot.application.federation.broken_rounds import describe_broken_rounds
 from folkmoot.application.federation.hosting import check_kit, read_activity
 from folkmoot.application.federation.left_out import describe_findings
 from folkmoot.application.federation.networked import ROSTER
 from folkmoot.application.federation.party_policy import describe_budget
 from folkmoot.engines.desk import read_pin
-from folkmoot.engines.enrolment import RosterBook
+from folkmoot.engines.enrolment import RosterBook, arrange_fingerprint
 from folkmoot.engines.flare.leader import Leader
 from folkmoot.engines.flare.processes import find_running, is_server, read_address, read_name
 from folkmoot.engines.flare.renewal import read_expiry
 
 DAY = 24 * 60 * 60.0
+UNKNOWN = "not yet known: it is made in the first run"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Facts for people, and the parties that a server knows: name, when FLARE last heard from it, clients."""
+    """Facts for people, some on several lines, and the parties that a server knows: name, whether there, clients."""
 
     facts: dict[str, str]
     parties: tuple[tuple[str, str, str], ...] = ()
 
     def document(self) -> dict[str, Any]:
         names = ("party", "there", "clients")
-        return {**self.facts, "parties": [dict(zip(names, one, strict=True)) for one in self.parties]}
+        facts = {name: fact.replace("\n", " ") for name, fact in self.facts.items()}
+        return {**facts, "parties": [dict(zip(names, one, strict=True)) for one in self.parties]}
 
 
 def describe_standing(kit: Path) -> Standing:
@@ -43,7 +46,7 @@ def describe_standing(kit: Path) -> Standing:
         "Server": read_address(kit),
         "Certificate": describe_expiry(read_expiry(kit), datetime.now(UTC)),
         "Running": "no" if process is None else f"yes (process {process})",
-        "Roster": "not yet known: it is made in the first run" if book is None else book.fingerprint,
+        "Roster": UNKNOWN if book is None else arrange_fingerprint(book.fingerprint),
     }
     if is_server(kit):
         return Standing(facts | describe_findings(kit), _list_parties(kit, agreement.parties, book))
@@ -79,5 +82,6 @@ def _describe_party(kit: Path) -> dict[str, str]:
     return {
         "Answered": f"{len(done.ledger):,} rounds, {len(today):,} of them in the last 24 hours; last: {last}",
         "Refused": times + (f"; last: {done.refusals[-1].why}" if done.refusals else ""),
+        "Broken-off rounds": describe_broken_rounds(kit),
         "Sent": f"{len(done.outbox):,} messages, {sum(one.bytes for one in done.outbox):,} bytes",
     }
