@@ -1,6 +1,7 @@
 """The front door: an objective, a constraint and a method in; a result out. Stored runs are continued and verified."""
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +15,7 @@ from folkmoot.conversation.conduct import Steering, conduct, continue_transcript
 from folkmoot.conversation.engine import Engine, as_engine, never
 from folkmoot.conversation.outcome import Conversation
 from folkmoot.conversation.progress import Watcher
-from folkmoot.conversation.result import Result
+from folkmoot.conversation.result import Result, describe_broken
 from folkmoot.engines.simulate import Simulation
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
@@ -26,7 +27,7 @@ from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.theory.certificate import bound_along, bound_from_nothing
 
-ROUNDING = 1e-12
+ROUNDING, BROKEN = 1e-12, 1e-9
 
 
 def solve(
@@ -72,6 +73,7 @@ def solve(
             "they must be the same items (check the length of groups, edges or columns)",
             argument="matroid",
         )
+    matroid.refuse_broken()
     chosen_method: Any = method
     if privacy is not None:
         chosen_method = make_private(method, privacy)
@@ -171,13 +173,14 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
     exact = choice.gains is not None and choice.walk is not None and choice.walk.current
     value = add_in_order(choice.gains or ()) if exact else float(objective.mean_values(choice.members))
     bound = choice.bound
-    if bound <= value * (1 + ROUNDING):
+    if value * (1 - ROUNDING) <= bound <= value * (1 + ROUNDING):
         bound = value  # the same sum in another order may end a last digit apart
-    else:
+    elif bound > value:
         if not exact:  # a walk that knows its gains has looked on its way
             bound = min(bound, bound_from_nothing(objective, matroid))
         walk = choice.walk or objective.walk(choice.members)
         bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
+    broken = bound < value * (1 - BROKEN)
     selected = tuple(np.flatnonzero(choice.members).tolist())
     chosen = selected if choice.order is None else choice.order
     return Result(
@@ -185,11 +188,12 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
         n_items=objective.n_items,
         selected=selected,
         value=value,
-        upper_bound=max(bound, value),
+        upper_bound=inf if broken else max(bound, value),
         seconds=perf_counter() - start,
         seed=seed,
         order=choice.order,
         gains=choice.gains,
         fractional=choice.fractional,
         names=tuple(objective.item_names[item] for item in chosen) if objective.item_names else None,
+        broken=describe_broken(value, bound) if broken else None,
     )

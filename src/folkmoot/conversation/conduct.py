@@ -197,7 +197,7 @@ def _make_result(
     seconds: float,
 ) -> Result:
     """What the sums say, and what only a simulator can know (`value`, `names` and `guarantee`)."""
-    members, estimate, order, gains = outcome.appraised
+    members, estimate, order, gains, broken = outcome.appraised
     largest = m_F = outcome.ranges.single
     value = estimate.value if estimate.everyone else None
     names = None
@@ -211,7 +211,7 @@ def _make_result(
     promise, guarantee = outcome.promise, None
     if promise is not None:
         guarantee = promise.guarantee(largest, m_F, estimate.low)
-        if not (outcome.covered and complete):
+        if not (outcome.covered and complete) or broken:
             guarantee = guarantee.mark_not_covered()
     return Result(
         method=repr(method),
@@ -231,6 +231,7 @@ def _make_result(
         smallest_difference=smallest_difference(log.sums, population.n_clients),
         why=outcome.why,
         privacy=outcome.privacy,
+        broken=broken,
     )
 
 

@@ -21,6 +21,7 @@ class AppraisedSet(NamedTuple):
     estimate: Estimate
     order: Ids  # in which the search would take them
     gains: Array | None  # None: not known
+    broken: str | None = None  # what shows that functions are not monotone and submodular; then there is no bound
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,14 @@ FEW = 10  # clients: a sum over fewer is flagged
 UNBOUNDED = ("high", "bound", "bound_high")  # fields of an estimate that are infinite if values were clipped
 
 
+def describe_broken(value: float, bound: float) -> str:
+    """Why there is no bound, where a set is worth more than any set could be."""
+    return (
+        f"the chosen set is worth {value:.4g}, and no set could be worth more than {bound:.4g} if functions were "
+        "monotone and submodular"
+    )
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What a federated run knows about its own answer, from the sums it asked for and nothing else."""
@@ -156,6 +164,7 @@ class Result:
     smallest_difference: Difference | None = None  # between any two comparable sums; None: no two differ
     why: str | None = None  # what the method decided to do and why, for methods that decide
     privacy: PrivacyAccount | None = None  # under differential privacy: what was promised and spent
+    broken: str | None = None  # what shows that functions are not monotone and submodular; then there is no bound
 
     def __post_init__(self) -> None:
         if self.fractional is not None:

@@ -114,6 +114,9 @@ class Matroid(Registered, ABC):
         blocks = self.blocks
         return None if blocks is None else Limits(np.arange(self.n_items + 1), blocks.group, blocks.capacity)
 
+    def refuse_broken(self) -> None:
+        """Raise `InputError` if a quick look finds sets that break the axioms."""
+
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this matroid again, as numbers, lists and arrays: how it is sent and stored."""
         raise InputError(

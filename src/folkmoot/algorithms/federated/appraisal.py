@@ -16,7 +16,7 @@ from folkmoot.algorithms.federated.wide import ask_beyond
 from folkmoot.conversation.outcome import AppraisedSet
 from folkmoot.conversation.population import Sample
 from folkmoot.conversation.purpose import Purpose
-from folkmoot.conversation.result import Estimate
+from folkmoot.conversation.result import Estimate, describe_broken
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
 from folkmoot.foundation.coins import NO_COINS, PublicCoins
@@ -33,6 +33,7 @@ WAYS = 2 * MOST_LOOKS  # ways to a bound: each look, the first two, all three, a
 BETWEEN = 0.6  # the bound is computed at BETWEEN·(x + set), a little above both: tighter than at either
 ASIDE, LAYERS = 0.1, 3  # or this far from the set towards this many bases next to it
 SPENT = (0.9, 0.1)  # shares of 1 − confidence: for the answer, and for the popular base, which may take its place
+BROKEN = 1e-9  # by this share must a value exceed a bound, to show that functions are not what bounds need
 BESIDE_BITS = 16  # of a gradient that stands beside buckets: all numbers of an answer are equally long
 
 
@@ -99,9 +100,12 @@ def appraise(
     clipped = max(ranges.clipped, reply.cut)
     alike = ranges.surveyed and talk.population.missing_by_chance  # who is missing has no larger values than the others
     known = (ranges.public or ranges.complete or alike) and not clipped
+    floor = max(low - least, 0.0)
+    broken = describe_broken(floor, bound_high) if known and bound_high < floor * (1 - BROKEN) else None
+    known = known and broken is None
     estimate = Estimate(
         value=value,
-        low=max(low - least, 0.0),
+        low=floor,
         high=max(high + least, value) if known else inf,
         bound=max(min([look.bound for look in looks] + [mean + least]), value) if known else inf,
         bound_high=max(bound_high, value) if known else inf,
@@ -118,7 +122,7 @@ def appraise(
     )
     after = 2 + RANDOM_BASES + best * len(orders[0])
     values = np.append(means[after : after + len(orders[best])], value)
-    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values))
+    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values), broken)
 
 
 def find_popular_base(problem: SearchProblem) -> Mask:

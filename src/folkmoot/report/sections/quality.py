@@ -100,7 +100,7 @@ def explain_no_bound(result: Result) -> str:
         return "no bound holds: only the jury was asked how large values are (say what the most is, or ask everyone)"
     if e is not None and e.range_from == "present":
         return "no bound holds: a party did not say how large its values are (say what the most is)"
-    return "no bound holds"
+    return f"no bound holds: {result.broken}" if result.broken else "no bound holds"
 
 
 def _list_facts(story: Story) -> list[Fact]:
