@@ -121,6 +121,20 @@ def test_what_a_relay_could_have_done_is_told_apart_and_stops_the_run(method: fm
     assert len({entry.round for entry in parties[3].ledger}) == 1
 
 
+def test_a_run_that_was_stopped_is_resumed_once_messages_are_right(tmp_path: Path) -> None:
+    """It says so; the stored round must not stop it a second time. What was paid for that round stays paid."""
+    parties = twist(make_parties(crowd(CLIENTS, most=5.0), AGAIN), return_wrong_shares, 0, 1, 2)
+    with pytest.raises(RoundFailed, match="a stored run can be resumed"):
+        method = fm.PrivateGreedy(epsilon=40.0)
+        fm.solve(None, 3, method, engine=make_engine(parties, run=b"one"), transcript=tmp_path / "run")
+    for one in (0, 1, 2):
+        parties[one].twist = PooledParty.reply
+    account = fm.resume(tmp_path / "run", engine=make_engine(parties, run=b"one")).privacy
+    assert account is not None
+    assert [one.lost for one in account.spendings] == [True, *[False] * (len(account.spendings) - 1)]
+    assert account.spent <= account.mu * (1 + 1e-9)
+
+
 def test_a_wrong_share_that_is_borne_is_in_the_result(tmp_path: Path) -> None:
     parties = twist(make_parties(crowd(CLIENTS), AGAIN), return_wrong_shares, LIAR)
     engine = make_engine(parties)
