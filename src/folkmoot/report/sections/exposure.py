@@ -97,7 +97,7 @@ def explain_threat(story: Story) -> str:
         )
         if not story.protection:
             return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
-        same = "sums like these, with as much noise," if story.result.privacy else "the same sums, bit for bit,"
+        same = "sums like these, with as much noise," if story.result.privacy else "sums like these"
         return (
             here + f"Run for real, the server would see {same} and no single answer. The "
             f"terms of the smallest round would be: {protection}."

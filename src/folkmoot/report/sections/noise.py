@@ -126,7 +126,7 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     )
     conditions = (
         "That holds whatever the others hold and whatever else is known about that one, even if the server has on its "
-        f"side {_count_corrupt(story)}; and, where clients have set themselves a budget of no more than this ε, even "
+        f"side {_count_corrupt(story)}; and, where clients have set themselves a budget that promises as much, even "
         "if the server breaks every rule."
     )
     return promise, conditions
