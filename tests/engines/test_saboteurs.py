@@ -110,6 +110,7 @@ def test_an_exact_run_goes_on_without_the_party_that_is_caught(tmp_path: Path) -
     parties = twist(make_parties(crowd(CLIENTS), AGAIN), deal_another_secret, LIAR)
     result = fm.solve(None, 3, fm.Auto(), engine=make_engine(parties, run=b"one"), transcript=tmp_path / "run")
     assert result.excluded == {LIAR: Fault.SECRET}
+    assert f"Party {LIAR} dealt shares" in str(result)  # not the client of that number, who did nothing
     assert parties[LIAR].asked == 1
     assert without_liar(result)
     assert [bool(one.excluded) for one in result.rounds or ()].count(True) == 1
