@@ -77,7 +77,8 @@ def _introduce(people: int, epsilon: float | None) -> str:
     if epsilon is not None:
         return (
             "Everybody is asked in every round, in a simulation of secure aggregation, and adds a share of noise: with "
-            f"{CORRUPT:.0%} of the people on the server's side, single people stay hidden in all that it sees."
+            f"{CORRUPT:.0%} of the people on the server's side, single people are hidden in all that it sees, as far "
+            "as ε says."
         )
     return (
         f"{'' if people > JURIES * ASKED else 'Up to '}{ASKED} people are asked at a time, and only their sum is "
