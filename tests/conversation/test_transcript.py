@@ -355,7 +355,7 @@ def test_other_clients_are_refused(finished: Path) -> None:
         resume(finished, engine=Simulation(people(), dropout=0.1))
     with pytest.raises(TranscriptError, match="not under the matroid given"):
         resume(finished, people(), matroid=Partition(GROUPS, 1))
-    with pytest.raises(InputError, match="the transcript holds no private data"):
+    with pytest.raises(InputError, match="the transcript holds sums, and not the clients"):
         resume(finished)
 
 

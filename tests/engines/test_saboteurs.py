@@ -18,10 +18,20 @@ from folkmoot.secagg import client
 from folkmoot.secagg.dealing import Dealing, count_coins, deal
 from folkmoot.secagg.faults import Fault
 from folkmoot.secagg.keys import mask_seed
-from folkmoot.secagg.messages import Unmasking, kind_of
+from folkmoot.secagg.messages import (
+    Announcement,
+    Consents,
+    Delivery,
+    Neighbours,
+    Roll,
+    Sharers,
+    Survivors,
+    Unmasking,
+    kind_of,
+)
 from folkmoot.secagg.state import State
-from tests.engines.crowds import crowd
-from tests.engines.pools import CLIENTS, TERMS, VICTIM, make_engine, make_parties
+from tests.engines.crowds import crowd, gradient
+from tests.engines.pools import CLIENTS, ITEMS, TERMS, VICTIM, ask_all, make_engine, make_parties
 
 AGAIN = PartyPolicy(TERMS, again=True)
 LIAR = VICTIM
@@ -67,6 +77,26 @@ def return_wrong_shares(party: PooledParty, sent: Bundle) -> Bundle:
     return Bundle(letters)
 
 
+def garble(kind: int, up: bool, rng: np.random.Generator) -> Twist:
+    """A relay that changes a few bytes of what a party sends, or is sent: of the message of this kind, or the one that
+    replies to it.
+    """
+
+    def change(box: Bundle) -> Bundle:
+        letters = {one: bytearray(letter) for one, letter in box.letters.items()}
+        for letter in letters.values():
+            first = int(rng.integers(len(letter)))
+            letter[first : first + 20] = rng.bytes(len(letter[first : first + 20]))
+        return Bundle({one: bytes(letter) for one, letter in letters.items()})
+
+    def carry(party: PooledParty, sent: Bundle) -> Bundle:
+        if sent.question or kind not in map(kind_of, sent.letters.values()):
+            return party.reply(sent)
+        return change(party.reply(sent)) if up else party.reply(change(sent))
+
+    return carry
+
+
 def twist(parties: dict[int, PooledParty], how: Twist, *liars: int) -> dict[int, Any]:
     return {one: Twisted(party, how) if one in liars else party for one, party in parties.items()}
 
@@ -80,6 +110,7 @@ def test_an_exact_run_goes_on_without_the_party_that_is_caught(tmp_path: Path) -
     parties = twist(make_parties(crowd(CLIENTS), AGAIN), deal_another_secret, LIAR)
     result = fm.solve(None, 3, fm.Auto(), engine=make_engine(parties, run=b"one"), transcript=tmp_path / "run")
     assert result.excluded == {LIAR: Fault.SECRET}
+    assert f"Party {LIAR} dealt shares" in str(result)  # not the client of that number, who did nothing
     assert parties[LIAR].asked == 1
     assert without_liar(result)
     assert [bool(one.excluded) for one in result.rounds or ()].count(True) == 1
@@ -119,6 +150,41 @@ def test_what_a_relay_could_have_done_is_told_apart_and_stops_the_run(method: fm
         fm.solve(None, 3, method, engine=make_engine(parties))
     assert parties[0].asked == 1
     assert len({entry.round for entry in parties[3].ledger}) == 1
+
+
+def test_a_run_that_was_stopped_is_resumed_once_messages_are_right(tmp_path: Path) -> None:
+    """It says so; the stored round must not stop it a second time. What was paid for that round stays paid."""
+    parties = twist(make_parties(crowd(CLIENTS, most=5.0), AGAIN), return_wrong_shares, 0, 1, 2)
+    method = fm.PrivateGreedy(epsilon=40.0)
+    with pytest.raises(RoundFailed, match="a stored run can be resumed"):
+        fm.solve(None, 3, method, engine=make_engine(parties, run=b"one"), transcript=tmp_path / "run")
+    for one in (0, 1, 2):
+        parties[one].twist = PooledParty.reply
+    account = fm.resume(tmp_path / "run", engine=make_engine(parties, run=b"one")).privacy
+    assert account is not None
+    assert [one.lost for one in account.spendings] == [True, *[False] * (len(account.spendings) - 1)]
+    assert account.spent <= account.mu * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("up", [True, False], ids=["replies", "messages"])
+def test_no_relay_can_have_an_honest_party_caught(up: bool) -> None:
+    """Whatever it changes: the party may be suspected, or missing, and is asked again."""
+    rng, suspected, clients = np.random.default_rng(up), set[Fault](), crowd(CLIENTS)
+    for kind in (
+        Announcement.kind,
+        Roll.kind,
+        Neighbours.kind,
+        Delivery.kind,
+        Sharers.kind,
+        Survivors.kind,
+        Consents.kind,
+    ):
+        for _ in range(5):
+            said = make_engine(twist(make_parties(clients), garble(kind, up, rng), LIAR))(ask_all(gradient(ITEMS)))
+            assert not said.caught
+            assert not said.lost
+            suspected |= set(said.excluded.values())
+    assert suspected >= ({Fault.UNSIGNED, Fault.CHOICE, Fault.DEALING, Fault.SHARE} if up else set())
 
 
 def test_a_wrong_share_that_is_borne_is_in_the_result(tmp_path: Path) -> None:

@@ -133,12 +133,12 @@ def resume(
 ) -> Result:
     """Continue a run that was stopped: stored sums are replayed, and every question must be the same again.
 
-    The transcript holds no private data, so the clients are given again: an objective, or an engine.
+    The transcript holds sums, so the clients are given again: an objective, or an engine.
     """
     if engine is None:
         if objective is None:
             raise InputError(
-                "the transcript holds no private data",
+                "the transcript holds sums, and not the clients",
                 remedy="pass the objective or an engine again",
                 argument="objective",
             )

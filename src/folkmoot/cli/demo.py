@@ -16,7 +16,8 @@ FEWEST_PEOPLE, MOST_PEOPLE = 1_000, 1_000_000
 ASKED, JURIES, CORRUPT = 300, 5, 0.05
 ROUNDS = 12, 24  # of the search, at least and at most: one for each clinic
 TITLE = (
-    "Where should {clinics} clinics be, so that {people:,} people live close to one, if nobody says where they live?"
+    "Where should {clinics} clinics be, so that {people:,} people live close to one, without collecting where they "
+    "live?"
 )
 
 
@@ -34,7 +35,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Draws homes, cohorts and coins.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Where should 12 clinics be, so that 100,000 people live close to one, if nobody says where they live?"""
+    """Where should 12 clinics be, so that 100,000 people live close to one, without collecting where they live?"""
     from folkmoot.application.folder import number_folder, write
     from folkmoot.application.problem import Problem
     from folkmoot.application.run import begin_run
@@ -76,7 +77,8 @@ def _introduce(people: int, epsilon: float | None) -> str:
     if epsilon is not None:
         return (
             "Everybody is asked in every round, in a simulation of secure aggregation, and adds a share of noise: with "
-            f"{CORRUPT:.0%} of the people on the server's side, single people stay hidden in all that it sees."
+            f"{CORRUPT:.0%} of the people on the server's side, single people are hidden in all that it sees, as far "
+            "as ε says."
         )
     return (
         f"{'' if people > JURIES * ASKED else 'Up to '}{ASKED} people are asked at a time, and only their sum is "
@@ -101,7 +103,7 @@ PROBLEM = """# The demo's problem. Change it and run it again: folkmoot run prob
 seed = {seed}
 
 [data]
-file = "people.csv"        # where everybody lives: nobody tells
+file = "people.csv"        # where everybody lives
 items = "places.csv"       # where a clinic can stand: everybody knows
 kind = "places"
 credit = "{credit}"

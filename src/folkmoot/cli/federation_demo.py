@@ -113,12 +113,11 @@ def _explain(out: "Console", people: int, parties: int, epsilon: float | None) -
     noise = (
         ""
         if epsilon is None
-        else " Every service adds noise to its sum before it is masked, so that no single patient can be made out in "
-        "anything that leaves, and counts what each patient has given away."
+        else " Every service adds noise to its sum before it is masked, so that single patients are hidden in all "
+        "that leaves, as far as ε says, and counts what each patient has given away."
     )
     out.print(
         f"{people:,} patients of {parties} health services, each in processes of its own, connected by TLS on this "
         "machine only. In every round each service adds up its own patients' answers, masks the sum, and sends that. "
-        "The server learns the sum over all services and no service's own, even if it and one service break all rules."
-        + noise
+        "The server learns only sums over several services, even if it and one service break all rules." + noise
     )

@@ -220,7 +220,9 @@ def check_sum(ask: Ask, said: Sum) -> Sum:
         raise RoundFailed("the engine did not add the noise that the question says", place=ask.label)
     if not fits:
         raise RoundFailed(
-            "the engine returned something that is not a sum of answers to this question", place=ask.label
+            "the engine returned something that is not a sum of answers to this question (a client that runs modified "
+            "software can bring that about)",
+            place=ask.label,
         )
     if not said.lost and not _names_clients(ask.cohort, said):
         raise RoundFailed(f"the engine does not say which {said.clients:,} clients are in its sum", place=ask.label)

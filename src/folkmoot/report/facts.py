@@ -96,8 +96,13 @@ def cost_of(result: Result) -> RunCost | None:
         down=sum(one.down * count_vectors(one) for one in result.rounds),
         smallest=min((one.answered for one in result.rounds if one.answered), default=0),
         vectors=sum(map(count_vectors, result.rounds)),
-        by_party=any(list_speakers(one) is not None for one in result.rounds),
+        by_party=is_by_party(result),
     )
+
+
+def is_by_party(result: Result) -> bool:
+    """Whether parties speak for their clients in its sums."""
+    return any(list_speakers(one) is not None for one in result.rounds or ())
 
 
 def list_speakers(one: Round) -> tuple[int, ...] | None:

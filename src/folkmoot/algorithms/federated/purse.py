@@ -89,7 +89,7 @@ class Purse:
     ) -> Run[ReplyT]:
         """One round with this share of the budget. A round that is lost after answers were sent has cost as much; what
         is left is divided anew. Nobody pays twice for the same liar: whoever is caught is not asked again, and where
-        that is not certain, the run stops.
+        that is not certain, the run stops. Whoever resumes it has found out who it was.
         """
         talk, attempts, excluded = self.talk, 0, dict[int, Fault]()
         while attempts < ATTEMPTS:
@@ -107,7 +107,7 @@ class Purse:
                 return read_reply(query, said)
             attempts += counts_as_attempt(said)
             excluded |= said.excluded
-            if said.spent and said.excluded and not said.caught:
+            if said.spent and said.excluded and not (said.caught or said.old):
                 raise RoundFailed(
                     f"the round was lost after clients had paid for it{describe_excluded(excluded)}",
                     remedy="find out who it was before clients pay again; a stored run can be resumed",

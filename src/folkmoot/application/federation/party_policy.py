@@ -59,7 +59,7 @@ class PolicySettings:
         PartyPolicy.uneven,
     )
     volunteers: bool = setting(
-        "Whether data may decide who answers. The server is then trusted with the coins by which it does.",
+        "Whether data may decide who answers. The server is then trusted with the chances.",
         PartyPolicy.volunteers,
     )
     again: bool = setting(

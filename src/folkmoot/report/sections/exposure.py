@@ -18,7 +18,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import cost_of, list_speakers
+from folkmoot.report.facts import cost_of, is_by_party, list_speakers
 from folkmoot.report.numbers import count, raise_powers
 from folkmoot.report.sections.rarity import describe_rare, list_rare_items
 from folkmoot.report.story import Story, View
@@ -97,7 +97,7 @@ def explain_threat(story: Story) -> str:
         )
         if not story.protection:
             return here + "Run for real it would be refused: its smallest rounds are too small for a client to hide in."
-        same = "sums like these, with as much noise," if story.result.privacy else "the same sums, bit for bit,"
+        same = "sums like these, with as much noise," if story.result.privacy else "sums like these"
         return (
             here + f"Run for real, the server would see {same} and no single answer. The "
             f"terms of the smallest round would be: {protection}."
@@ -141,9 +141,9 @@ def list_parties(story: Story) -> list[Table]:
 
 def explain_excluded(story: Story) -> list[Paragraph]:
     """Who was left out of sums for a fault: what is certain, and what somebody on the way could have done."""
-    told = []
+    told, each = [], "Party" if is_by_party(story.result) else "Client"
     for number, fault in story.result.excluded.items():
-        name = story.parties[number].name if story.parties else f"Client {count(number)}"
+        name = story.parties[number].name if story.parties else f"{each} {count(number)}"
         if fault.is_certain:
             rest = "Nobody else could have done that, so it was not asked again."
         else:

@@ -24,7 +24,7 @@ from folkmoot.report.document import (
     Table,
     Tone,
 )
-from folkmoot.report.facts import central_share, cost_of, is_simulated_here
+from folkmoot.report.facts import central_share, cost_of, is_by_party, is_simulated_here
 from folkmoot.report.numbers import count, number, percent, round_up
 from folkmoot.report.story import Story
 from folkmoot.report.text import count_many
@@ -126,7 +126,7 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
     )
     conditions = (
         "That holds whatever the others hold and whatever else is known about that one, even if the server has on its "
-        f"side {_count_corrupt(story)}; and, where clients have set themselves a budget of no more than this ε, even "
+        f"side {_count_corrupt(story)}; and, where clients have set themselves a budget that promises as much, even "
         "if the server breaks every rule."
     )
     return promise, conditions
@@ -134,7 +134,7 @@ def state_promise(story: Story, account: PrivacyAccount) -> tuple[str, str]:
 
 def _count_corrupt(story: Story) -> str:
     """How many may work for the server, in numbers where they are known."""
-    pooled = story.secure == FEDERATION
+    pooled = story.secure == FEDERATION or is_by_party(story.result)
     who = "parties" if pooled else "clients"
     if story.corrupt is None:
         return f"as many of the {who} as the terms of secure aggregation allow"
@@ -228,7 +228,7 @@ def explain_signal(account: PrivacyAccount) -> str:
 
 def explain_shares(story: Story, account: PrivacyAccount) -> str:
     """How the noise was made, and whom one need not trust with it."""
-    pooled = story.secure == FEDERATION
+    pooled = story.secure == FEDERATION or is_by_party(story.result)
     whose = "parties" if pooled else "clients"
     simulated = " (a simulation draws their sum)" if story.secure in ("ideal", "") else ""
     made = (
