@@ -23,7 +23,7 @@ from math import ceil, log
 import numpy as np
 from numpy.random import Generator
 
-from folkmoot.foundation.sets import Array, Mask, add_each, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, add_each, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.objective import Objective
 
@@ -115,12 +115,12 @@ def importance_for_coverage(F: Objective) -> Array:
     return find_largest_shares(O_i, O_i.sum(axis=0))  # 6 to 10
 
 
-def find_largest_shares(O_i: Array, O: Array) -> Array:
-    """max_j O_i[j]/O[j] of every client. An item that nobody wants is no one's."""
-    return np.asarray((O_i[:, O > 0] / O[O > 0]).max(axis=1, initial=0.0))
+def find_largest_shares(O_i: Array, sums: Array) -> Array:
+    """max_j O_i[j]/O[j] of every client, where `sums` is O. An item that nobody wants is no one's."""
+    return np.asarray((O_i[:, sums > 0] / sums[sums > 0]).max(axis=1, initial=0.0))
 
 
-def sample_clients(F: Objective, K: int, rng: Generator) -> Array:
+def sample_clients(F: Objective, K: int, rng: Generator) -> Ids:
     """The Client Sampling Scheme of section 3.1: K independent draws, client i with probability p_i."""
     return rng.choice(F.n_clients, size=K, p=F.weights)
 
@@ -145,7 +145,7 @@ def estimate_gradient(f_i: Objective, zeta: Mask) -> Array:
     return gradient
 
 
-def find_gains(p_i: float, f_i: Objective, S: list[int], items: Array) -> Array:
+def find_gains(p_i: float, f_i: Objective, S: list[int], items: Ids) -> Array:
     """p_i·(f_i(S ∪ {e}) − f_i(S)) for each of the items."""
     values = f_i.values(add_each(indicator(f_i.n_items, S), items))[0]
     return np.asarray(p_i * (values[:-1] - values[-1]))

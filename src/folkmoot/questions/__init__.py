@@ -40,5 +40,7 @@ __all__ = [
     "Singletons",
     "Values",
     "Votes",
+    "WholeBase",
+    "WholeWalk",
     "Within",
 ]

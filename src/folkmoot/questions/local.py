@@ -1,9 +1,10 @@
 """Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,10 +102,10 @@ class LocalWalk(LocalBase):
         most = self.matroid.rank * self.steps
         return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
-    def _look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
+    def look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
         """Each client samples sets of its own."""
         if clients.is_exact(self.samples):
-            return super()._look_at_x(clients, ids, own)
+            return super().look_at_x(clients, ids, own)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
         return clients.sample_gradients_each(
             restrict_to_own(self.x, clients), self._samples, own.branch(0, SETS), ids
@@ -115,7 +116,14 @@ class LocalWalk(LocalBase):
         return DEFAULT_SAMPLES if self.samples is None else self.samples
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
+        for one in self.follow(clients, gradients, ids, own):
+            counts = one.counts
+        return counts
+
+    def follow(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Iterator["LocalStep"]:
+        """The walks of all clients, step by step. `gradients`: at x, in the slots of the items asked about."""
         counts = self._bases(gradients, ids, own.branch(0))
+        yield LocalStep(None, gradients, counts)
         shared = restrict_to_own(self.x, clients)
         for step in range(1, self.steps):
             moved = sparse.csr_array(
@@ -127,8 +135,17 @@ class LocalWalk(LocalBase):
                 local = clients.gradients_at_each(points)
             else:
                 local = clients.sample_gradients_each(points, self._samples, own.branch(step, SETS), ids)
-            counts = counts + self._bases(keep_slots(local, self.slots, self.width), ids, own.branch(step))
-        return counts
+            local = keep_slots(local, self.slots, self.width)
+            counts = counts + self._bases(local, ids, own.branch(step))
+            yield LocalStep(points, local, counts)
+
+
+class LocalStep(NamedTuple):
+    """One local step of many clients."""
+
+    points: "Rows | None"  # where each of them is; None: at x
+    gradients: Rows  # what it finds there, exact or sampled
+    counts: Rows  # how often each item was in its base, up to and with this step
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
