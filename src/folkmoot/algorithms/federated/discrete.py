@@ -1,11 +1,11 @@
 """Federated discrete greedy: Algorithm 3, with the importance factors of Algorithms 4 and 5."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, ask_each_alone, layer_bases, order_items
@@ -53,7 +53,7 @@ class DiscreteGreedy(Federated):
     batch: int = 1
     sample: Literal["fresh", "fixed"] | None = None
     kappa: float | None = None
-    singletons: Sequence[float] | None = None
+    singletons: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         if self.singletons is not None:  # a list or an array could be changed, and not be compared
