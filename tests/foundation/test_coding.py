@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from folkmoot.foundation.coding import Coding, CodingScalars, code_column, code_rows, encode_number
-from folkmoot.foundation.coins import MASK64, coins, hash_triple, key_of, mix, mix_int, public_coin
-from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_bits, toss_coin
+from folkmoot.foundation.coins import MASK64, coins, hash_triple, key_of, mix, mix_int
+from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.matroids.matroid import Limits
 from folkmoot.questions.local import choose_best, rank
+from tests.coins import toss_bits
 
-KEY = CoinKey(np.uint64(77), np.uint64(2**63 + 5))
+KEY = CoinKey.of(np.uint64(77), np.uint64(2**63 + 5))
 CHANCE = 1e-9  # that a test of fairness fails although coins are fair
 EDGES = [0, 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]
 NUMBERS = [*EDGES, *(int(k) for k in np.random.default_rng(0).integers(0, 2**64, 200, dtype=np.uint64))]
@@ -43,7 +44,7 @@ def test_python_and_kernels_hash_alike() -> None:
     clients, items = [0, 5, 2**31, 2**40], [0, 7, 65_535, 2**33]
     for key, client, item in product(EDGES, clients, items):
         assert int(hash_triple(np.uint64(key), client, item)) == hashed_in_python(key, client, item)
-        assert public_coin(np.uint64(key), client, item) == coin_in_python(key, client, item)
+        assert coins(np.uint64(key), np.array([client]), item)[0] == coin_in_python(key, client, item)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64])
@@ -75,15 +76,19 @@ def fair(counts: NDArray[Any]) -> bool:
     return float(((counts - expected) ** 2 / expected).sum()) <= float(chdtri(counts.size - 1, CHANCE))
 
 
+def toss_one(key: int, item: int) -> float:
+    return float(coins(np.uint64(key), np.array([3]), item)[0])
+
+
 def along(name: str, count: int) -> Array:
     """Coins whose names differ in one part only."""
     if name == "clients":
         return coins(np.uint64(key_of(1)), np.arange(count), 3)
     if name == "items":
-        return np.array([public_coin(np.uint64(key_of(1)), 3, item) for item in range(count)])
+        return np.array([toss_one(key_of(1), item) for item in range(count)])
     if name == "rounds":
-        return np.array([public_coin(np.uint64(key_of(1, number)), 3, 3) for number in range(count)])
-    return np.array([public_coin(np.uint64(key), 3, 3) for key in range(count)])
+        return np.array([toss_one(key_of(1, number), 3) for number in range(count)])
+    return np.array([toss_one(key, 3) for key in range(count)])
 
 
 @pytest.mark.parametrize("name", ["clients", "items", "rounds", "keys"])
@@ -165,7 +170,7 @@ def test_ranks_are_by_gain_and_then_by_coin() -> None:
     rng = np.random.default_rng(4)
     for client in range(30):
         items, gains = rng.permutation(12), rng.integers(0, 4, 12)
-        expected = sorted(range(12), key=lambda k: (-gains[k], int(toss_bits(KEY, client, int(items[k])))))
+        expected = sorted(range(12), key=lambda k: (-gains[k], toss_bits(KEY, client, int(items[k]))))
         assert rank(items, gains, KEY, client).tolist() == expected
 
 
@@ -179,7 +184,7 @@ def test_groups_are_filled_best_first() -> None:
     for row in range(40):
         places = range(int(start[row]), int(start[row + 1]))
         client, room, expected = int(ids[row]), capacity.copy(), set()
-        for at in sorted(places, key=lambda k: (-gains[k], int(toss_bits(KEY, client, int(items[k]))))):
+        for at in sorted(places, key=lambda k: (-gains[k], toss_bits(KEY, client, int(items[k])))):
             if gains[at] > 0 and room[group[items[at]]] > 0:
                 room[group[items[at]]] -= 1
                 expected.add(at)

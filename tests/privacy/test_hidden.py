@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from folkmoot import FacilityLocation, Functions, InputError
-from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.privacy.accounting import find_reach
 from folkmoot.questions import Gains
 from folkmoot.questions.hidden import Direction, HiddenQuery, Worth
@@ -170,19 +170,30 @@ def test_light_clients_say_less() -> None:
     np.testing.assert_allclose(np.diag(rows) / query.norm, [0.25, 0.5, 1.0], atol=2 / query.norm)
 
 
+class Unchecked(Functions):
+    """A family that does not look whether its functions fall."""
+
+    def _refuse_falling(self, members: Mask, gains: Array, room: Array) -> None:
+        pass
+
+
 def test_functions_that_fall_do_not_escape_the_range() -> None:
-    """A function that is not monotone is a mistake; it must not become a longer answer, or one of another sign."""
+    """A function that is not monotone is a mistake; it must not become a longer answer, or one of another sign. Where
+    it is seen, its client says nothing, as whoever cannot answer.
+    """
 
     def fall(members: frozenset[int]) -> float:
         return 5.0 - len(members) if members else 0.0
 
-    objective = Functions([fall, fall], n_items=4)
+    objective, checked = Unchecked([fall, fall], n_items=4), Functions([fall, fall], n_items=4)
     for adjacency, members in product(ADJACENCIES, (np.zeros(4, dtype=bool), np.arange(4) < 2)):
         for query in (
             direction(members, np.arange(4), adjacency=adjacency),
             Worth(members=members, whole=1.0, mu=MU, sd=SD, honest=3, adjacency=adjacency),
         ):
             check_rows(query, dense(query, objective, *once(objective)))
+            if members.any() and isinstance(query, Direction):
+                assert query.total_surely(checked, *once(checked), toss_for(query)).tolist() == [0] * query.length
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from folkmoot import (
     Uniform,
 )
 from folkmoot.foundation.coins import key_of
-from folkmoot.foundation.private_coins import PrivateCoins, toss_bits, toss_coin
+from folkmoot.foundation.private_coins import PrivateCoins, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.questions import (
     LocalBase,
@@ -31,7 +31,7 @@ from folkmoot.questions import (
     WholeBase,
 )
 from folkmoot.questions.local import SETS
-from tests.coins import toss_for
+from tests.coins import toss_bits, toss_for
 from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import Kind, N
 from tests.objectives.families import SetFunction, sparse_matrix
@@ -186,7 +186,7 @@ def walked(slopes: Callable[[Array, int], Array], walk: LocalWalk, client: int) 
         at = np.minimum(walk.x + counts / walk.steps, 1.0)
         gains = fixed_point(slopes(at, step), walk.single / LIMIT)
         key = OWN.branch(step).key
-        order = sorted(range(n), key=lambda e: (-gains[e], int(toss_bits(key, client, e))))
+        order = sorted(range(n), key=lambda e: (-gains[e], toss_bits(key, client, e)))
         base: list[int] = []
         for item in order:
             if gains[item] > 0 and walk.matroid.independent([*base, item]):

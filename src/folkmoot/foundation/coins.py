@@ -90,12 +90,6 @@ def hash_triple(key: np.uint64, client: int, item: int | np.uint64) -> np.uint64
     return mix(mix(key ^ np.uint64(client)) ^ np.uint64(item))
 
 
-@kernel
-def public_coin(key: np.uint64, client: int, item: int) -> float:
-    """A number in [0, 1), as good as random, that depends on nothing but its three names."""
-    return float(np.float64(hash_triple(key, client, item) >> S11) * 2.0**-53)
-
-
 def coins(key: np.uint64, ids: Ids, item: int) -> Array:
     """One coin a client."""
     out = np.empty(len(ids))
@@ -106,4 +100,4 @@ def coins(key: np.uint64, ids: Ids, item: int) -> Array:
 @kernel
 def toss_coins(key: np.uint64, ids: Ids, item: int, out: Array) -> None:
     for at in range(len(ids)):
-        out[at] = public_coin(key, ids[at], item)
+        out[at] = np.float64(hash_triple(key, ids[at], item) >> S11) * 2.0**-53

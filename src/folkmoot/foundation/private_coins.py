@@ -29,22 +29,20 @@ LAST = np.uint64(0xFF)
 
 
 class CoinKey(NamedTuple):
-    """A key of 128 bits, as kernels take it."""
-
-    low: np.uint64
-    high: np.uint64
-
-
-class RowCoins(NamedTuple):
-    """The inside of the hash once it has read the key and a client: the same for all of the client's items."""
+    """The inside of the hash once it has read the key; after `absorb`, once it has read a client or an item too."""
 
     first: np.uint64
     second: np.uint64
     third: np.uint64
     fourth: np.uint64
 
+    @classmethod
+    def of(cls, low: np.uint64, high: np.uint64) -> "CoinKey":
+        """From the two halves of a key of 128 bits."""
+        return cls(low ^ FIRST, high ^ SECOND, low ^ THIRD, high ^ FOURTH)
 
-NO_KEY = CoinKey(np.uint64(0), np.uint64(0))  # where chance has no part
+
+NO_KEY = CoinKey(np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))  # where chance has no part
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class PrivateCoins:
     @cached_property
     def key(self) -> CoinKey:
         low, high = np.frombuffer(keyed_digest(self.secret, self.purpose, "sha256"), dtype="<u8", count=2)
-        return CoinKey(np.uint64(low), np.uint64(high))
+        return CoinKey.of(low, high)
 
     def draw_bits(self, ids: Ids, item: int = 0) -> NDArray[np.uint64]:
         """64 random bits per client."""
@@ -96,59 +94,43 @@ SIMULATED = PrivateCoins.derive(0)  # of all clients in simulations, where serve
 
 
 @kernel
-def mix_round(a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64) -> RowCoins:
-    """One round of SipHash."""
-    a += b
-    b = (b << S13) | (b >> S51)
-    b ^= a
-    a = (a << S32) | (a >> S32)
-    c += d
-    d = (d << S16) | (d >> S48)
-    d ^= c
-    a += d
-    d = (d << S21) | (d >> S43)
-    d ^= a
-    c += b
-    b = (b << S17) | (b >> S47)
-    b ^= c
-    c = (c << S32) | (c >> S32)
-    return RowCoins(a, b, c, d)
+def absorb(now: CoinKey, word: int | np.uint64) -> CoinKey:
+    """Two rounds of SipHash, with one word."""
+    a, b, c, d = now.first, now.second, now.third, now.fourth ^ np.uint64(word)
+    for _ in range(2):
+        a += b
+        b = (b << S13) | (b >> S51)
+        b ^= a
+        a = (a << S32) | (a >> S32)
+        c += d
+        d = (d << S16) | (d >> S48)
+        d ^= c
+        a += d
+        d = (d << S21) | (d >> S43)
+        d ^= a
+        c += b
+        b = (b << S17) | (b >> S47)
+        b ^= c
+        c = (c << S32) | (c >> S32)
+    return CoinKey(a ^ np.uint64(word), b, c, d)
 
 
 @kernel
-def begin_row(key: CoinKey, client: int) -> RowCoins:
-    """For several coins of one client."""
-    word = np.uint64(client)
-    now = mix_round(key.low ^ FIRST, key.high ^ SECOND, key.low ^ THIRD, key.high ^ FOURTH ^ word)
-    now = mix_round(now.first, now.second, now.third, now.fourth)
-    return RowCoins(now.first ^ word, now.second, now.third, now.fourth)
-
-
-@kernel
-def finish_row(row: RowCoins, item: int | np.uint64) -> np.uint64:
-    """64 random bits."""
-    word = np.uint64(item) | LENGTH
-    now = mix_round(row.first, row.second, row.third, row.fourth ^ word)
-    now = mix_round(now.first, now.second, now.third, now.fourth)
-    now = mix_round(now.first ^ word, now.second, now.third ^ LAST, now.fourth)
-    now = mix_round(now.first, now.second, now.third, now.fourth)
-    now = mix_round(now.first, now.second, now.third, now.fourth)
-    now = mix_round(now.first, now.second, now.third, now.fourth)
+def toss_bits(row: CoinKey, item: int | np.uint64) -> np.uint64:
+    """64 random bits for an item. row: the key that has absorbed the client, which is the same for all its items."""
+    now = absorb(row, np.uint64(item) | LENGTH)
+    now = absorb(CoinKey(now.first, now.second, now.third ^ LAST, now.fourth), np.uint64(0))
+    now = absorb(now, np.uint64(0))
     return now.first ^ now.second ^ now.third ^ now.fourth
-
-
-@kernel
-def toss_bits(key: CoinKey, client: int, item: int) -> np.uint64:
-    return finish_row(begin_row(key, client), item)
 
 
 @kernel
 def toss_coin(key: CoinKey, client: int, item: int) -> float:
     """A number in [0, 1)."""
-    return float(np.float64(toss_bits(key, client, item) >> S11) * 2.0**-53)
+    return float(np.float64(toss_bits(absorb(key, np.uint64(client)), item) >> S11) * 2.0**-53)
 
 
 @kernel
 def toss_each(key: CoinKey, ids: Ids, item: int, out: NDArray[np.uint64]) -> None:
     for at in range(len(ids)):
-        out[at] = toss_bits(key, ids[at], item)
+        out[at] = toss_bits(absorb(key, np.uint64(ids[at])), item)

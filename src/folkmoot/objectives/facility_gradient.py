@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from folkmoot.foundation.coding import CodingScalars, encode_number
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.private_coins import S11, CoinKey, begin_row, finish_row, toss_coin
+from folkmoot.foundation.private_coins import S11, CoinKey, absorb, toss_bits, toss_coin
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.objectives.runs import Runs
 from folkmoot.objectives.sparse import LEAST_MISS
@@ -162,7 +162,7 @@ def add_coded_gradient(
         expected[row] = row_terms(rows, row, 1.0, miss, none, unseen, terms) * row_weight[row]
         client = ids[row] if len(ids) else row
         count = times[row] if len(times) else 1
-        coins = begin_row(how.key, client)
+        coins = absorb(how.key, np.uint64(client))
         at = np.uint64(rows.row_start[row])
         row_start = at
         for run in range(runs):
@@ -174,7 +174,7 @@ def add_coded_gradient(
             edge = np.uint64(np.ceil((scaled - below) * 2.0**53)) if tossed else ZERO  # coins under the fraction
             if tossed:
                 for place in range(end - at):
-                    tosses[place] = finish_row(coins, items[at + np.uint64(place)]) >> S11
+                    tosses[place] = toss_bits(coins, items[at + np.uint64(place)]) >> S11
             start = at
             if none[run] != 1.0:  # x touches this run
                 while at < end:

@@ -14,7 +14,7 @@ from folkmoot.foundation.coding import Coding, code_rows
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.kernels import kernel
-from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, toss_bits
+from folkmoot.foundation.private_coins import CoinKey, PrivateCoins, absorb, toss_bits
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, share
 from folkmoot.matroids.matroid import Limits, Matroid
 from folkmoot.objectives.objective import Objective
@@ -358,9 +358,9 @@ def sort_places(items: Ids, gains: Ids, key: CoinKey, client: int, order: Ids, c
     """`order` holds all places in their order; `coins` is work space. By Shell's method: rows are short, and it takes
     a tenth as long to compile as numba's own sort.
     """
-    count = len(items)
+    count, row = len(items), absorb(key, np.uint64(client))
     for at in range(count):
-        coins[at] = toss_bits(key, client, items[at])
+        coins[at] = toss_bits(row, items[at])
     gap = count
     while gap > 1:
         gap = max((5 * gap - 1) // 11, 1)
