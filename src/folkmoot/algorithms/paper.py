@@ -49,7 +49,7 @@ def full_participation_by_gradients(F: Objective, M: Matroid, T: int, eta: float
 
 
 def full_participation(F: Objective, M: Matroid, T: int, eta: float) -> Array:
-    """Section 3, the second case, and Theorem 3.2 with its proof in Appendix A: everybody sends a base (equations 3, 4)."""
+    """Section 3, the second case, and Theorem 3.2, proved in Appendix A: everybody sends a base (equations 3 and 4)."""
     x = np.zeros(M.n_items)
     for _ in range(T):
         Delta = sum(p_i * find_best_vertex(M, find_gradient(f_i, x)) for p_i, f_i in zip(F.weights, F, strict=True))
