@@ -19,6 +19,7 @@ from folkmoot.algorithms import (
     RandGreeDi,
     RandomSet,
     StochasticGreedy,
+    paper,
 )
 from folkmoot.application.load import load
 from folkmoot.application.problem import Problem
@@ -114,6 +115,7 @@ __all__ = [
     "check_submodular",
     "load",
     "multilinear",
+    "paper",
     "resume",
     "rounding",
     "samples_needed",

@@ -46,8 +46,20 @@ WRONG: list[tuple[Callable[[], Federated], str]] = [
     (lambda: FedCGPlus(0, 1), "rounds: needs"),
     (lambda: FedCGPlus(10, 0), "local_steps: needs"),
     (lambda: FedCGPlus(samples=0), "samples: needs"),
-    (lambda: DiscreteGreedy(), "epsilon: give either epsilon or expected_answers; neither was given"),
-    (lambda: DiscreteGreedy(0.1, 5), "epsilon: give either epsilon or expected_answers; both were given"),
+    (lambda: DiscreteGreedy(), "epsilon: give one of epsilon, expected_answers and kappa; none given"),
+    (
+        lambda: DiscreteGreedy(0.1, 5),
+        "epsilon: give one of epsilon, expected_answers and kappa; epsilon and ",
+    ),
+    (lambda: FedCG(whole_bases=True), "whole_bases: is for the answer \"base\", not for 'quantized'"),
+    (lambda: FedCG(measure=1), "measure: needs true or false, got 1"),  # type: ignore[arg-type]
+    (lambda: FedCGPlus(sigma=0.0), "sigma: needs a number above 0"),
+    (lambda: FedCGPlus(sigma=0.1, samples=5), "samples: follows from sigma and delta"),
+    (lambda: FedCGPlus(sigma=0.001), "sigma: 0.001 needs 7,"),
+    (lambda: FedCGPlus(delta=1.0), "delta: needs a probability between 0 and 1"),
+    (lambda: DiscreteGreedy(kappa=0.0), "kappa: needs a number above 0"),
+    (lambda: DiscreteGreedy(kappa=5.0, importance="scale"), "kappa: is for the importance of the paper"),
+    (lambda: DiscreteGreedy(kappa=5.0, singletons=[1.0, 2.0]), "singletons: needs one number per item (12)"),
     (lambda: DiscreteGreedy(1.0), "epsilon: needs a number between 0.000001 and 1"),
     (lambda: DiscreteGreedy(expected_answers=0), "expected_answers: needs"),
     (lambda: DiscreteGreedy(0.1, importance="most"), "importance: needs"),  # type: ignore[arg-type]

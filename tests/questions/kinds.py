@@ -43,6 +43,8 @@ from folkmoot.questions import (
     Singletons,
     Values,
     Votes,
+    WholeBase,
+    WholeWalk,
     Within,
 )
 from folkmoot.questions.hidden import Direction, Favourite, Worth
@@ -135,10 +137,10 @@ def votes(count: int, items: Ids | None = None) -> Maker:
     return make
 
 
-def base(matroid: Callable[[int], Matroid], items: Ids | None = None) -> Maker:
+def base(matroid: Callable[[int], Matroid], items: Ids | None = None, kind: type[LocalBase] = LocalBase) -> Maker:
     def make(objective: Objective) -> Query[Any]:
         n, most = objective.n_items, limits(objective)
-        return LocalBase(
+        return kind(
             x=point(n),
             whole=most.whole,
             coins=COINS,
@@ -151,10 +153,16 @@ def base(matroid: Callable[[int], Matroid], items: Ids | None = None) -> Maker:
     return make
 
 
-def walk(matroid: Callable[[int], Matroid], steps: int, items: Ids | None = None, samples: int | None = None) -> Maker:
+def walk(
+    matroid: Callable[[int], Matroid],
+    steps: int,
+    items: Ids | None = None,
+    samples: int | None = None,
+    kind: type[LocalWalk] = LocalWalk,
+) -> Maker:
     def make(objective: Objective) -> Query[Any]:
         n, most = objective.n_items, limits(objective)
-        return LocalWalk(
+        return kind(
             x=point(n),
             whole=most.whole,
             coins=COINS,
@@ -364,6 +372,9 @@ KINDS: dict[str, Maker] = {
     "base, partition, shortlist": base(partition, ITEMS),
     "base, graphic": base(graphic),
     "base, transversal, shortlist": base(transversal, ITEMS),
+    "whole base, partition": base(partition, kind=WholeBase),
+    "whole base, graphic": base(graphic, kind=WholeBase),
+    "whole walk, partition, shortlist": walk(partition, 2, ITEMS, kind=WholeWalk),
     "walk, partition": walk(partition, 3),
     "walk, partition, shortlist": walk(partition, 2, ITEMS),
     "walk, graphic": walk(graphic, 2),
@@ -411,7 +422,12 @@ BY_TIMES = {
 }  # whose numbers are not `times` what one would answer
 # Whose sums are never the same twice.
 NOISY = {"direction", "direction, centred, replace-one", "worth under noise", "favourite under noise"}
-GENERAL = {"base, graphic", "base, transversal, shortlist", "walk, graphic"}  # client by client, in Python
+GENERAL = {
+    "base, graphic",
+    "whole base, graphic",
+    "base, transversal, shortlist",
+    "walk, graphic",
+}  # client by client, in Python
 SHARDS: dict[str, Maker] = {
     "shards": shards(deal=False),
     "shards, dealt": shards(deal=True),

@@ -28,6 +28,7 @@ from folkmoot.questions import (
     LocalBase,
     LocalWalk,
     ShardBase,
+    WholeBase,
 )
 from folkmoot.questions.local import SETS
 from tests.coins import toss_bits, toss_for
@@ -53,11 +54,13 @@ def eight_items(clients: int = 12) -> FacilityLocation:
     return FacilityLocation(sparse_matrix(np.random.default_rng(3), clients, N))
 
 
-def bases(matroid: Matroid, objective: Objective, key: int = KEY, x: Array | None = None) -> Ids:
+def bases(
+    matroid: Matroid, objective: Objective, key: int = KEY, x: Array | None = None, kind: type[LocalBase] = LocalBase
+) -> Ids:
     """What clients answer, without the digits."""
     most = ranges_of(objective)
     at = np.zeros(objective.n_items) if x is None else x
-    query = LocalBase(x=at, whole=most.whole, coins=COINS, matroid=matroid, single=most.single)
+    query = kind(x=at, whole=most.whole, coins=COINS, matroid=matroid, single=most.single)
     return dense(query, objective, *once(objective), PrivateCoins.derive(key))[:, : objective.n_items]
 
 
@@ -93,6 +96,23 @@ def test_ties_favour_nobody(matroid: Matroid, share: float) -> None:
     assert np.abs(rows.mean(axis=(0, 1)) - share).max() <= within(copies * keys, N)
     assert (rows != rows[0]).any(axis=(0, 2)).all()  # keys matter to every client,
     assert (rows != rows[:, :1]).any(axis=(1, 2)).all()  # and clients under every key
+
+
+@pytest.mark.parametrize("name", list(MATROIDS))
+def test_a_whole_base_is_filled_up_with_what_adds_nothing(name: str) -> None:
+    """As in the paper: always r items, the best ones first; which others is left to coins, and favours nobody."""
+    matroid = MATROIDS[name].matroid
+    objective = FacilityLocation(sparse_matrix(np.random.default_rng(4), 12, N), keep_empty=True)
+    best, whole = bases(matroid, objective), bases(matroid, objective, kind=WholeBase)
+    assert (whole.sum(axis=1) == matroid.rank).all()
+    assert (whole >= best).all()
+    assert all(matroid.independent(row.astype(bool)) for row in whole)
+    none = FacilityLocation(np.zeros((400, N)), keep_empty=True)
+    if (
+        name == "uniform"
+    ):  # 400 clients: each share is right to .25, except with probability 2·8·exp(−2·400·.25²) < 1e-20
+        filled = bases(matroid, none, kind=WholeBase)
+        assert np.abs(filled.mean(axis=0) - matroid.rank / N).max() < 0.25
 
 
 def test_who_gains_nothing_names_nothing() -> None:

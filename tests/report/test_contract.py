@@ -152,7 +152,10 @@ def test_all_items_have_a_bar_on_the_page_and_the_first_on_the_picture() -> None
 
 
 def test_the_page_says_what_holds() -> None:
-    said = {name: Read(page(SHAPES[name])).text for name in ("full", "clipped", "few", "central", "no value", "theory")}
+    said = {
+        name: Read(page(SHAPES[name])).text
+        for name in ("full", "clipped", "few", "central", "no value", "theory", "theory, measured")
+    }
     assert "at least 93.2\u202f% of the best possible (with 95\u202f% confidence)" in said["full"]  # 4.15 / 4.45
     assert "theory promises nothing here" in said["full"]
     assert "malicious server was run in full" in said["full"]
@@ -164,3 +167,7 @@ def test_the_page_says_what_holds() -> None:
     assert "the choice is the best possible" in said["central"]
     assert "in the clear" in said["no value"]
     assert "theory promises a value of at least 1.2 except with probability 0.05" in said["theory"]
+    found = "With what this simulation measured in place of bounds, theory promises"
+    assert found not in said["theory"]
+    assert f"{found} a value of at least 1.8" in said["theory, measured"]
+    assert "Measured" in said["theory, measured"]

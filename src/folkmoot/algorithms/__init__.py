@@ -1,5 +1,6 @@
 """Methods: central ones, which see every client's function, and federated ones, which see only sums."""
 
+from folkmoot.algorithms import paper
 from folkmoot.algorithms.central import (
     ContinuousGreedy,
     Exhaustive,
@@ -37,4 +38,5 @@ __all__ = [
     "RandomSet",
     "Selection",
     "StochasticGreedy",
+    "paper",
 ]

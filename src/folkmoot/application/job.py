@@ -298,7 +298,7 @@ def make_method(problem: Problem, *, only_what_fits: bool = False) -> Method | C
     real = problem.privacy.secure == "real"
     if "cohort" in known:
         given.setdefault("cohort", SECURE_COHORT if real else COHORT)
-    if kind is DiscreteGreedy and "epsilon" not in given:
+    if kind is DiscreteGreedy and not {"epsilon", "kappa"} & set(given):
         given.setdefault("expected_answers", SECURE_COHORT if real else EXPECTED)
     if "jury" in known and real:
         given.setdefault("jury", SECURE_JURY)

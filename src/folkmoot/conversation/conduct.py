@@ -11,6 +11,7 @@ import numpy as np
 from folkmoot.conversation.codec import pack, unpack
 from folkmoot.conversation.engine import Control, Engine, never
 from folkmoot.conversation.exposure import SumMembers, smallest_difference
+from folkmoot.conversation.heterogeneity import measure_sizes
 from folkmoot.conversation.outcome import Conversation, Outcome
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Watcher, show_progress
@@ -25,6 +26,7 @@ from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import count_bytes
+from folkmoot.theory.guarantee import Continuous
 from folkmoot.version import __version__
 
 DATA = "data"  # the entry of `Engine.describe` that identifies the clients' data
@@ -209,6 +211,8 @@ def _make_result(
         names = tuple(everything.item_names[item] for item in order.tolist()) if everything.item_names else None
     complete = all(one.voluntary or one.answered == one.asked for one in log.rounds)
     promise, guarantee = outcome.promise, None
+    if everything is not None and isinstance(promise, Continuous) and outcome.asked:
+        promise = replace(promise, measured=measure_sizes(outcome.asked, everything))
     if promise is not None:
         guarantee = promise.guarantee(largest, m_F, estimate.low)
         if not (outcome.covered and complete) or broken:

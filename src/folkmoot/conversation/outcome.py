@@ -10,6 +10,7 @@ from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.registry import Registered
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.theory.guarantee import Promise
 
@@ -35,6 +36,7 @@ class Outcome:
     covered: bool  # whether the theorems apply to runs like this at all
     why: str | None = None  # what the method decided to do, and why
     privacy: PrivacyAccount | None = None  # what was promised and spent, under differential privacy
+    asked: tuple[PointQuery, ...] = ()  # questions about which a simulation measures what theorems bound
 
 
 class Conversation(Registered, ABC):

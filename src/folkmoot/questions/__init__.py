@@ -7,7 +7,7 @@ from folkmoot.questions.encoding import Encoding, Part, Rounding
 from folkmoot.questions.folded import Folded
 from folkmoot.questions.gains import Gains, Importance, Singletons
 from folkmoot.questions.gradient import Gradient, Votes
-from folkmoot.questions.local import LocalBase, LocalWalk, PartyBase, ShardBase
+from folkmoot.questions.local import LocalBase, LocalWalk, PartyBase, ShardBase, WholeBase, WholeWalk
 from folkmoot.questions.magnitude import Magnitude, Ranges
 from folkmoot.questions.pair import Pair
 from folkmoot.questions.participation import Participation
@@ -40,5 +40,7 @@ __all__ = [
     "Singletons",
     "Values",
     "Votes",
+    "WholeBase",
+    "WholeWalk",
     "Within",
 ]

@@ -77,11 +77,11 @@ class PointQuery(Query[PointReply]):
         return slots_of(len(self.x), self.items)
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
-        gradients, values = self._look_at_x(clients, ids, own)
+        gradients, values = self.look_at_x(clients, ids, own)
         numbers = self._numbers(clients, keep_slots(gradients, self.slots, self.width), ids, own)
         return append_columns(numbers, self._digits(values, ids))
 
-    def _look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
+    def look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
         """∇f̂_i(x) and f̂_i(x); where they are sampled, everyone looks at the same sets."""
         if clients.is_exact(self.samples):
             return clients.gradients_and_values_at(self.x)

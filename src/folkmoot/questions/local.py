@@ -1,9 +1,10 @@
 """Questions that a client answers with a base of its own: one at x, a walk of several, a shard's greedy base."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from folkmoot.questions.query import FINE, Query, Reply
 from folkmoot.questions.slots import keep_slots
 
 MOST_CLIENTS = 1 << 31  # where nobody says how many there are
+MOST_ENTRIES = 1 << 22  # of clients times items at once, where every client may name every item
 SETS = 1  # a branch of the coins of a step: those that draw sets
 
 
@@ -31,9 +33,11 @@ SETS = 1  # a branch of the coins of a step: those that draw sets
 class LocalBase(PointQuery):
     """Algorithm 1, lines 6 and 7: the base that the client's own gradient likes best.
 
-    Only items with a positive gain are named: a client with nothing to gain must not vote by item number. Gains are
-    compared in fixed point and ties are broken by the client's own coins, so that float noise decides nothing.
+    Only items with a positive gain are named (`WholeBase`: a whole base, as in the paper). Gains are compared in fixed
+    point and ties are broken by the client's own coins, so that neither float noise nor item numbers decide anything.
     """
+
+    fills_up: ClassVar[bool] = False  # whether bases are completed with items that add nothing
 
     matroid: Matroid
     single: float
@@ -50,21 +54,34 @@ class LocalBase(PointQuery):
         """Each row's best base, as ones in its slots."""
         items = self._items_in(gradients.indices)
         how = Coding(self.single / FINE, FINE).scalars
-        gains = code_rows(gradients.indptr, items, gradients.data, how, ids)
-        chosen = np.zeros(len(gains), dtype=bool)
+        data = code_rows(gradients.indptr, items, gradients.data, how, ids)
+        gains: Rows = sparse.csr_array((data, gradients.indices, gradients.indptr), shape=gradients.shape)
+        if not self.fills_up:
+            return self._choose(gains, ids, own)
+        step = max(MOST_ENTRIES // self.width, 1)
+        parts = [slice(lo, lo + step) for lo in range(0, len(ids), step)]
+        chosen: Rows = sparse.csr_array(
+            sparse.vstack([self._choose(fill_rows(gains[part]), ids[part], own) for part in parts], format="csr")
+        )
+        return chosen
+
+    def _choose(self, gains: Rows, ids: Ids, own: PrivateCoins) -> Rows:
+        """Each row's best base by whole numbers, as ones in its slots."""
+        items, start = self._items_in(gains.indices), gains.indptr
+        chosen = np.zeros(len(items), dtype=bool)
         limits = self.matroid.limits
         if limits is not None:
-            choose_best(gradients.indptr, items, gains, limits, own.key, ids, chosen)
+            choose_best(start, items, gains.data, limits, own.key, ids, chosen)
         else:
-            for row in range(gradients.shape[0]):
-                span = slice(gradients.indptr[row], gradients.indptr[row + 1])
-                chosen[span] = self._base(items[span], gains[span], own, int(ids[row]))
-        kept = np.concatenate(([0], np.cumsum(chosen)))[gradients.indptr]
+            for row in range(gains.shape[0]):
+                span = slice(start[row], start[row + 1])
+                chosen[span] = self._base(items[span], gains.data[span], own, int(ids[row]))
+        kept = np.concatenate(([0], np.cumsum(chosen)))[start]
         ones = np.ones(int(chosen.sum()), dtype=np.int64)
-        return sparse.csr_array((ones, gradients.indices[chosen], kept), shape=gradients.shape)
+        return sparse.csr_array((ones, gains.indices[chosen], kept), shape=gains.shape)
 
     def _base(self, items: Ids, gains: Ids, own: PrivateCoins, client: int) -> Mask:
-        """The same for one client under any matroid. Only its own items matter: they come first in the order."""
+        """The same for one client under any matroid. Only items with a gain matter: they come first in the order."""
         order = rank(items, gains, own.key, client)
         wanted = items[order[gains[order] > 0]]
         return np.isin(items, self.matroid.first_base(wanted)) & (gains > 0)
@@ -85,10 +102,10 @@ class LocalWalk(LocalBase):
         most = self.matroid.rank * self.steps
         return Part(self.width, 1 / self.steps, self.steps, most_nonzero=most, most_together=most)
 
-    def _look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
+    def look_at_x(self, clients: Objective, ids: Ids, own: PrivateCoins) -> tuple[Rows, Array]:
         """Each client samples sets of its own."""
         if clients.is_exact(self.samples):
-            return super()._look_at_x(clients, ids, own)
+            return super().look_at_x(clients, ids, own)
         values = clients.extension(self.x, samples=None if clients.closed_form else self.samples, seed=self.coins.key)
         return clients.sample_gradients_each(
             restrict_to_own(self.x, clients), self._samples, own.branch(0, SETS), ids
@@ -99,7 +116,14 @@ class LocalWalk(LocalBase):
         return DEFAULT_SAMPLES if self.samples is None else self.samples
 
     def _numbers(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Rows:
+        for one in self.follow(clients, gradients, ids, own):
+            counts = one.counts
+        return counts
+
+    def follow(self, clients: Objective, gradients: Rows, ids: Ids, own: PrivateCoins) -> Iterator["LocalStep"]:
+        """The walks of all clients, step by step. `gradients`: at x, in the slots of the items asked about."""
         counts = self._bases(gradients, ids, own.branch(0))
+        yield LocalStep(None, gradients, counts)
         shared = restrict_to_own(self.x, clients)
         for step in range(1, self.steps):
             moved = sparse.csr_array(
@@ -111,8 +135,38 @@ class LocalWalk(LocalBase):
                 local = clients.gradients_at_each(points)
             else:
                 local = clients.sample_gradients_each(points, self._samples, own.branch(step, SETS), ids)
-            counts = counts + self._bases(keep_slots(local, self.slots, self.width), ids, own.branch(step))
-        return counts
+            local = keep_slots(local, self.slots, self.width)
+            counts = counts + self._bases(local, ids, own.branch(step))
+            yield LocalStep(points, local, counts)
+
+
+class LocalStep(NamedTuple):
+    """One local step of many clients."""
+
+    points: "Rows | None"  # where each of them is; None: at x
+    gradients: Rows  # what it finds there, exact or sampled
+    counts: Rows  # how often each item was in its base, up to and with this step
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WholeBase(LocalBase):
+    """A base of r items, as printed in Algorithm 1: items that add nothing fill it up, chosen by the client's coins."""
+
+    fills_up = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WholeWalk(LocalWalk):
+    """A walk along bases of r items, as printed in Algorithm 2."""
+
+    fills_up = True
+
+
+def fill_rows(gains: Rows) -> Rows:
+    """Every item of every row, with its gain plus 1: the order is the same, and an item without gain counts too."""
+    rows, width = gains.shape
+    data: Ids = gains.toarray().reshape(-1) + 1
+    return sparse.csr_array((data, np.tile(np.arange(width), rows), np.arange(rows + 1) * width), shape=gains.shape)
 
 
 def restrict_to_own(x: Array, clients: Objective) -> Rows:

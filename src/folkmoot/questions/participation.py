@@ -29,6 +29,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.questions.query import Reply
 
 NOBODY_ANSWERED = 1e-300  # clients that a sum then stands for, so that it can be divided by
+NO_FLOOR = 2.0**-200  # of chances that follow from shares: who has no share in any item gains nothing from any
 FLOOR = 0.3  # share of answers that does not depend on s_i: no factor times_i/κ_i is above 1/FLOOR × an even one
 
 Own = Literal["nothing", "single", "whole", "share"]
@@ -127,10 +128,19 @@ class Participation(Registered):
         return max(heaviest * single, single / self.even)
 
     def bound_own(self, heaviest: int, single: float) -> float:
-        """The same for numbers g that are at most what the client's best item is worth: then 1/slope bounds, too."""
-        if self.own != "single":
+        """The same for numbers g that are at most what an item is worth to the client: then 1/slope bounds, too. Of
+        shares, O_e/slope does, where every item that is worth something counts in them.
+        """
+        largest = {"single": 1.0, "share": self._largest_sum}.get(self.own)
+        if largest is None:
             return self.bound(heaviest, single)
-        return max(heaviest * single, min(single / self.even, 1 / self.slope))
+        return max(heaviest * single, min(single / self.even, largest / self.slope))
+
+    @property
+    def _largest_sum(self) -> float:
+        """max_e O_e."""
+        positive = np.zeros(0) if self.inverse is None else self.inverse[self.inverse > 0]
+        return float(1 / np.min(positive)) if len(positive) else 0.0
 
 
 class StandingReply(Reply):

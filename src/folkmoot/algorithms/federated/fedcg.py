@@ -17,10 +17,13 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
 from folkmoot.foundation.sets import Array, indicator
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.questions.checking import COUNTS, MOST_WORK
 from folkmoot.questions.gradient import Gradient, PointQuery, Votes
-from folkmoot.questions.local import LocalBase, LocalWalk
+from folkmoot.questions.local import LocalBase, LocalWalk, WholeBase, WholeWalk
 from folkmoot.questions.query import FINE_BITS
 from folkmoot.theory.certificate import bound_from_gains
+from folkmoot.theory.guarantee import DELTA
+from folkmoot.theory.multilinear import samples_needed
 
 VOTE_BITS = 12  # in which the worth of a vote is written
 Answer = Literal["quantized", "gradient", "base", "votes"]
@@ -54,6 +57,7 @@ class Way:
     x: Array
     merit: Array  # the mean answer over the rounds
     lowest: Array  # the point before x at which the bound on the optimum was lowest
+    asked: tuple[PointQuery, ...]
 
 
 def walk(problem: SearchProblem, question: Question, cohort: int | None, rounds: int, direction: Direction) -> Run[Way]:
@@ -61,13 +65,15 @@ def walk(problem: SearchProblem, question: Question, cohort: int | None, rounds:
     x = np.zeros(problem.matroid.n_items)
     merit = np.zeros_like(x)
     bounds: list[tuple[float, Array]] = []
+    asked: list[PointQuery] = []
     for t in range(rounds):
         reply = yield from problem.talk.ask(partial(question, x), cohort, Purpose.SEARCH, f"step {t + 1}")
         bounds.append((bound_from_gains(reply.value, (1 - x) * reply.mean, problem.matroid), x))
         x = np.minimum(x + direction(reply.mean, t) / rounds, 1.0)
         merit += reply.mean / rounds
+        asked.append(reply.question)
     lowest = min(range(rounds), key=lambda t: bounds[t][0])
-    return Way(x, merit, bounds[lowest][1])
+    return Way(x, merit, bounds[lowest][1], tuple(asked))
 
 
 def take_mean(mean: Array, _: int) -> Array:
@@ -108,6 +114,10 @@ class FedCG(Federated):
     norm: the largest L2 norm of a client's gradient, so that no client can move the sum further; clients scale longer
     ones down ("quantized" and "gradient" only). No theorem covers such runs.
 
+    whole_bases: with "base", clients name r items even where some of them add nothing, as the paper has it; otherwise
+    they leave those out. measure: a simulation also measures what the theorem bounds (γ_t and D), over all clients and
+    rounds, which takes about as long as asking everyone once a round.
+
     Settings common to all federated methods: see `Federated`.
     """
 
@@ -117,6 +127,8 @@ class FedCG(Federated):
     bits: int = 4
     memory: float = 0.5
     norm: float | None = None
+    whole_bases: bool = False
+    measure: bool = False
 
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
@@ -130,6 +142,9 @@ class FedCG(Federated):
         as_count(self.bits, "bits", most=32)
         if self.answer == "base":
             matroid.parameters()  # clients must know the matroid, so it must be storable
+        check_switches(self)
+        if self.whole_bases and self.answer != "base":
+            raise InputError(f'is for the answer "base", not for {self.answer!r}', argument="whole_bases")
         if not 0 <= as_number(self.memory, "memory") < 1:
             raise InputError(f"needs a number from 0 to below 1, got {self.memory}", argument="memory")
         if self.norm is not None:
@@ -166,14 +181,16 @@ class FedCG(Federated):
         base = self.answer == "base"
         memory = 0.0 if base else self.memory
         promise = problem.make_promise(self.rounds, self.cohort, bases=base, memory=memory, reach=reach, coin=coin)
-        return Point(way.x, way.merit, promise if self.norm is None else None, None if base else way.lowest)
+        asked = way.asked if self.measure else ()
+        return Point(way.x, way.merit, promise if self.norm is None else None, None if base else way.lowest, asked)
 
     def _question(self, problem: SearchProblem) -> Question:
         ranges, items = problem.ranges, problem.items
 
         def question(x: Array, coins: PublicCoins) -> PointQuery:
             if self.answer == "base":
-                return LocalBase(
+                kind = WholeBase if self.whole_bases else LocalBase
+                return kind(
                     x=x, whole=ranges.whole, coins=coins, items=items, matroid=problem.matroid, single=ranges.single
                 )
             if self.answer == "votes":
@@ -191,8 +208,14 @@ class FedCGPlus(Federated):
     """Practical federated continuous greedy (Algorithm 2): clients take `local_steps` local steps per round.
 
     `rounds` is the paper's T, the number of steps in total; there are T / local_steps rounds of communication (the
-    paper's loop header stops short of that). Local gradients are exact, or estimated from `samples` sets. Walks leave
-    the cube; gradients are taken at min(x, 1). Like FedCG(answer="base"), it does worse where tastes differ.
+    paper's loop header stops short of that). Local gradients are exact, or estimated from `samples` sets (the paper's
+    m), or from as many as `sigma` and `delta` need. Walks leave the cube; gradients are taken at min(x, 1). Like
+    FedCG(answer="base"), it does worse where tastes differ.
+
+    sigma: how far a number of a sampled gradient may be off, as a share of the most that an item is worth to any
+    client. delta: the chance that the theorem's promise fails. whole_bases: clients name r items in every step, as in
+    the paper, even where some of them add nothing. measure: a simulation also measures what the theorem bounds (γ_t, D,
+    L_t, Q and σ), over all clients and rounds, which takes about twice as long as asking everyone once a round.
 
     Settings common to all federated methods: see `Federated`.
     """
@@ -201,9 +224,20 @@ class FedCGPlus(Federated):
     local_steps: int = 5
     cohort: int | None = None
     samples: int | None = None
+    sigma: float | None = None
+    delta: float = DELTA
+    whole_bases: bool = False
+    measure: bool = False
 
     def check(self, matroid: Matroid) -> None:
         super().check(matroid)
+        check_switches(self)
+        if self.sigma is not None:
+            as_number(self.sigma, "sigma", above=True)
+            if self.samples is not None:
+                raise InputError("follows from sigma and delta; give either", argument="samples")
+        if not 0 < as_number(self.delta, "delta") < 1:
+            raise InputError(f"needs a probability between 0 and 1, got {self.delta}", argument="delta")
         as_count(self.rounds, "rounds")
         as_count(self.local_steps, "local_steps")
         if self.rounds % self.local_steps:
@@ -224,16 +258,30 @@ class FedCGPlus(Federated):
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds // self.local_steps
 
+    def count_samples(self, n_items: int, n_clients: int) -> int | None:
+        """The paper's m = O(log(TK/δ)/σ²), with the constant of Hoeffding's inequality and a union bound over all n
+        numbers of all T·K gradients (docs/mathematics.md). Half of δ is left for the drawing of clients.
+        """
+        if self.sigma is None:
+            return self.samples
+        gradients = self.rounds * (self.cohort or n_clients)
+        samples = samples_needed(self.sigma, self.delta / 2 / gradients, n_items)
+        if samples * self.local_steps > MOST_WORK or samples > COUNTS["samples"][1]:
+            raise InputError(f"{self.sigma:g} needs {samples:,} sets per gradient, which is too much", argument="sigma")
+        return samples
+
     def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
+        samples = self.count_samples(problem.matroid.n_items, problem.talk.population.n_clients)
+        kind = WholeWalk if self.whole_bases else LocalWalk
 
         def question(x: Array, coins: PublicCoins) -> PointQuery:
-            return LocalWalk(
+            return kind(
                 x=x,
                 whole=ranges.whole,
                 coins=coins,
                 items=problem.items,
-                samples=self.samples,
+                samples=samples,
                 matroid=problem.matroid,
                 single=ranges.single,
                 steps=self.local_steps,
@@ -242,6 +290,13 @@ class FedCGPlus(Federated):
         talks = self.rounds // self.local_steps
         way = yield from walk(problem, question, self.cohort, talks, take_mean)
         promise = problem.make_promise(
-            talks, self.cohort, bases=True, local_steps=self.local_steps, samples=self.samples
+            talks, self.cohort, bases=True, local_steps=self.local_steps, samples=samples, delta=self.delta
         )
-        return Point(way.x, way.merit, promise)
+        return Point(way.x, way.merit, promise, asked=way.asked if self.measure else ())
+
+
+def check_switches(method: FedCG | FedCGPlus) -> None:
+    """Refuse what is neither true nor false."""
+    for name in ("whole_bases", "measure"):
+        if not isinstance(getattr(method, name), bool):
+            raise InputError(f"needs true or false, got {getattr(method, name)!r}", argument=name)

@@ -59,6 +59,7 @@ from folkmoot.questions.query import spread_over
 JURY = 40  # times the cohort: roundings differ by little, so it takes many clients to tell which is better
 SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
+FEW_NUMBERS = 8  # of a setting are written out
 NO_ITEMS: Array = np.zeros(0)
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
@@ -92,7 +93,7 @@ class Federated(Conversation):
     def __repr__(self) -> str:
         """Only what differs from the defaults."""
         given = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={shorten(value)}' for name, value in given)})"
 
     @abstractmethod
     def search(self, problem: SearchProblem) -> Run[SearchResult]:
@@ -115,6 +116,11 @@ class Federated(Conversation):
     def needs_sums(self) -> bool:
         """Whether the search needs the range of Σ_e f_i(e), the sum of a client's singletons."""
         return False
+
+    @property
+    def public_singletons(self) -> Array | None:
+        """What each item is worth alone, where everybody knows that; None: clients are asked."""
+        return None
 
     def plan_rounds(self, matroid: Matroid) -> int:
         """About how many rounds there will be; polishing may end earlier."""
@@ -196,7 +202,8 @@ class Federated(Conversation):
             worth = worth._replace(members=spread_over(n, place, worth.members), order=place[worth.order])
             about = f"{len(place):,} of {n:,} items were asked about by themselves, the others in buckets"
             why = about if why is None else f"{why}; {about}"
-        return Outcome(x, worth, ranges, found.promise, covered, why)
+        asked = found.asked if isinstance(found, Point) and covered else ()
+        return Outcome(x, worth, ranges, found.promise, covered, why, asked=asked)
 
     def _pose(
         self, talk: Talk, ranges: Ranges, jury: int | None, known: SearchProblem | None = None
@@ -204,8 +211,10 @@ class Federated(Conversation):
         """What the search is given: what each item is worth alone, and who judges. `known`: the same about fewer items,
         which are not asked about twice: one sum over nearly everybody is enough.
         """
-        exact = False
-        if known is None:
+        exact, public = False, self.public_singletons
+        if public is not None:
+            alone = public[ids_of(talk)]
+        elif known is None:
             reply = yield from self._ask_alone(talk, ranges, jury)
             alone, exact = reply.mean, talk.sample(reply).complete
         else:
@@ -294,6 +303,12 @@ class Federated(Conversation):
             key = problem.talk.coins(Stream.ROUNDING).key >> 1
             sets.append(rounding.pipage(problem.matroid, found.x, draws=draws, seed=key, fill=fill))
         return drop_duplicates(np.vstack(sets))
+
+
+def shorten(value: Any) -> str:
+    """A setting as text; of many numbers, how many there are."""
+    many = isinstance(value, tuple) and len(value) > FEW_NUMBERS
+    return f"({value[0]!r}, … {len(value):,} numbers)" if many else repr(value)
 
 
 def ask_alone_by_coins(talk: Talk, ranges: Ranges, who: Participation, items: Ids | None = None) -> Run[GainsReply]:

@@ -13,6 +13,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.questions.gains import GainsReply, ask_singletons
+from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
 from folkmoot.theory.guarantee import Continuous, Promise
@@ -53,6 +54,7 @@ class Point:
     merit: Array  # what items seemed to be worth during the search: decides ties and gaps
     promise: Promise | None
     on_the_way: Array | None = None  # a point before x at which the bound on the optimum is likely to be low
+    asked: tuple[PointQuery, ...] = ()  # the questions of all rounds, where a simulation is to measure what they found
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from folkmoot.conversation.result import Result
 from folkmoot.report.charts import baselines_chart, find_interval, is_answer, is_near, rounds_chart
 from folkmoot.report.document import (
     Bullets,
+    Cell,
     Fact,
     Figure,
     Fold,
@@ -232,14 +233,21 @@ def explain_theory(result: Result) -> str:
     )
 
 
-def _list_terms(result: Result) -> list[Fold]:
+def _list_terms(result: Result) -> list[Part]:
     theory = result.guarantee
     if theory is None:
         return []
-    headers = (Header("Symbol"), Header("Value"), Header("Meaning"))
-    rows = tuple((term.symbol, Quantity(term.value, digits=5), term.meaning) for term in theory.terms)
-    terms = Table("Terms of the theorem", headers, rows, sortable=False)
-    return [Fold(f"The terms of {theory.theorem}", (terms,))]
+    headers = [Header("Symbol"), Header("Value"), Header("Meaning")]
+    rows: list[list[Cell]] = [[term.symbol, Quantity(term.value, digits=5), term.meaning] for term in theory.terms]
+    told = list[Part]()
+    if (measured := theory.promised_as_measured) is not None:
+        promise = f"a value of at least {round_down(measured)}" if measured > 0 else "nothing either"
+        told = [Paragraph(f"With what this simulation measured in place of bounds, theory promises {promise}.")]
+        headers.append(Header("Measured"))
+        for row, term in zip(rows, theory.terms, strict=True):
+            row.append("" if term.measured is None else Quantity(term.measured, digits=5))
+    terms = Table("Terms of the theorem", tuple(headers), tuple(map(tuple, rows)), sortable=False)
+    return [*told, Fold(f"The terms of {theory.theorem}", (terms,))]
 
 
 def _list_exact_numbers(story: Story) -> list[Fold]:
