@@ -15,6 +15,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
 RARELY = 1e-6  # the chance of two cohorts that are too much alike from which on everyone is asked instead
+NEARLY = 0.1  # counts in two sums that are proportional but for this much: what is left then hides nobody else
 WEIGHT_BITS = 36  # of the sum of all weights, when everyone answers and weights differ
 
 
@@ -285,10 +286,17 @@ def log_choose(n: int, k: int) -> float:
 
 
 def count_apart(one: Cohort, other: Cohort) -> int:
-    """How many clients are in only one of both, or count more often in one."""
+    """How many clients are left if one sum is subtracted from a multiple of the other: those who are in only one of
+    both, or count more or less often than the multiple, by more than NEARLY. 0: one sum is a multiple of the other.
+    """
     (ids, times), (their_ids, their_times) = one.list_members(), other.list_members()
     both, mine, theirs = np.intersect1d(ids, their_ids, assume_unique=True, return_indices=True)
-    return len(ids) + len(their_ids) - 2 * len(both) + int((times[mine] != their_times[theirs]).sum())
+    either = len(ids) + len(their_ids) - len(both)
+    if not len(both):
+        return either
+    ratios = np.sort(times[mine] / their_times[theirs])
+    alike = (np.searchsorted(ratios, ratios * (1 + NEARLY), side="right") - np.arange(len(ratios))).max()
+    return max(either - int(alike), 0 if len(both) == either and ratios[0] == ratios[-1] else 1)
 
 
 def ids_of(cohort: Cohort) -> Ids:
