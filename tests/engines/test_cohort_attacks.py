@@ -226,3 +226,17 @@ def test_weights_that_are_nearly_equal_are_no_way_around(uneven: float) -> None:
         assert reasons(parties) == {
             "the clients asked differ by 2 from those of an earlier round; 10 are needed, or none"
         }
+
+
+def test_clients_that_a_party_made_up_count_like_others() -> None:
+    """What docs/secagg.md says remains: two sums differ by the target and nine clients of a party that works with the
+    server. What these say it knows, so the target's row is exact, and no party refuses.
+    """
+    clients = crowd(CLIENTS, ITEMS)
+    made_up, parties = EVERYONE[-9:], make_parties(clients, POLICY)
+    whole, rest = add_up(parties, [ask_all(worth(1)), ask_some(worth(2), np.setdiff1d(REST, made_up))])
+    assert not reasons(parties)
+    assert whole is not None
+    assert rest is not None
+    rows = clients.gains(()).toarray()
+    np.testing.assert_allclose(whole - rest - rows[made_up].sum(axis=0), rows[TARGET], atol=1e-6)
