@@ -111,8 +111,8 @@ class PooledParty(Speaker):
             raise self.bookkeeper.refuse_beyond()
 
     def _check_cohort(self, inquiry: PooledInquiry) -> None:
-        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others. Noise hides
-        these few only where there is a budget: elsewhere the server chooses how little noise there is.
+        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others. With a
+        budget, noise hides these few; without one, the server chooses how little noise there is.
         """
         if self.policy.budget is not None:
             return
