@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 import folkmoot as fm
-from folkmoot.conversation.population import Cohort, Population
+from folkmoot.conversation.population import Cohort, Population, count_apart
+from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Ask, read_reply
 from folkmoot.engines import FolderStore, PartyPolicy
 from folkmoot.engines.past_cohorts import PastCohort
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Array, Ids
+from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions import Gains, Gradient
+from folkmoot.questions.hidden import Direction
 from tests.engines.crowds import crowd
 from tests.engines.pools import CLIENTS, ITEMS, SIZES, TERMS, ask_all, ask_some, make_engine, make_parties, reasons
 
@@ -147,7 +150,9 @@ def test_everyone_is_asked_where_cohorts_would_be_too_much_alike(clients: int, s
 
 
 def test_cohorts_are_compared_client_by_client() -> None:
-    """Bits and counts alike, against the definition: 400 random pairs, of which many share most clients."""
+    """Bits and counts alike, against the definition: 400 random pairs, of which many share most clients, and some are
+    multiples of each other.
+    """
     rng = np.random.default_rng(3)
 
     def draw() -> Cohort:
@@ -159,8 +164,13 @@ def test_cohorts_are_compared_client_by_client() -> None:
         times[cohort.ids] = 1 if cohort.times is None else cohort.times
         return times
 
+    def leave(one: Ids, other: Ids) -> int:
+        """Who is left at the best multiple."""
+        return min(int((times * one != often * other).sum()) for times in range(1, 3) for often in range(1, 3))
+
     for one, other in ((draw(), draw()) for _ in range(400)):
-        apart = int((count(one) != count(other)).sum())
+        apart = leave(count(one), count(other))
+        assert count_apart(one, other) == apart
         assert PastCohort.of("", one, 50).count_apart(PastCohort.of("", other, 50)) == apart
         population = Population(ITEMS, 50, apart=10)
         assert population.is_apart(one, [other]) == (apart == 0 or apart >= 10)
@@ -170,3 +180,63 @@ def test_a_question_of_another_kind_is_no_way_around() -> None:
     direction = Gradient(x=np.zeros(ITEMS), whole=5.0, single=5.0, bits=20, stochastic=False, coins=PublicCoins(1))
     parties = make_parties(crowd(CLIENTS, ITEMS), POLICY)
     assert add_up(parties, [ask_all(worth(1)), ask_some(direction, REST)])[1] is None
+
+
+def test_noise_of_the_servers_choice_is_no_way_around() -> None:
+    """With μ = 100, the most that a question can ask for, noise is 2 % of an answer. A party without a budget answers
+    it, and compares cohorts all the same.
+    """
+
+    def direction(cap: float) -> Direction:
+        hiding: dict[str, Any] = {"mu": 100.0, "sd": choose_sd(100.0, 2), "honest": 2}
+        nothing, everything = np.zeros(ITEMS, dtype=bool), np.arange(ITEMS)
+        return Direction(members=nothing, items=everything, most=1.0, cap=cap, **hiding)
+
+    clients, asks = crowd(CLIENTS, ITEMS), [ask_all(direction(1e6)), ask_some(direction(2e6), REST, number=1)]
+    engine = make_engine(make_parties(clients, CARELESS))
+    whole, rest = (read_reply(ask.query, engine(ask)).found for ask in asks)
+    row = clients.gains(()).toarray()[TARGET]
+    np.testing.assert_allclose(whole - rest, row / np.linalg.norm(row), atol=0.15)  # 8 deviations
+    parties = make_parties(clients, POLICY)
+    engine = make_engine(parties)
+    assert [engine(ask).lost for ask in asks] == [False, True]
+    assert "the clients asked differ by 1 from those of an earlier round; 10 are needed, or none" in reasons(parties)
+
+
+@pytest.mark.parametrize("uneven", [0.0, 0.05])
+def test_weights_that_are_nearly_equal_are_no_way_around(uneven: float) -> None:
+    """Everybody by weight, then everybody but one, each once: from a multiple of one sum follows the target's row, and
+    what clients weigh otherwise. One party can see to it that weights are not all the same.
+    """
+    weights = 1.0 + uneven * np.random.default_rng(3).random(CLIENTS)
+    weights[-1] = 0.5
+    clients = crowd(CLIENTS, ITEMS).reweight(weights)
+    everyone = Population.of(clients).everyone
+    assert everyone.times is not None
+    asks = [Ask(worth(1), everyone, Purpose.SEARCH, "test", 0), ask_some(worth(2), REST, number=1)]
+    whole, rest = add_up(make_parties(clients, CARELESS), asks)
+    assert whole is not None
+    assert rest is not None
+    if not uneven:
+        rows = clients.gains(()).toarray()
+        np.testing.assert_allclose(whole / everyone.times[0] - rest, rows[TARGET] - rows[-1] / 2, atol=1e-5)
+    for order in (asks, asks[::-1]):
+        parties = make_parties(clients, POLICY)
+        assert add_up(parties, order)[1] is None
+        assert reasons(parties) == {
+            "the clients asked differ by 2 from those of an earlier round; 10 are needed, or none"
+        }
+
+
+def test_clients_that_a_party_made_up_count_like_others() -> None:
+    """What docs/secagg.md says remains: two sums differ by the target and nine clients of a party that works with the
+    server. What these say it knows, so the target's row is exact, and no party refuses.
+    """
+    clients = crowd(CLIENTS, ITEMS)
+    made_up, parties = EVERYONE[-9:], make_parties(clients, POLICY)
+    whole, rest = add_up(parties, [ask_all(worth(1)), ask_some(worth(2), np.setdiff1d(REST, made_up))])
+    assert not reasons(parties)
+    assert whole is not None
+    assert rest is not None
+    rows = clients.gains(()).toarray()
+    np.testing.assert_allclose(whole - rest - rows[made_up].sum(axis=0), rows[TARGET], atol=1e-6)

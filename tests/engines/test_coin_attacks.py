@@ -16,8 +16,8 @@ from folkmoot.conversation.rounds import Ask, read_reply
 from folkmoot.engines import FolderStore
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.private_coins import SIMULATED, PrivateCoins
-from folkmoot.foundation.sets import Array
-from folkmoot.questions import Gradient
+from folkmoot.foundation.sets import Array, Mask
+from folkmoot.questions import Gains, Gradient, Participation, Within
 from tests.engines.pools import POLICY, ask_all, make_engine, make_parties
 from tests.foundation.test_private_coins import undo_mix
 
@@ -138,3 +138,22 @@ def test_sums_by_private_coins_are_right_on_average() -> None:
     error = np.std(rounds, axis=0) / 20
     assert (np.abs(np.mean(rounds, axis=0) - exact) < 5 * error).all()
     assert (error < 0.2 * exact).all()
+
+
+def test_a_kept_coin_is_compared_with_one_chance_only() -> None:
+    """Whoever answers one question answers all others with this number, where chances are the same. Clients who know
+    only some of the items have other chances, so other coins: 140 of 200 agree with probability 1e-8.
+    """
+    clients = fm.FacilityLocation(np.random.default_rng(1).random((200, 4)))
+    who = Participation(even=0.5, slope=1e-9, own="single")
+
+    def volunteer(draw: int, *some: int) -> Mask:
+        gains = Gains(members=np.zeros(2, dtype=bool), items=np.arange(2), most=9.0, who=who, draw=draw, sample=1)
+        inner = Within(items=np.array(some), question=gains)
+        willing = inner.takes_part(clients, np.arange(200), np.ones(200, dtype=np.int64), PrivateCoins.derive(draw))
+        assert willing is not None
+        return willing
+
+    first = volunteer(1, 0, 1)
+    np.testing.assert_array_equal(first, volunteer(1, 0, 1))
+    assert (first == volunteer(1, 2, 3)).sum() < 140

@@ -15,6 +15,7 @@ from folkmoot.objectives.objective import Objective
 from folkmoot.theory.confidence import Grid, Tail, bound_thinning, highest_mean, highest_share, mean_interval
 
 RARELY = 1e-6  # the chance of two cohorts that are too much alike from which on everyone is asked instead
+NEARLY = 0.1  # counts in two sums that are proportional but for this much: what is left then hides nobody else
 WEIGHT_BITS = 36  # of the sum of all weights, when everyone answers and weights differ
 
 
@@ -285,10 +286,22 @@ def log_choose(n: int, k: int) -> float:
 
 
 def count_apart(one: Cohort, other: Cohort) -> int:
-    """How many clients are in only one of both, or count more often in one."""
+    """How many clients are left if one sum is subtracted from a multiple of the other."""
     (ids, times), (their_ids, their_times) = one.list_members(), other.list_members()
     both, mine, theirs = np.intersect1d(ids, their_ids, assume_unique=True, return_indices=True)
-    return len(ids) + len(their_ids) - 2 * len(both) + int((times[mine] != their_times[theirs]).sum())
+    return count_left(len(ids) + len(their_ids) - len(both), times[mine] / their_times[theirs])
+
+
+def count_left(either: int, ratios: Array) -> int:
+    """How many of `either` clients are left of two sums: those who are in only one of both, or count more or less often
+    than most others do, by more than NEARLY. ratios: of the counts of those who are in both. 0: one sum is a multiple
+    of the other.
+    """
+    if not len(ratios):
+        return either
+    ratios = np.sort(ratios)
+    alike = (np.searchsorted(ratios, ratios * (1 + NEARLY), side="right") - np.arange(len(ratios))).max()
+    return max(either - int(alike), 0 if len(ratios) == either and ratios[0] == ratios[-1] else 1)
 
 
 def ids_of(cohort: Cohort) -> Ids:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from folkmoot.conversation.population import Cohort, ids_of
-from folkmoot.foundation.sets import Ids
+from folkmoot.conversation.population import Cohort, count_left, ids_of
 
 LEVEL = 1  # of compression: cohorts are a few clients of many, or everyone
 
@@ -37,12 +36,14 @@ class PastCohort:
         return np.frombuffer(zlib.decompress(self.members), dtype=np.uint8)
 
     @property
-    def times(self) -> Ids:
+    def times(self) -> NDArray[np.int64]:
         """How often each client counts."""
         return np.unpackbits(self.bits).astype(np.int64) if self.even else self.bits.view("<i8").astype(np.int64)
 
     def count_apart(self, other: "PastCohort") -> int:
-        """How many clients are in only one of both, or count more often in one."""
+        """How many clients are left if one sum is subtracted from a multiple of the other."""
         if self.even and other.even:
             return int(np.bitwise_count(self.bits ^ other.bits).sum())
-        return int((self.times != other.times).sum())
+        times, often = self.times, other.times
+        both = (times > 0) & (often > 0)
+        return count_left(int(((times > 0) | (often > 0)).sum()), times[both] / often[both])

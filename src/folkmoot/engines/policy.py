@@ -33,7 +33,7 @@ class PartyPolicy:
     with one. Refusing them guards against accidents, and not against a server that wants to know: what items add to
     one that nobody wants is what they are worth by themselves.
     clients: where parties speak for their clients, the fewest clients that must be asked, at all parties together, and
-    by which these must differ from those asked before, unless they are the same or the sums cannot be compared.
+    by which these must differ from those asked before, unless they are the same or there is a budget.
     Those who count unequally count as (Σw)²/Σw². largest_share: the most that one party may be of such a sum, whoever
     drops out and whoever lies: the sum says nearly as much about a party that is nearly all of it as its own vector.
     budget: what may ever be found out about each client, in all rounds of all runs and servers together. Then only

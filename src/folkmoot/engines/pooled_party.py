@@ -111,10 +111,12 @@ class PooledParty(Speaker):
             raise self.bookkeeper.refuse_beyond()
 
     def _check_cohort(self, inquiry: PooledInquiry) -> None:
-        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others."""
-        cohort, least = inquiry.cohort, self.policy.clients
-        if cohort is None:
+        """Refuse a cohort that is nearly an earlier one: from both sums would follow that of the few others. With a
+        budget, noise hides these few; without one, the server chooses how little noise there is.
+        """
+        if self.policy.budget is not None:
             return
+        cohort, least = inquiry.cohort, self.policy.clients
         apart = map(cohort.count_apart, self.store.list_cohorts(cohort, least - 1))
         if (nearest := min((count for count in apart if count), default=least)) < least:
             raise Refused(

@@ -154,10 +154,8 @@ class PooledInquiry:
         return bytes.fromhex(digest_of(self.query))
 
     @cached_property
-    def cohort(self) -> PastCohort | None:
-        """Who is asked, unless noise hides what they say."""
-        if self.query.added_noise is not None:
-            return None
+    def cohort(self) -> PastCohort:
+        """Who is asked."""
         return PastCohort.of(self.census.digest, self.ask.cohort, self.census.population.n_clients)
 
     @cached_property

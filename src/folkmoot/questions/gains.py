@@ -72,8 +72,11 @@ class Gains(Query[GainsReply]):
     def takes_part(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Mask | None:
         if self.who is None:
             return None
-        kept = own if self.sample is None else own.keep(self.sample, self.who.digest)
-        return self.who.takes_part(clients, ids, times, kept)
+        if self.sample is None:
+            return self.who.takes_part(clients, ids, times, own)
+        some = clients.kept_items  # chances follow from these items alone
+        about = () if some is None else (some.tobytes(),)
+        return self.who.takes_part(clients, ids, times, own.keep(self.sample, self.who.digest, *about))
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
         gains = keep_slots(clients.gains_at(self.members), slots_of(clients.n_items, self.items), len(self.items))

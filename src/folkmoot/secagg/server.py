@@ -112,7 +112,7 @@ def serve(
 
     inbox = yield {one: Delivery(*mark, dealt).encode() for one, dealt in delivered.items()}
     checked, accused = clerk.read_complaints(state, delivered, inbox)
-    asked = sorted(accused.keys() & checked)
+    asked = sorted(one for one in accused.keys() & checked if len(accused[one]) < chosen.threshold)
     inbox = (yield {dealer: Accusations(*mark, accused[dealer]).encode() for dealer in asked}) if asked else {}
     shown = clerk.read_answers(state, chosen.threshold, dealers, accused, asked, inbox)
     sharers = {one for one in checked if one not in accused or one in shown}
@@ -273,7 +273,8 @@ class Clerk:
         """By dealer, the correct shares that it showed for all of its accusers; other accused dealers are left out.
 
         A silent dealer may have dropped out and be accused falsely. It is named only if it has so many accusers that
-        some of them must be honest.
+        some of them must be honest. It is not asked then: an honest client would not show so many shares, so whoever
+        did would only be somebody who speaks in its name.
         """
         shown = dict[int, dict[int, bytes]]()
         for dealer, sent in self.read(inbox, asked, lambda data: Answers.decode(data, len(data))):

@@ -1,7 +1,8 @@
 """A client sends boxes that do not open, by chance or because they are another's; or somebody swaps boxes on the way.
 If receivers gave up over such a box, one liar could get any of them thrown out; if they guessed, the sum would be off.
 Receivers complain, stay in the round, and have nothing to betray. Whoever sent the boxes shows what should be in them,
-which then counts as given back, or is left out itself; the sum is right either way.
+which then counts as given back, or is left out itself; the sum is right either way. Where so many complain that what
+it showed would bring a secret back, it is not asked, and left out.
 """
 
 from collections.abc import Callable
@@ -83,13 +84,14 @@ def test_boxes_that_do_not_open(shut: Shut, dead: bool, many: int, way: str) -> 
         return {**replies, LIAR: Answers(SESSION, 1, contents).encode()}
 
     result = play(COHORT, trick, to_server=to_server)
+    believed = way == "right" and many < THRESHOLD
     assert complained == set(receivers)
-    assert (LIAR in result.survivors) is (way == "right" and not dead)
+    assert (LIAR in result.survivors) is (believed and not dead)
     assert len(result.survivors) >= COHORT.clients - 1
-    certain = way in ("wrong", "missing") or (way == "silent" and many >= THRESHOLD)
+    certain = way in ("wrong", "missing") or many >= THRESHOLD
     assert result.excluded == ({LIAR: Fault.DEALING} if certain else {})
     COHORT.check(result)
-    givers = set(CHOSEN) - set(receivers) if way == "right" else set()
+    givers = set(CHOSEN) - set(receivers) if believed else set()
     assert {one for one, owners in told.items() if LIAR in owners} == givers
 
 

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from folkmoot.secagg.dealing import MARKS, SHARE, count_coins, deal
+from folkmoot.secagg.dealing import MARKS, SHARE, count_coins, deal, mark
 from folkmoot.secagg.faults import AggregationFailed, Fault
 from folkmoot.secagg.keys import complaint, mask_seed
 from folkmoot.secagg.member import Policy
@@ -295,6 +295,34 @@ def test_a_secret_of_another_is_the_only_way_left_and_names_its_dealer(seed: int
         play(federation, trick, seed=seed)
     assert failed.value.excluded == {owner: Fault.SECRET}
     assert failed.value.answered
+
+
+def test_a_relay_cannot_make_an_honest_client_look_like_a_saboteur() -> None:
+    """Whoever carries an honest client's messages deals shares of another secret in its name, in boxes that nobody can
+    open, and answers all complaints. The client itself would never show enough shares to bring its secret back, so
+    whoever does is not believed, and no certain fault is recorded.
+    """
+    federation = cohort(30)
+    owner, made, sent = federation.ids[7], dict[int, bytes](), dict[int, Outbox]()
+
+    def instead(table: Table) -> bytes:
+        state, coins = table.state, rubbish(5, size=count_coins(table.state.threshold))
+        dealt = deal(rubbish(6, size=SEED), rubbish(7, size=SEED), len(state.sealed), state.threshold, coins)
+        made.update(zip(state.sealed, dealt.contents, strict=True))
+        marks = {one: mark(state.roll_hash, owner, one, content) for one, content in made.items()}
+        return table.dealing({one: rubbish(one, size=BOX) + marks[one] for one in marks}, dealt.lines)
+
+    def to_server(exchange: int, replies: Outbox) -> Outbox:
+        if exchange == ANSWERS and owner in sent[ANSWERS]:
+            accusers = Accusations.decode(sent[ANSWERS][owner], MANY).signatures
+            replies[owner] = Answers(SESSION, 1, {one: made[one] for one in accusers}).encode()
+        return replies
+
+    result = play(federation, dealing([owner], instead), to_server=to_server, sent=sent)
+    assert result.excluded == {owner: Fault.DEALING}
+    assert not Fault.DEALING.is_certain
+    assert result.survivors == tuple(one for one in federation.ids if one != owner)
+    federation.check(result)
 
 
 @pytest.mark.parametrize("honest_coins", [True, False])

@@ -32,7 +32,8 @@ class PolicySettings:
     """The settings of a policy file; those that are left out are as in the agreement, or as shown."""
 
     clients: int = setting(
-        "Fewest clients that must be asked, at all parties together, so that yours hide among them.",
+        "Fewest clients that must be asked, at all parties together, so that yours hide among them. Those asked must "
+        "differ by as many from those asked before, or not at all.",
         PartyPolicy.clients,
     )
     largest_share: float = setting(
