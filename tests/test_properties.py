@@ -1,10 +1,10 @@
-"""Properties of whatever Hypothesis can think of; always the same examples, so that a run repeats."""
+"""Properties of whatever Hypothesis can think of."""
 
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from scipy import sparse
 import folkmoot as fm
 from folkmoot.foundation.sets import Array
 from folkmoot.objectives.runs import sort_runs
-
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=150)
-settings.load_profile("steady")
 
 levels = st.one_of(st.just(0.0), st.integers(1, 4).map(float), st.floats(1e-3, 1e3))
 matrices = st.tuples(st.integers(1, 7), st.integers(1, 6)).flatmap(

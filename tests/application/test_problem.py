@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.application.origin import SECTIONS
@@ -18,7 +18,6 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.one_of(st.text(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False), st.booleans()))
 def test_values_are_written_as_toml_reads_them(value: object) -> None:
     assert tomllib.loads(f"x = {as_toml(value)}") == {"x": value}

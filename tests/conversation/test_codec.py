@@ -38,7 +38,7 @@ from tests.matroids.kinds import KINDS as MATROIDS
 from tests.matroids.kinds import N
 from tests.questions.kinds import KINDS, SHARDS, WIRE
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = settings(max_examples=200)
 REFUSAL = "^data: is not a packed question$"
 UNEXPECTED = r"^data: contains a kind that is not expected here \('(LocalBase|Uniform|PublicCoins)'\)$"
 BUILT_IN = {name: kind.matroid for name, kind in MATROIDS.items() if not isinstance(kind.matroid, Oracle)}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.data.entries import Entries, count_repeats, place_column, row_starts
@@ -29,7 +29,6 @@ def arranged(entries: list[tuple[int, int, int]]) -> Entries:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(deadline=None, derandomize=True)
 @given(entries=ENTRIES)
 def test_rows_are_what_a_dictionary_would_hold(rule: str, entries: list[tuple[int, int, int]]) -> None:
     expected: dict[tuple[int, int], list[int]] = {}

@@ -48,7 +48,7 @@ def compare_with_lines(contents: list[bytes], challenge: int, values: list[bytes
     return found.reshape(-1, 2).tolist()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(own=SECRET, masking=SECRET, sizes=SIZES, seed=SEEDS, challenge=NUMBER)
 def test_an_honest_dealing_fits_and_brings_both_secrets_back(
     own: bytes, masking: bytes, sizes: tuple[int, int], seed: int, challenge: int
@@ -68,7 +68,7 @@ def test_an_honest_dealing_fits_and_brings_both_secrets_back(
         assert shamir.combine(points, rows[:, :-1], SEED) == secret
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(
     sizes=SIZES, seed=SEEDS, challenge=st.integers(1, PRIME - 1), by=st.integers(1, PRIME - 1),
     place=st.integers(0, 11), column=st.integers(0, 2 * COLUMNS - 1),
@@ -91,7 +91,7 @@ def test_any_number_that_is_changed_misses_its_line_and_no_other(
     assert compare_with_lines(contents, challenge, values) == expected
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(sizes=SIZES, seed=SEEDS, challenge=st.integers(1, PRIME - 1), by=st.integers(1, PRIME - 1), data=st.data())
 def test_any_number_of_a_line_that_is_changed_misses_all_holders(
     sizes: tuple[int, int], seed: int, challenge: int, by: int, data: st.DataObject
@@ -129,7 +129,7 @@ def test_lines_that_are_not_of_the_field_say_nothing(number: int, place: int) ->
     assert values_of(numbers.tobytes(), 3) is None
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(one=SECRET, other=SECRET, threshold=st.integers(1, 8), challenge=NUMBER, seed=SEEDS)
 def test_the_line_says_nothing(one: bytes, other: bytes, threshold: int, challenge: int, seed: int) -> None:
     """For any two secrets, and any polynomials of their limbs, there is exactly one blind for the second that gives the
@@ -146,7 +146,7 @@ def test_the_line_says_nothing(one: bytes, other: bytes, threshold: int, challen
     assert [shamir.from_limbs(poly[0, :-1], SEED) for poly in (first, second)] == [one, other]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(threshold=st.integers(2, 8), challenge=NUMBER, seed=SEEDS, one=SECRET, other=SECRET)
 def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
     threshold: int, challenge: int, seed: int, one: bytes, other: bytes
@@ -180,7 +180,7 @@ def test_the_line_and_fewer_shares_than_the_threshold_say_nothing(
     assert shamir.from_limbs(theirs[0, :-1], SEED) == other
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     content=st.binary(min_size=CONTENT, max_size=CONTENT), place=st.integers(0, CONTENT - 1), flip=st.integers(1, 255)
 )

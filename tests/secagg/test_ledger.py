@@ -49,7 +49,7 @@ def run(states: dict[int, bytes], announcement: Announcement, until: str = "") -
     states |= {one: state.encode() for one, state in now.items()}
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(begun=st.integers(1, 2**31 - 1), finished=st.integers(0, 2**31 - 1), answers=st.integers(0, 4))
 def test_ledgers_are_read_as_they_were_written(begun: int, finished: int, answers: int) -> None:
     ledger = Ledger(begun, min(begun, finished))
@@ -170,7 +170,7 @@ def test_what_was_answered_is_not_forgiven() -> None:
     step(COHORT.members[CLIENT], forgiven, announce(2).encode(), COHORT.answer(CLIENT))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(["break", "break", "finish", "forgive"]), max_size=200), st.integers(1, 16))
 def test_how_often_a_client_draws_in_its_life(lived: list[str], unfinished: int) -> None:
     """At most unfinished + 2r + f times, if it finished r rounds and was forgiven f, in whatever order."""

@@ -24,7 +24,7 @@ def test_dropouts_at_every_stage(stage: str, gone: int, room: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     clients=st.integers(5, 40),
     length=st.integers(1, 60),

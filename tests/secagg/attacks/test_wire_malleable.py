@@ -96,14 +96,14 @@ def test_everything_that_is_sent_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
     message = data.draw(MADE[name])
     assert DECODERS[name](message.encode(), 13) == message
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(name=st.sampled_from(sorted(DECODERS)), data=st.data())
 def test_what_decodes_is_written_in_one_way(name: str, data: st.DataObject) -> None:
     """An honest message in which any few bytes are changed."""
