@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
+from folkmoot.algorithms.federated.draft import MOST_NUMBERS, DraftLook, discounts, draft_order
 from folkmoot.algorithms.federated.method import Federated, drop_duplicates
 from folkmoot.algorithms.federated.polish import score_sets
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, layer_bases, order_items
@@ -28,7 +28,6 @@ from folkmoot.theory.guarantee import Guarantee, Term
 
 DEPTH = 3  # length of a sequence, in ranks: what follows the answer shows what else could have been taken
 MOST_MARKS = 192  # prefixes that one question asks about
-MOST_NUMBERS = 2**16  # in one answer, about; the number of items asked about is limited accordingly
 POPULAR = 7 / 8  # share of the items asked about that are the most popular; the rest gain most next to the sequence
 DOUBT = 8  # weight of the prior on every discount, in clients
 DOUBTS = (1.0, 0.2, 5.0)  # factors on this doubt, in the last drafts
@@ -68,13 +67,14 @@ class AdaptiveSequencing(Federated):
         plan = SequencePlan.of(problem)
         looks: list[DraftLook] = []
         doubt = DOUBT / (self.cohort or problem.talk.population.n_clients)
-        complete = problem.ranges.complete and problem.exact
+        complete, greedy = problem.ranges.complete and problem.exact, plan.marks[:0]
         for turn in range(self.rounds):
             items = plan.candidates(looks)
             left = discounts(looks, items, alone, doubt)
             order = draft_order(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
             if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
-                break  # this is what greedy takes: nothing is left to learn
+                greedy = order[: matroid.rank]  # nothing is left to learn
+                break
             question = plan.question(order, items)
             reply = yield from problem.talk.ask(question, self.cohort, Purpose.SEARCH, f"look {turn + 1}")
             complete = complete and reply.count == problem.talk.population.everyone.weight
@@ -88,7 +88,8 @@ class AdaptiveSequencing(Federated):
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
         merit = looks[-1].gains_at_wide(matroid.n_items)
-        return ChosenSet(best, self._promise(problem, looks) if complete else None, order, merit)
+        promise = self._promise(problem, looks) if complete else None
+        return ChosenSet(best, promise, order, merit, np.array_equal(order, greedy))
 
     def _last(
         self,

@@ -122,7 +122,38 @@ def appraise(
     )
     after = 2 + RANDOM_BASES + best * len(orders[0])
     values = np.append(means[after : after + len(orders[best])], value)
-    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values), broken)
+    noise = (1 - sample.heard) * ranges.single / max(reply.clients, 1)
+    order, gains = sort_by_gains(orders[best], np.diff(values), noise)
+    return AppraisedSet((chosen, popular)[best], estimate, order, gains, broken)
+
+
+def sort_by_gains(order: Ids, gains: Array, noise: float) -> tuple[Ids, Array]:
+    """The items by what each added to those before it, and these gains, falling; their sum stays the same.
+
+    By submodularity, the first items of the new order together are worth at least the sum of their gains in the old
+    one. Gains from few clients are noisy: they are drawn towards the nearest falling sequence, the more, the larger
+    the variance of a mean next to what is out of order. `noise`: that variance per gain, since an answer is at most
+    `single`, and so its variance at most `single` times its mean.
+    """
+    falling = fit_falling(gains)
+    off = gains - falling
+    spread, chance = float(weigh(off, off)), noise * float(np.maximum(falling, 0.0).sum())
+    if spread > 0:
+        falling = falling + spread / (spread + chance) * off
+    best = np.argsort(-falling, kind="stable")
+    return order[best], falling[best]
+
+
+def fit_falling(numbers: Array) -> Array:
+    """The nearest sequence that never rises: neighbours that rise share their mean."""
+    blocks = list[tuple[float, int]]()
+    for number in numbers.tolist():
+        total, count = number, 1
+        while blocks and blocks[-1][0] * count <= total * blocks[-1][1]:
+            before, more = blocks.pop()
+            total, count = total + before, count + more
+        blocks.append((total, count))
+    return np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
 
 
 def find_popular_base(problem: SearchProblem) -> Mask:

@@ -21,6 +21,7 @@ from folkmoot.algorithms.federated.appraisal import (
     find_point_near,
     find_popular_base,
 )
+from folkmoot.algorithms.federated.draft import ask_greedy_order
 from folkmoot.algorithms.federated.polish import polish, score_sets
 from folkmoot.algorithms.federated.search import (
     ChosenSet,
@@ -183,7 +184,7 @@ class Federated(Conversation):
             further.append(found.on_the_way)
         for point in further:
             looks.append((yield from ask_look(problem, point)))
-        order, doubt = self._order(problem, found), self.polish > 0
+        order, doubt = (yield from self._order(problem, found, chosen)), self.polish > 0
         worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
         covered = self.shortlist is None and not wide and talk.population.closed_form
         # What a theorem says of a set is lost where a few clients preferred another one.
@@ -277,12 +278,20 @@ class Federated(Conversation):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
-    def _order(self, problem: SearchProblem, found: SearchResult) -> Ids:
-        """All items. For a set: in the order taken, then by worth alone; for a point: by x, then by merit."""
-        rest = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
-        if isinstance(found, Point):
-            return order_items(found.x, problem.talk.coins(Stream.ITEM_ORDER), found.merit)
-        return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
+    def _order(self, problem: SearchProblem, found: SearchResult, chosen: Mask) -> Run[Ids]:
+        """All items, the most useful first as far as is known: where everyone is asked, the chosen ones as greedy
+        takes them; otherwise in the order taken, items that came in later by what they are worth alone, as are others.
+        """
+        popular = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
+        taken, greedy = (found.order, found.greedy) if isinstance(found, ChosenSet) else (popular[:0], False)
+        order, late = taken[chosen[taken]].tolist(), popular[chosen[popular] & ~np.isin(popular, taken)].tolist()
+        for item in late:
+            before = (at for at, one in enumerate(order) if problem.singletons[one] < problem.singletons[item])
+            order.insert(next(before, len(order)), item)
+        own = np.array(order, dtype=np.int64)
+        if problem.talk.population.asks_everyone(problem.jury) and (late or not greedy):
+            own = yield from ask_greedy_order(problem, own)
+        return np.concatenate((own, popular[~chosen[popular]]))
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:
         """The top of x, and draws of pipage rounding."""

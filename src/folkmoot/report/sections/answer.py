@@ -59,13 +59,13 @@ def explain_order(story: Story) -> str:
         )
     if story.result.gains is None:
         return ""
-    order = "In the order in which they were chosen."
-    if e is not None:
-        order = (
-            "In the order of the search, the most useful first as far as it could tell. It may exchange items at its "
-            "end, so a gain can be larger than the one above it."
-        )
-    return f"{order} The gain is what an item adds to those above it."
+    if e is None:
+        return "The most useful first. The gain is what an item adds to those above it."
+    if e.everyone:
+        return "The most useful first. The items down to a line are together worth its total, or a little more."
+    return (
+        "The most useful first, as far as the sums tell. Gains are estimates: about what an item adds to those above it."
+    )
 
 
 def explain_total(story: Story) -> list[Paragraph]:
