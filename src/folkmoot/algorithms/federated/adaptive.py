@@ -18,6 +18,7 @@ from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, layer
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.matroids.matroid import Matroid
@@ -30,6 +31,7 @@ DEPTH = 3  # length of a sequence, in ranks: what follows the answer shows what 
 MOST_MARKS = 192  # prefixes that one question asks about
 POPULAR = 7 / 8  # share of the items asked about that are the most popular; the rest gain most next to the sequence
 DOUBT = 8  # weight of the prior on every discount, in clients
+LAST = 4  # rounds before and after search and polishing, less the last two
 DOUBTS = (1.0, 0.2, 5.0)  # factors on this doubt, in the last drafts
 
 
@@ -61,6 +63,10 @@ class AdaptiveSequencing(Federated):
 
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds + 1
+
+    def count_order_rounds(self, talk: Talk) -> int:
+        """As many as are left, but for a last look and the appraisal."""
+        return min(super().count_order_rounds(talk), max(self.rounds + self.polish + LAST - talk.rounds, 0))
 
     def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, alone = problem.matroid, problem.singletons

@@ -21,7 +21,6 @@ from folkmoot.questions.along import GainsAlong
 TINY = 1e-300
 MOST_NUMBERS = 2**16  # in one answer about gains along a sequence, about
 SURE = 1e-3  # doubt in discounts that everybody was asked for
-ORDERING = 2  # most rounds that find the order of the answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +127,15 @@ def draft_order(
     return np.array(order, dtype=np.int64)
 
 
-def ask_greedy_order(problem: SearchProblem, items: Ids) -> Run[Ids]:
+def ask_greedy_order(problem: SearchProblem, items: Ids, rounds: int) -> Run[Ids]:
     """The order in which greedy takes these items, by the sums of everyone. Of few items, one question about all their
-    subsets says it; of more, two rounds along drafts say most of it.
+    subsets says it; of more, some rounds along drafts say most of it.
     """
+    if not rounds:
+        return items
     if 2 ** len(items) <= MOST_SWAPS:
         return (yield from _ask_all_subsets(problem, items))
-    return (yield from _ask_along_drafts(problem, items))
+    return (yield from _ask_along_drafts(problem, items, rounds))
 
 
 def _ask_all_subsets(problem: SearchProblem, items: Ids) -> Run[Ids]:
@@ -150,13 +151,13 @@ def _ask_all_subsets(problem: SearchProblem, items: Ids) -> Run[Ids]:
     return items[order]
 
 
-def _ask_along_drafts(problem: SearchProblem, items: Ids) -> Run[Ids]:
+def _ask_along_drafts(problem: SearchProblem, items: Ids, rounds: int) -> Run[Ids]:
     """Each round asks for the gains of the items that are left at the prefixes of a draft. It confirms the draft up to
     the first place where another item gains more, and says which one.
     """
     ranges, gains = problem.ranges, problem.singletons.copy()
     done, rest, looks = items[:0], items, list[DraftLook]()
-    for _ in range(ORDERING):
+    for _ in range(rounds):
         if len(rest) < 2:
             break
         draft = _draft_rest(rest, gains, looks)

@@ -61,6 +61,7 @@ JURY = 40  # times the cohort: roundings differ by little, so it takes many clie
 SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
 NO_ITEMS: Array = np.zeros(0)
+ORDERING = 2  # most rounds that find the order of the answer
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -126,6 +127,10 @@ class Federated(Conversation):
     @abstractmethod
     def count_search_rounds(self, matroid: Matroid) -> int:
         """How many rounds the search takes."""
+
+    def count_order_rounds(self, _talk: Talk) -> int:
+        """The most rounds that find the order of the answer, where everyone is asked."""
+        return ORDERING
 
     def check(self, matroid: Matroid) -> None:
         """Refuse settings that cannot work, before any client is asked."""
@@ -290,7 +295,7 @@ class Federated(Conversation):
             order.insert(next(before, len(order)), item)
         own = np.array(order, dtype=np.int64)
         if problem.talk.population.asks_everyone(problem.jury) and (late or not greedy):
-            own = yield from ask_greedy_order(problem, own)
+            own = yield from ask_greedy_order(problem, own, self.count_order_rounds(problem.talk))
         return np.concatenate((own, popular[~chosen[popular]]))
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:

@@ -63,9 +63,8 @@ def explain_order(story: Story) -> str:
         return "The most useful first. The gain is what an item adds to those above it."
     if e.everyone:
         return "The most useful first. The items down to a line are together worth its total, or a little more."
-    return (
-        "The most useful first, as far as the sums tell. Gains are estimates: about what an item adds to those above it."
-    )
+    first = "The most useful first, as far as the sums tell."
+    return f"{first} Gains are estimates: about what an item adds to those above it."
 
 
 def explain_total(story: Story) -> list[Paragraph]:
