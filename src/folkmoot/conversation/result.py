@@ -177,7 +177,8 @@ class Result:
 
     def table(self) -> "polars.DataFrame":
         """One row per chosen item, in the order of `chosen`: its number, name and attributes, what it adds, and what it
-        is worth together with those above it. Nothing where that is not known. `.to_pandas()` makes a pandas frame.
+        is worth together with those above it. Nothing where that is not known. Of a table,
+        `pandas.DataFrame(table.to_dict(as_series=False))` makes a pandas frame.
         """
         import polars
 
