@@ -37,7 +37,8 @@ def find_values(objective: fm.Objective, order: tuple[int, ...]) -> Array:
     members = np.zeros((len(order), objective.n_items), dtype=bool)
     for at, item in enumerate(order):
         members[at:, item] = True
-    return objective.mean_values(members)
+    values: Array = objective.mean_values(members)
+    return values
 
 
 def find_greedy_values(objective: fm.Objective, items: tuple[int, ...]) -> Array:

@@ -110,7 +110,7 @@ def read_items(source: DataSource, settings: Data, findings: Findings, frame: po
     findings.record_columns(name=key)
     if key is None:
         findings.note(
-            f"The items of {source.file} are numbered by their rows, from 0 on; the setting name says otherwise."
+            f"The items of {source.file} are named by their rows, from 0 on; the setting name says otherwise."
         )
     numbers = number_items(frame.height)
     names = numbers if key is None else frame[key].cast(polars.String).to_list()
