@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.algorithms.federated.polish import MOST_SWAPS, score_sets
 from folkmoot.algorithms.federated.search import SearchProblem
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
@@ -128,32 +127,10 @@ def draft_order(
 
 
 def ask_greedy_order(problem: SearchProblem, items: Ids, rounds: int) -> Run[Ids]:
-    """The order in which greedy takes these items, by the sums of everyone. Of few items, one question about all their
-    subsets says it; of more, some rounds along drafts say most of it.
-    """
-    if not rounds:
-        return items
-    if 2 ** len(items) <= MOST_SWAPS:
-        return (yield from _ask_all_subsets(problem, items))
-    return (yield from _ask_along_drafts(problem, items, rounds))
+    """The order in which greedy takes these items by the sums of everyone, as far as some rounds tell.
 
-
-def _ask_all_subsets(problem: SearchProblem, items: Ids) -> Run[Ids]:
-    every = np.arange(2 ** len(items))
-    sets = np.zeros((len(every), problem.matroid.n_items), dtype=bool)
-    sets[:, items] = every[:, None] >> np.arange(len(items)) & 1
-    values = yield from score_sets(problem, sets, "order")
-    order, at = list[int](), 0
-    while len(order) < len(items):
-        left = [place for place in range(len(items)) if place not in order]
-        order.append(max(left, key=lambda place: float(values[at | 1 << place])))
-        at |= 1 << order[-1]
-    return items[order]
-
-
-def _ask_along_drafts(problem: SearchProblem, items: Ids, rounds: int) -> Run[Ids]:
-    """Each round asks for the gains of the items that are left at the prefixes of a draft. It confirms the draft up to
-    the first place where another item gains more, and says which one.
+    Each asks for the gains of the items that are left at the prefixes of a draft. It confirms the draft up to the first
+    place where another item gains more, and says which one.
     """
     ranges, gains = problem.ranges, problem.singletons.copy()
     done, rest, looks = items[:0], items, list[DraftLook]()

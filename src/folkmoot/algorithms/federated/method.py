@@ -13,6 +13,7 @@ import numpy as np
 
 import folkmoot.theory.rounding as rounding
 from folkmoot.algorithms.federated.appraisal import (
+    FEW_ITEMS,
     MOST_LOOKS,
     Look,
     appraise,
@@ -61,7 +62,7 @@ JURY = 40  # times the cohort: roundings differ by little, so it takes many clie
 SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
 NO_ITEMS: Array = np.zeros(0)
-ORDERING = 2  # most rounds that find the order of the answer
+ORDERING = 2  # most rounds that find the order of many items
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -129,7 +130,7 @@ class Federated(Conversation):
         """How many rounds the search takes."""
 
     def count_order_rounds(self, _talk: Talk) -> int:
-        """The most rounds that find the order of the answer, where everyone is asked."""
+        """The most rounds that find the order of many items, where everyone is asked."""
         return ORDERING
 
     def check(self, matroid: Matroid) -> None:
@@ -189,8 +190,9 @@ class Federated(Conversation):
             further.append(found.on_the_way)
         for point in further:
             looks.append((yield from ask_look(problem, point)))
-        order, doubt = (yield from self._order(problem, found, chosen)), self.polish > 0
-        worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
+        order, unsure = yield from self._order(problem, found, chosen)
+        doubt = self.polish > 0
+        worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt, unsure=unsure)
         covered = self.shortlist is None and not wide and talk.population.closed_form
         # What a theorem says of a set is lost where a few clients preferred another one.
         kept = isinstance(found, Point) or bool((worth.members == found.members).all())
@@ -283,9 +285,9 @@ class Federated(Conversation):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
-    def _order(self, problem: SearchProblem, found: SearchResult, chosen: Mask) -> Run[Ids]:
-        """All items, the most useful first as far as is known: where everyone is asked, the chosen ones as greedy
-        takes them; otherwise in the order taken, items that came in later by what they are worth alone, as are others.
+    def _order(self, problem: SearchProblem, found: SearchResult, chosen: Mask) -> Run[tuple[Ids, bool]]:
+        """All items, the most useful first as far as is known, and whether the appraisal can say more. The chosen ones
+        come in the order taken, those that came in later by what they are worth alone, as are the others.
         """
         popular = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
         taken, greedy = (found.order, found.greedy) if isinstance(found, ChosenSet) else (popular[:0], False)
@@ -293,10 +295,11 @@ class Federated(Conversation):
         for item in late:
             before = (at for at, one in enumerate(order) if problem.singletons[one] < problem.singletons[item])
             order.insert(next(before, len(order)), item)
-        own = np.array(order, dtype=np.int64)
-        if problem.talk.population.asks_everyone(problem.jury) and (late or not greedy):
+        own, unsure = np.array(order, dtype=np.int64), bool(late) or not greedy
+        unsure = unsure and problem.talk.population.asks_everyone(problem.jury)
+        if unsure and len(own) > FEW_ITEMS:
             own = yield from ask_greedy_order(problem, own, self.count_order_rounds(problem.talk))
-        return np.concatenate((own, popular[~chosen[popular]]))
+        return np.concatenate((own, popular[~chosen[popular]])), unsure
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:
         """The top of x, and draws of pipage rounding."""
