@@ -101,6 +101,15 @@ def test_a_sample_orders_nearly_as_greedy(method: Federated, seed: int) -> None:
     assert (find_values(objective, order) >= 0.9 * find_greedy_values(objective, result.selected)).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_noisy_sums_order_too(seed: int) -> None:
+    objective = make_niches(6_000, seed)
+    result = fm.solve(objective, 10, fm.PrivateGreedy(epsilon=8.0), engine=fm.Simulation(objective), seed=seed)
+    assert sorted(result.order or ()) == list(result.selected)
+    assert result.gains is None
+    assert (find_values(objective, result.chosen) >= 0.85 * find_greedy_values(objective, result.selected)).all()
+
+
 def test_a_small_jury_leaves_the_order_where_it_says_little() -> None:
     """Gains that differ by no more than noise does: they are drawn towards each other, and their sum stays."""
     order, gains = np.arange(4), np.array([0.30, 0.20, 0.205, 0.1])

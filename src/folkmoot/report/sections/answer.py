@@ -54,9 +54,9 @@ def explain_order(story: Story) -> str:
     """What the order of the items and their gains mean."""
     e = story.result.estimate
     if story.result.gains is None and story.result.privacy is not None:
-        return (
-            "In the order in which they were picked. What each adds is not known: to ask would cost more of the budget."
-        )
+        first = "The most useful first, as far as the noisy sums tell. "
+        known = first if len(story.chosen) < story.result.n_items else ""
+        return f"{known}What each adds is not known: to ask would cost more of the budget."
     if story.result.gains is None:
         return ""
     if e is None:
