@@ -32,3 +32,8 @@ def test_public_names_are_there_however_one_asks(code: str) -> None:
 def test_other_names_are_not() -> None:
     said = subprocess.run([sys.executable, "-c", "import folkmoot; folkmoot.slove"], capture_output=True, text=True)
     assert "AttributeError: module 'folkmoot' has no attribute 'slove'" in said.stderr
+
+
+def test_no_name_is_listed_twice() -> None:
+    code = "import folkmoot; folkmoot.solve; names = dir(folkmoot); assert len(names) == len(set(names)), names"
+    subprocess.run([sys.executable, "-c", code], check=True)

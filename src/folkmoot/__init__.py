@@ -22,4 +22,4 @@ else:
         raise AttributeError(f"module 'folkmoot' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return [*globals(), *import_module("folkmoot.names").__all__]
+        return sorted({*globals(), *import_module("folkmoot.names").__all__})

@@ -3,19 +3,21 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars
 import pytest
+import scipy.sparse
 
 import folkmoot as fm
-from folkmoot.application.answer_files import render_map, render_table
+from folkmoot.application.answer_files import TABLE, render_map, render_table
 from folkmoot.application.folder import Folder
 from folkmoot.application.verification import check_run
 from folkmoot.conversation.result import Result
-from folkmoot.data import Items
+from folkmoot.data import Items, load
 from folkmoot.foundation.errors import TranscriptError
 from tests.cli.calling import films, folkmoot, ratings
 
@@ -40,8 +42,10 @@ def test_names_gains_and_order_go_together(method: Any) -> None:
         assert (result.selected, result.names) == ((0, 1, 2), ("c", "a", "b"))
 
 
-def test_a_method_without_an_order_has_a_table_too() -> None:
-    table = solve(fm.Popularity()).table()
+def test_a_result_without_an_order_has_a_table_too() -> None:
+    known = solve(fm.Popularity())
+    assert (known.table()["name"].to_list(), known.order) == (["c", "a", "b"], (2, 0, 1))
+    table = replace(known, order=None, gains=None, names=("a", "b", "c")).table()
     assert table["name"].to_list() == ["a", "b", "c"]
     assert table["gain"].to_list() == [None] * 3
     assert table.schema["total"] == polars.Float64
@@ -50,10 +54,14 @@ def test_a_method_without_an_order_has_a_table_too() -> None:
 
 
 def test_pandas_users_have_a_frame() -> None:
-    pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    frame = solve().table().to_pandas()
+    """As the documentation says, with what is installed: `.to_pandas()` of polars would need pyarrow."""
+    pandas = pytest.importorskip("pandas")
+    words = "pandas.DataFrame({}.to_dict(as_series=False))"
+    assert words.format("result.table()") in (Path(__file__).parents[2] / "README.md").read_text()
+    assert words.format("table") in (Result.table.__doc__ or "")
+    frame = pandas.DataFrame(solve().table().to_dict(as_series=False))
     assert list(frame["name"]) == ["c", "a", "b"]
+    assert list(frame["gain"]) == list(solve().gains or ())
 
 
 def test_results_of_the_former_format_are_read_in_the_new_order() -> None:
@@ -142,3 +150,18 @@ def test_a_run_that_could_not_begin_leaves_nothing(tmp_path: Path) -> None:
     ratings(tmp_path)
     assert folkmoot(tmp_path, "run", "ratings.csv", "--choose", "99").code == 2
     assert not Folder(tmp_path / "ratings-run").path.exists()
+
+
+def test_items_without_names_have_one_number_everywhere(tmp_path: Path) -> None:
+    """From 0, as in Python: on the screen, in the report, in both files and in the result."""
+    stars = np.random.default_rng(0).integers(0, 6, (30, 8))
+    scipy.sparse.save_npz(tmp_path / "stars.npz", scipy.sparse.csr_array(stars))
+    said = folkmoot(tmp_path, "run", "stars.npz", "--choose", "3", "--folder", "run", "--no-report")
+    assert said.code == 0, said.err
+    result = Result.from_json((tmp_path / "run" / "result.json").read_text())
+    names = tuple(f"item {item}" for item in result.order or ())
+    assert result.names == names
+    table = polars.read_csv(tmp_path / "run" / TABLE)
+    assert (tuple(table["item"]), tuple(table["name"])) == (result.order, names)
+    assert all(name in said.out for name in names)
+    assert "numbered from 0" in " ".join(load(tmp_path / "stars.npz").notes)

@@ -187,3 +187,15 @@ def test_a_problem_has_a_path(path: Any) -> None:
         Problem.load(path)
     with pytest.raises(InputError, match=r"^file: needs the name of a file"):
         Problem.from_data(path)
+
+
+def test_a_single_limit_is_given_by_its_parts() -> None:
+    """As on the command line; `limits` is for several."""
+    problem = Problem.from_data("x.csv", choose=4, at_most=1, per="region", within="country")
+    assert problem == Problem.from_data(
+        "x.csv", choose=4, limits=[{"at_most": 1, "per": "region", "within": "country"}]
+    )
+    both = Problem.from_data("x.csv", choose=4, at_most=1, per="region", limits=[{"at_most": 2, "per": "country"}])
+    assert [limit.per for limit in both.limits] == ["country", "region"]
+    with pytest.raises(InputError, match=r"limits\[0\]\['per'\]: is needed: column of the items file"):
+        Problem.from_data("x.csv", choose=4, at_most=2)

@@ -27,8 +27,10 @@ from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.questions import Gains
 from folkmoot.report import markdown
-from folkmoot.report.sections.rarity import find_worst, name_remedies
+from folkmoot.report.sections.rarity import explain_rare, find_worst, list_rare_items, name_remedies
+from folkmoot.report.story import RareNumbers
 from tests.cli.calling import folkmoot
+from tests.report.stories import make_federated, make_story
 
 CLIENTS, ITEMS, COHORT = 3_000, 2_000, 200
 
@@ -237,3 +239,11 @@ def test_it_is_said_before_and_after(file: Path, tmp_path: Path) -> None:
     told = markdown(story)
     assert f"Rare items: {worst.one:,} of {worst.numbers:,} numbers" in told
     assert "| the search | 200 |" in told
+
+
+@pytest.mark.parametrize(("one", "verb"), [(1, "1 rests on one user alone"), (2, "2 rest on one user alone")])
+def test_one_number_rests_and_two_rest(one: int, verb: str) -> None:
+    rare = RareNumbers("the search", 1000, 70, one, 0, 3)
+    assert verb in explain_rare(rare, "users")
+    story = make_story(make_federated(("Alien",), (0.4,)), rare=(rare,))
+    assert ("and is what that one holds" in list_rare_items(story)[0]) == (one == 1)

@@ -3,11 +3,15 @@
 import csv
 import json
 import lzma
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
+from folkmoot.cli.app import app
 from folkmoot.demo import SPREAD, homes, places
 from folkmoot.foundation.settings import METHODS
 from folkmoot.report.stored_story import from_json
@@ -157,3 +161,17 @@ def test_the_extract_keeps_the_largest_of_towns_that_are_close(monkeypatch: pyte
         ("Far", "Veneto", "45.4400"),
     ]
     assert list(kept[0]) == places().columns
+
+
+def list_commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield words
+    for name, one in getattr(command, "commands", {}).items():
+        yield from list_commands(one, (*words, name))
+
+
+@pytest.mark.parametrize("words", [*list_commands(typer.main.get_command(app))], ids=" ".join)
+def test_every_command_shows_its_help_in_full(words: tuple[str, ...], tmp_path: Path) -> None:
+    for flag in ("--help", "--help-all"):
+        said = folkmoot(tmp_path, *words, flag)
+        assert said.code == 0, said.err
+        assert "--help-all" in said.out

@@ -101,7 +101,7 @@ def test_matrices(name: str, tmp_path: Path) -> None:
     read = load(Data(file=name), tmp_path)
     assert (read.kind, read.clients_called, read.items_called) == ("ratings", "clients", "items")
     assert np.array_equal(dense(read.objective), MATRIX)
-    assert read.items.names == ("1", "2", "3")
+    assert read.items.names == ("item 0", "item 1", "item 2")
 
 
 def test_a_matrix_with_an_items_file_in_its_order(tmp_path: Path) -> None:

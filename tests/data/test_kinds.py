@@ -242,3 +242,27 @@ def test_two_positions_are_asked_about(settings: dict[str, Any], tmp_path: Path)
     for (name, column), worth in zip(asked.value.ways, ([[1, 0]] * 2, [[0, 1]] * 2), strict=True):
         read = loaded(tmp_path, TRIPS, items=stops, reach=9, **(settings | {name: column}))
         assert dense(read.objective).tolist() == worth
+
+
+def test_a_kernel_says_what_its_width_is(tmp_path: Path) -> None:
+    """Where most rows are items themselves, the median distance is 0, and no width."""
+    rows = ["0,0", "1,1", "4,4", *["0,0"] * 5, "2,2"]
+    write(tmp_path, "i.csv", "a,b\n0,0\n1,1\n4,4\n")
+    write(tmp_path, "c.csv", "a,b\n" + "\n".join(rows) + "\n")
+    on = "the median distance of a row from its nearest item"
+    some = load(Data(file="c.csv", items="i.csv", kind="similarity"), tmp_path)
+    assert f"{on}, among the 1 of 9 that are not on it" in " ".join((*some.notes, some.meaning))
+    write(tmp_path, "c.csv", "a,b\n" + "\n".join(rows[:-1]) + "\n")
+    none = load(Data(file="c.csv", items="i.csv", kind="similarity"), tmp_path)
+    assert "h = 1, since every row is on an item" in " ".join((*none.notes, none.meaning))
+    assert on not in none.meaning
+
+
+def test_a_measure_of_items_is_no_item(tmp_path: Path) -> None:
+    """The colour of wines is not a wine; the name of a wine is one."""
+    columns = "alcohol,ash,od280/od315_of_diluted_wines,proline"
+    text = f"{columns}\n" + "\n".join(f"{at},2.{at},3.{at},{at}00" for at in range(12)) + "\n"
+    with pytest.raises(InputError, match="do not show what it holds") as refused:
+        loaded(tmp_path, text)
+    assert "is the item" not in str(refused.value)
+    assert loaded(tmp_path, "person,name_of_wine\na,x\na,y\nb,x\n").items.names == ("x", "y")

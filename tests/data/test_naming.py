@@ -16,7 +16,7 @@ PEOPLE = "lat,lon\n0,0\n0,1\n"
     [
         ("StandID,Street,Lat,Lon\nS7,A St,0,0\nS9,B St,0,1\n", {}, ("S7", "S9"), False),
         ("StandID,Street,Lat,Lon\nS7,A St,0,0\nS7,B St,0,1\n", {}, ("A St", "B St"), False),
-        ("Borough,Lat,Lon\nQueens,0,0\nBronx,0,1\n", {}, ("1", "2"), True),
+        ("Borough,Lat,Lon\nQueens,0,0\nBronx,0,1\n", {}, ("item 0", "item 1"), True),
         ("Borough,Lat,Lon\nQueens,0,0\nBronx,0,1\n", {"name": "Borough"}, ("Queens", "Bronx"), False),
     ],
 )

@@ -79,3 +79,12 @@ def test_singular_and_plural() -> None:
         ("news", "news"),
     ):
         assert name_one_of(many) == one
+
+
+def test_where_clients_have_weights_all_shares_count_them() -> None:
+    """So that two numbers beside each other are of the same people."""
+    told = tell(make("places", 0.3, reach=100.0, benefit=Benefit(500, 0.489)))
+    assert told["Within reach"] == ("48.9 %", "of the users have one within 100 km")
+    assert told["With nothing"] == ("51.1 %", "of the users have none of the chosen within reach")
+    rated = tell(make("ratings", 3.6, benefit=Benefit(500, 0.9)))
+    assert rated["Mean best"] == ("4", "over 500 users with one, by their weights")

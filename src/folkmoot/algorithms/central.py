@@ -101,6 +101,20 @@ def _next(walk: Walk, bounds: Array, fresh: Mask, addable: Mask, highest: bool, 
         fresh[item] = True
 
 
+def order_by_gains(objective: Objective, members: Mask) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The items of a set in the order in which greedy takes them, and what each adds to those before it."""
+    walk, left = objective.walk(), np.flatnonzero(members)
+    order, gains = list[int](), list[float]()
+    while left.size:
+        found = walk.gains(left)
+        best = int(found.argmax())
+        order.append(int(left[best]))
+        gains.append(float(found[best]))
+        walk.add(order[-1])
+        left = np.delete(left, best)
+    return tuple(order), tuple(gains)
+
+
 @dataclass(frozen=True)
 class StochasticGreedy:
     """Greedy that looks at a few random items per step: (n/k)·ln(1/ε) of them give 1 − 1/e − ε of the optimum in

@@ -14,6 +14,7 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import Data, How, Limited
 
 FILES = ("file", "items", "folder", "federation")  # settings that name a file
+LIMIT = tuple(one.name for one in fields(Limited))  # the parts of a limit
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -27,26 +28,28 @@ class Changes:
 
     @classmethod
     def from_keywords(cls, changes: Mapping[str, Any]) -> "Changes":
-        """Every setting by its name, `choose` (how many), `method` (its name), `seed`, `limits` (a list
-        of mappings such as {"at_most": 2, "per": "genre"}) and `settings` (any others of the method, by name).
+        """Every setting by its name, `choose` (how many), `method` (its name), `seed`, `limits` (a list of mappings
+        such as {"at_most": 2, "per": "genre"}), the parts of one more limit, and `settings` (any others of the
+        method, by name).
         """
         known = {as_keyword(section, one.name): (section, one.name) for section, one in list_settings()}
         known["seed"] = ("", "seed")
         sections: dict[str, dict[str, Any]] = {}
         limits, settings = changes.get("limits", ()), changes.get("settings", {})
+        limit = {name: changes[name] for name in LIMIT if name in changes}
         if not isinstance(limits, list | tuple) or not all(isinstance(one, Mapping) for one in limits):
             wanted = 'a list such as [{"at_most": 2, "per": "genre"}]'
             raise InputError(f"needs {wanted}, got {limits!r}", argument="limits")
         if not isinstance(settings, Mapping):
             raise InputError(f"needs names and values such as {{'polish': 3}}, got {settings!r}", argument="settings")
         for name, value in changes.items():
-            if name in ("limits", "settings"):
+            if name in ("limits", "settings", *LIMIT):
                 continue
             if name not in known:
                 raise InputError(f"is no setting{_suggest(name, [*known, 'limits', 'settings'])}", argument=name)
             section, own = known[name]
             sections.setdefault(section, {})[own] = os.fspath(value) if isinstance(value, os.PathLike) else value
-        return cls(sections, tuple(limits), settings)
+        return cls(sections, (*limits, *([limit] if limit else [])), settings)
 
     @property
     def names(self) -> frozenset[tuple[str, str]]:

@@ -25,8 +25,8 @@ class Problem:
 
     `Problem.load("problem.toml")` reads a file; `Problem.from_data("ratings.csv", choose=20)` needs none. Both take
     any setting as a keyword: those of a problem file by their names, `choose` for how many items, `method` for the
-    name of the method, `limits` for a list such as [{"at_most": 2, "per": "genre"}], `settings` for any others of the
-    method, and `seed`.
+    name of the method, `at_most` and `per` for a limit, `limits` for a list such as [{"at_most": 2, "per": "genre"}],
+    `settings` for any others of the method, and `seed`.
     """
 
     data: Data

@@ -1,6 +1,7 @@
 """The front door: an objective, a constraint and a method in; a result out. Stored runs are continued and verified."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from time import perf_counter
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.algorithms.central import Greedy, Method
+from folkmoot.algorithms.central import Greedy, Method, order_by_gains
 from folkmoot.algorithms.federated.auto import Auto
 from folkmoot.algorithms.federated.private import PrivateGreedy
 from folkmoot.conversation.conduct import Steering, conduct, continue_transcript, verify_transcript
@@ -181,19 +182,25 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
         walk = choice.walk or objective.walk(choice.members)
         bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
     broken = bound < value * (1 - BROKEN)
-    selected = tuple(np.flatnonzero(choice.members).tolist())
-    chosen = selected if choice.order is None else choice.order
+    order, gains = choice.order, choice.gains
+    if order is None or gains is None or not is_falling(gains):
+        order, gains = order_by_gains(objective, choice.members)
     return Result(
         method=repr(chosen_method),
         n_items=objective.n_items,
-        selected=selected,
+        selected=tuple(np.flatnonzero(choice.members).tolist()),
         value=value,
         upper_bound=inf if broken else max(bound, value),
         seconds=perf_counter() - start,
         seed=seed,
-        order=choice.order,
-        gains=choice.gains,
+        order=order,
+        gains=gains,
         fractional=choice.fractional,
-        names=tuple(objective.item_names[item] for item in chosen) if objective.item_names else None,
+        names=tuple(objective.item_names[item] for item in order) if objective.item_names else None,
         broken=describe_broken(value, bound) if broken else None,
     )
+
+
+def is_falling(gains: tuple[float, ...]) -> bool:
+    """Whether no gain is above the one before it, but for the last digits."""
+    return all(late <= early + abs(early) * BROKEN for early, late in pairwise(gains))

@@ -39,6 +39,7 @@ class StoppableCommands(TyperGroup):
 app = typer.Typer(
     name="folkmoot",
     cls=StoppableCommands,
+    context_settings={"help_option_names": ["--help", "--help-all"]},  # some commands have options of these names
     epilog="Begin with: folkmoot demo, or folkmoot run ratings.csv --choose 20",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -20,8 +20,8 @@ class AppraisedSet(NamedTuple):
 
     members: Mask
     estimate: Estimate
-    order: Ids  # in which the search would take them
-    gains: Array | None  # None: not known
+    order: Ids  # the most useful first
+    gains: Array | None  # falling; None: not known
     broken: str | None = None  # what shows that functions are not monotone and submodular; then there is no bound
 
 

@@ -153,8 +153,8 @@ class Result:
     upper_bound: float  # no allowed set is worth more (federated: with the confidence of the estimate)
     seconds: float
     seed: int
-    order: tuple[int, ...] | None = None  # items in the order they were chosen
-    gains: tuple[float, ...] | None = None  # what each of them added
+    order: tuple[int, ...] | None = None  # the items by number, from 0; the most useful first
+    gains: tuple[float, ...] | None = None  # what each adds to those before it, falling; estimates from sums of a few
     fractional: Array | None = None  # the point that was rounded
     names: tuple[str, ...] | None = None  # in the same order: that of `chosen`
     attributes: Mapping[str, tuple[Any, ...]] | None = None  # what is publicly known of them, in the same order
@@ -172,12 +172,13 @@ class Result:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The items in the order in which they were chosen; by their numbers, where a method has no order."""
+        """The items, the most useful first; by their numbers, where nothing is known of their order."""
         return self.selected if self.order is None else self.order
 
     def table(self) -> "polars.DataFrame":
-        """One row per chosen item, in the order of `chosen`: its number, name and attributes, what it added, and what
-        it is worth together with those above it. Nothing where that is not known. `.to_pandas()` makes a pandas frame.
+        """One row per chosen item, in the order of `chosen`: its number, name and attributes, what it adds, and what it
+        is worth together with those above it. Nothing where that is not known. Of a table,
+        `pandas.DataFrame(table.to_dict(as_series=False))` makes a pandas frame.
         """
         import polars
 

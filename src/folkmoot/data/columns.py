@@ -133,6 +133,8 @@ def _is_noun(words: list[str], role: str) -> bool:
     """Whether a name means a thing itself: the id of a user, not the age of one, nor how many there are."""
     if not words or words[0] in COUNTED:
         return False
+    if "of" in words and not IDENTIFIERS.issuperset(words[: words.index("of")]):
+        return False  # the colour of wines is no wine
     endings = IDENTIFIERS | (set(LATE_ENDINGS) if role == "item" else set())
     while len(words) > 1 and words[-1] in endings:
         words = words[:-1]

@@ -110,9 +110,9 @@ def read_items(source: DataSource, settings: Data, findings: Findings, frame: po
     findings.record_columns(name=key)
     if key is None:
         findings.note(
-            f"The items of {source.file} are named by their rows, from 1 on; the setting name says otherwise."
+            f"The items of {source.file} are named by their rows, from 0 on; the setting name says otherwise."
         )
-    numbers = [str(at) for at in range(1, frame.height + 1)]
+    numbers = number_items(frame.height)
     names = numbers if key is None else frame[key].cast(polars.String).to_list()
     unnamed = [name or number for name, number in zip(names, numbers, strict=True)]
     return Items(_make_distinct(unnamed), _positions(frame, settings), frame, source.file)
@@ -255,6 +255,11 @@ def _describe(
     return Items(_make_distinct(names, wanted_ids), _positions(frame, settings), frame, source.file)
 
 
+def number_items(count: int) -> tuple[str, ...]:
+    """Names of items that have none: their numbers, as results and answer files have them."""
+    return tuple(f"item {at}" for at in range(count))
+
+
 def _make_distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tuple[str, ...]:
     """Names of which no two are the same: repeated ones get their ids."""
     seen: dict[str, int] = {}
@@ -262,7 +267,7 @@ def _make_distinct(names: Sequence[str], ids: Sequence[str] | None = None) -> tu
         seen[name] = seen.get(name, 0) + 1
     if len(seen) == len(names):
         return tuple(names)
-    numbers = ids or [str(at) for at in range(1, len(names) + 1)]
+    numbers = ids or number_items(len(names))
     return tuple(f"{name} ({own})" if seen[name] > 1 else name for name, own in zip(names, numbers, strict=True))
 
 

@@ -21,7 +21,7 @@ from folkmoot.data.worth import distances, memberships, ratings
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.frames import is_frame
 from folkmoot.foundation.inputs import as_path
-from folkmoot.foundation.settings import IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
+from folkmoot.foundation.settings import BEST, IF_MISSING, IF_NEGATIVE, IF_TWICE, KINDS, SIMILARITIES, Data
 
 BUILD: dict[str, Callable[[Request], Loaded]] = {
     "ratings": ratings,
@@ -76,7 +76,13 @@ def _combine(data: Any, items: Any, settings: dict[str, Any]) -> Data:
 def make_request(settings: Data, source: DataSource | Matrix, about: DataSource | None, findings: Findings) -> Request:
     """Open files with checked settings, and the kind of the data."""
     for name, choices in (
-        *(("kind", KINDS), ("missing", IF_MISSING), ("negative", IF_NEGATIVE), ("duplicates", IF_TWICE)),
+        *(
+            ("kind", KINDS),
+            ("best", BEST),
+            ("missing", IF_MISSING),
+            ("negative", IF_NEGATIVE),
+            ("duplicates", IF_TWICE),
+        ),
         ("similarity", SIMILARITIES),
     ):
         word = getattr(settings, name)
@@ -107,6 +113,8 @@ def _kind(source: DataSource | Matrix, about: DataSource | None, settings: Data,
     for name in ("drop", "category", "merge_rare"):
         if getattr(settings, name) and kind != "tables":
             raise InputError(f"is for tables, not for {kind}", remedy="leave it out", argument=name)
+    if settings.best is not None and kind != "ratings":
+        raise InputError(f"is for ratings and ranks, not for {kind}", remedy="leave it out", argument="best")
     if settings.missing == "category" and kind != "tables":
         raise InputError(f"category is for tables, not for {kind}", remedy="say refuse or drop", argument="missing")
     return kind

@@ -23,6 +23,7 @@ from folkmoot.data.wording import (
     describe_tables,
     name_many,
     name_one,
+    name_worth,
 )
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.settings import KINDS, Data
@@ -96,7 +97,8 @@ def _describe(settings: Data, kind: str, column: str | None) -> tuple[str, str, 
     if kind in ("distances", "places") and settings.reach is None:
         raise InputError("is needed: beyond it an item is of no use, for all parties alike", argument="reach")
     if kind == "ratings":
-        return describe_ratings(settings.value or "rating", one, clients), clients, name_many(column, "items")
+        value = settings.value or ("rank" if settings.best == "lowest" else "rating")
+        return describe_ratings(name_worth(value, settings.best), one, clients), clients, name_many(column, "items")
     if kind == "memberships":
         return describe_memberships(one, clients), clients, name_many(column, "items")
     if kind == "distances":

@@ -15,7 +15,17 @@ from folkmoot.data.columns import (
 )
 from folkmoot.data.pairs import PairColumns
 from folkmoot.data.source import DataSource, Matrix, cast_numbers
-from folkmoot.data.values import MOST_NAMED, ask_for_value, find_value, is_distance, is_flag, is_yes_no
+from folkmoot.data.values import (
+    MOST_NAMED,
+    ask_for_item,
+    ask_for_rank,
+    ask_for_value,
+    find_value,
+    is_distance,
+    is_flag,
+    is_rank,
+    is_yes_no,
+)
 from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.foundation.settings import Data
 
@@ -116,10 +126,14 @@ def _guess_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[
     client, item, value = find_pair(source, settings, by_words=by_words)
     if not (client and item):
         return None
+    if settings.item is None:
+        ask_for_item(source, client, item, [column for column in (value, *_list_given(settings)) if column])
     if settings.least is not None:
         return "memberships", "least is given"
     if value is None:
         if settings.value is None:
+            if settings.best is None:
+                ask_for_rank(source, client, item, None, _list_given(settings))
             ask_for_value(source, client, item, _list_given(settings))
         return "memberships", f"it has {client} and {item}, and no values"
     if is_flag(source, value):
@@ -152,6 +166,8 @@ def find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[st
     others = _list_given(settings)
     for at, role in enumerate(("client", "item", "value")):
         taken = [column for column in (*chosen, *others) if column is not None]
+        if role == "item" and chosen[at] is None:
+            chosen[at] = _find_item(source, taken)
         if role != "value" or settings.value is None:
             chosen[at] = chosen[at] or find_by_alias(source.columns, role, taken)
     for at, role in enumerate(("client", "item")):
@@ -165,8 +181,24 @@ def find_pair(source: DataSource, settings: Data, *, by_words: bool) -> tuple[st
         other = next(column for column in source.columns if column not in (client, item))
         client, item = client or other, item or other
     if client and item and value is None and settings.value is None:
-        value = find_value(source, client, item, others)
+        value = find_value(source, client, item, others) or _find_ranks(source, settings, client, item)
     return client, item, value
+
+
+def _find_ranks(source: DataSource, settings: Data, client: str, item: str) -> str | None:
+    """The only column of ranks, where somebody said which of them is the best."""
+    left = [column for column in source.columns if column not in (client, item, *_list_given(settings))]
+    found = [column for column in left if settings.best is not None and is_rank(source, column, client)]
+    return found[0] if len(found) == 1 else None
+
+
+def _find_item(source: DataSource, taken: Sequence[str]) -> str | None:
+    """An item other than a column of ranks: a place may be one, or where something came in."""
+    ranks = [column for column in source.columns if column not in taken and is_rank(source, column)]
+    if not ranks:
+        return None
+    taken = [*taken, *ranks]
+    return find_by_alias(source.columns, "item", taken) or find_by_words(source.columns, "item", taken)
 
 
 def _find_repeated_id(source: DataSource, taken: Sequence[str]) -> str | None:
@@ -190,6 +222,8 @@ def pair_columns(source: DataSource, settings: Data, *, valued: bool, weighted: 
         refuse_missing_column(source, "client", "the client, who owns the row")
     if item is None:
         refuse_missing_column(source, "item", "the item that a row is about")
+    if valued and value and settings.best is None and settings.least is None:
+        ask_for_rank(source, client, item, value)
     if valued and value is None:
         refuse_missing_column(source, "value", "what the item is worth to the client")
     columns = [client, item, *([value] if valued and value else [])]

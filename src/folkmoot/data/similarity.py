@@ -88,18 +88,21 @@ def _distances(rows: Array, items: Array) -> Array:
 
 
 def _gaussian(rows: Array, items: Array) -> tuple[Array, str]:
-    """exp(−d²/2h²) of numbers on the items' scale, which is public; h: the median distance to the nearest item."""
+    """exp(−d²/2h²) of numbers on the items' scale, which is public. h: the median distance to the nearest item,
+    of rows that have one if most have none; 1 if none has.
+    """
     mean, deviation = items.mean(axis=0), items.std(axis=0)
     deviation[deviation == 0] = 1.0
     distance = _distances((rows - mean) / deviation, (items - mean) / deviation)
     nearest = distance.reshape(len(rows), len(items)).min(axis=1)
     apart = nearest[nearest > 0]
-    width = float(np.median(nearest)) or (float(np.median(apart)) if len(apart) else 1.0)
+    width, which = float(np.median(nearest)), "the median distance of a row from its nearest item"
+    if width == 0 and len(apart):
+        width, which = float(np.median(apart)), f"{which}, among the {len(apart):,} of {len(rows):,} that are not on it"
+    elif width == 0:
+        width, which = 1.0, "since every row is on an item"
     np.exp(-((distance / width) ** 2) / 2, out=distance)
-    return distance, (
-        f"exp(−d²/2h²) with h = {width:.3g}, the median distance of a row from its nearest item, in standard "
-        "deviations of the items"
-    )
+    return distance, f"exp(−d²/2h²) with h = {width:.3g}, {which}, in standard deviations of the items"
 
 
 def _cosine(rows: Array, items: Array) -> tuple[Array, str]:

@@ -70,6 +70,8 @@ OTHERS = {
     *("fold", "split", "train", "test", "cluster", "segment", "isbn", "ean", "upc", "latitude", "lat", "longitude"),
     *("lon", "lng", "population", "pop", "demand", "inhabitants", "residents", "households", "unnamed", "dob"),
 }
+RANKS = {"rank", "ranks", "ranking", "place", "placing", "position", "preference", "preferences", "priority", "choice"}
+GRADES = {"preference", "preferences", "priority", "choice"}  # of these, only what differs in all rows of a client
 RATED = {"rating", "ratings", "review", "reviews", "vote", "votes"}  # how many there are says nothing about a client
 YES = ("yes", "y", "true", "t", "like", "liked", "up", "thumbs up", "ja", "oui", "si", "sí")
 NO = ("no", "n", "false", "f", "dislike", "disliked", "down", "thumbs down", "nein", "non")
@@ -77,6 +79,7 @@ STRAY = 0.1  # share of the cells of a column of numbers that may hold something
 SAME = 0.98  # share of the clients, or items, in whose rows an attribute of theirs is the same
 DEEP = 1_000_000  # rows that are looked at before a person is asked
 FEW = 20  # rows: fewer prove nothing
+LAST_RANK = 1000  # larger numbers are no ranks
 LARGE = 10**8  # whole numbers from here on are times and ids
 YEARS, DATES = (1800, 2100), (18_000_101, 21_001_231)
 MOST_NAMED = 5  # columns in a question
@@ -108,6 +111,75 @@ def ask_for_value(source: DataSource, client: str, item: str, taken: Sequence[st
         remedy="say which one counts, or that none does" if several else "say whether it counts",
         settings=[*(("value", column) for column in possible[:MOST_NAMED]), ("value", "")],
     )
+
+
+def ask_for_rank(source: DataSource, client: str, item: str, value: str | None, taken: Sequence[str] = ()) -> None:
+    """Raise a question if the value, or where there is none, some column, may hold ranks: then 1 is the best."""
+    columns = [value] if value else [column for column in source.columns if column not in (client, item, *taken)]
+    ranks = [column for column in columns if is_rank(source, column, client)]
+    ranks = _drop_attributes(read_some(source, (client, item, *ranks)), (client, item), ranks) if ranks else []
+    if not ranks:
+        return
+    if len(ranks) > 1:
+        raise OpenQuestion(
+            f"{list_words(ranks)} may be ranks",
+            place=source.file,
+            remedy="say which one counts, or that none does",
+            settings=[*(("value", column) for column in ranks[:MOST_NAMED]), ("value", "")],
+        )
+    one, other = name_one(item, "item"), name_one(client, "client")
+    raise OpenQuestion(
+        f"{ranks[0]} may be ranks, of which 1 says which {one} a {other} likes best, or ratings, of which it says the "
+        "opposite",
+        place=source.file,
+        remedy="say which value is the best" + ("" if value else ", or that it does not count"),
+        settings=[("best", "lowest"), ("best", "highest"), *([] if value else [("value", "")])],
+    )
+
+
+def ask_for_item(source: DataSource, client: str, item: str, taken: Sequence[str] = ()) -> None:
+    """Raise a question if the supposed item holds 1, 2, 3 for each client, and another column may be the item."""
+    others = [column for column in source.columns if column not in (client, item, *taken)]
+    if not others or not is_rank(source, item):
+        return
+    rows = read_some(source, (client, item)).drop_nulls()
+    groups = rows.group_by(client).agg(polars.len().alias("rows"), _as_number(item).alias("ranks"))
+    repeated = groups.filter(polars.col("rows") > 1)
+    listed = repeated.filter(polars.col("ranks").list.sort() == polars.int_ranges(1, polars.col("rows") + 1))
+    if not repeated.height or listed.height < (1 - STRAY) * repeated.height:
+        return
+    raise OpenQuestion(
+        f"{item} numbers the rows of each {name_one(client, 'client')}: it may be ranks, and no item",
+        place=source.file,
+        remedy="say which column is the item",
+        settings=[("item", column) for column in (*others[:MOST_NAMED], item)],
+    )
+
+
+def _as_number(column: str) -> polars.Expr:
+    return polars.col(column).cast(polars.Float64, strict=False).cast(polars.Int64, strict=False)
+
+
+def is_rank(source: DataSource, column: str, client: str | None = None) -> bool:
+    """Whether a column may hold ranks, by the last word of its name and by what it holds."""
+    words = split_words(column)
+    if not words or words[-1] not in RANKS or _is_statistic(words):
+        return False
+    cells = source.sample()[column].drop_nulls()
+    numbers = _read_numbers(cells)
+    if not len(cells) or numbers.null_count() or not numbers.is_between(0, LAST_RANK).all():
+        return False
+    if (numbers != numbers.round(0)).any():
+        return False
+    return words[-1] not in GRADES or client is None or _differ_by_client(source, client, column)
+
+
+def _differ_by_client(source: DataSource, client: str, column: str) -> bool:
+    """Whether hardly any client has a value twice: it gives out ranks, not grades."""
+    rows = read_some(source, (client, column)).drop_nulls()
+    groups = rows.group_by(client).agg(polars.len().alias("rows"), polars.col(column).n_unique().alias("values"))
+    repeated = groups.filter(polars.col("rows") > 1)
+    return repeated.filter(polars.col("rows") == polars.col("values")).height >= (1 - STRAY) * repeated.height
 
 
 def is_distance(column: str) -> bool:

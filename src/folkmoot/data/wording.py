@@ -94,6 +94,11 @@ def describe_ratings(value: str, item: str, clients: str) -> str:
     return f"the {value} of the best chosen {item}, averaged over {clients}"
 
 
+def name_worth(value: str, best: str | None) -> str:
+    """What a row is worth: its value, or, where the lowest rank is the best, its inverse."""
+    return f"1 / {value}" if best == "lowest" else value
+
+
 def describe_memberships(item: str, clients: str) -> str:
     return f"the share of {clients} who have at least one chosen {item}"
 

@@ -4,12 +4,19 @@ import numpy as np
 
 from folkmoot.data.columns import find_by_alias
 from folkmoot.data.findings import say_count
-from folkmoot.data.items import Items, ground_set, name_items, read_items
+from folkmoot.data.items import Items, ground_set, name_items, number_items, read_items
 from folkmoot.data.loaded import MOST_CLIENT_NAMES, Loaded, Request
 from folkmoot.data.pairs import PairColumns, Pairs, convert_matrix, read_pairs
 from folkmoot.data.roles import has_flags, pair_columns
 from folkmoot.data.source import Matrix
-from folkmoot.data.wording import describe_distances, describe_memberships, describe_ratings, name_many, name_one
+from folkmoot.data.wording import (
+    describe_distances,
+    describe_memberships,
+    describe_ratings,
+    name_many,
+    name_one,
+    name_worth,
+)
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_number
 from folkmoot.foundation.sets import Array
@@ -27,10 +34,25 @@ def ratings(request: Request) -> Loaded:
     over = name_many(columns.client if columns else None, "clients")
     if request.kind == "similarity":
         value = "similarity"
-    meaning = describe_ratings(value, best, over)
+    meaning = describe_ratings(name_worth(value, request.settings.best), best, over)
+    if request.settings.best == "lowest":
+        _invert(request, pairs, value)
+        return _make_facility(request, pairs, columns, meaning, 1.0)
     if columns is not None and columns.value and not columns.yes_no:
         _warn_of_zeros(request, pairs, columns.value, over)
     return _make_facility(request, pairs, columns, meaning, request.settings.most)
+
+
+def _invert(request: Request, pairs: Pairs, value: str) -> None:
+    """Of ranks the lowest is the best, so each is worth its inverse: so much whatever others rank."""
+    values = pairs.entries.values
+    if values is None or not len(values):
+        return
+    if values.min() < 1:
+        raise InputError(
+            f"ranks begin at 1, but {value} has {values.min():g}", place=request.source.file, argument="best"
+        )
+    pairs.entries.values = 1.0 / values
 
 
 def _warn_of_zeros(request: Request, pairs: Pairs, value: str, clients: str) -> None:
@@ -155,7 +177,7 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
         items, where = ground_set(pairs.items.texts(), request.about, column, request.settings, request.findings)
         pairs.entries.renumber_items(where, len(items))
         return items
-    ids = [str(at) for at in range(1, pairs.entries.n_items + 1)]
+    ids = number_items(pairs.entries.n_items)
     if request.about is not None:  # items of a matrix have no ids: the rows of the file must be in their order
         items = read_items(request.about, request.settings, request.findings)
         if len(items) != len(ids):
@@ -165,7 +187,8 @@ def _items(request: Request, pairs: Pairs, columns: PairColumns | None) -> Items
                 argument="items",
             )
         return items
-    return Items(tuple(ids))
+    request.findings.note(f"The items of {request.source.file} are numbered from 0, in the order of its columns.")
+    return Items(ids)
 
 
 def _options(request: Request, pairs: Pairs, items: Items, clients: str, most: float | None = None) -> RowOptions:

@@ -6,6 +6,7 @@ from typing import Any
 KINDS = ("ratings", "memberships", "distances", "places", "tables", "similarity")
 IF_MISSING = ("refuse", "drop", "category")  # a category of their own: in tables
 IF_NEGATIVE = ("refuse", "drop", "zero")
+BEST = ("lowest", "highest")
 IF_TWICE = ("refuse", "first", "last", "largest", "mean", "sum")
 SIMILARITIES = ("gaussian", "cosine")
 METHODS = (
@@ -40,6 +41,9 @@ class Data:
     item: str | None = setting("Column that says which item.", None, example='"movieId"')
     value: str | None = setting(
         "Column with the rating, distance or weight of a row; empty: none.", None, example='"rating"'
+    )
+    best: str | None = setting(
+        "Which value is the best: the highest, or, of ranks, the lowest (a row is worth 1 / rank).", None, choices=BEST
     )
     items_id: str | None = setting(
         "Column of the items file that the item column refers to.", None, example='"movieId"'

@@ -13,7 +13,7 @@ class Item:
     """An item, chosen or not."""
 
     name: str
-    gain: float | None = None  # chosen: what it added to those above it
+    gain: float | None = None  # chosen: what it adds to those above it
     details: tuple[tuple[str, str], ...] = ()  # its attributes, such as ("genre", "Comedy")
     latitude: float | None = None
     longitude: float | None = None

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from folkmoot.algorithms.federated.draft import DraftLook, discounts, draft_order
+from folkmoot.algorithms.federated.draft import MOST_NUMBERS, DraftLook, discounts, draft_order
 from folkmoot.algorithms.federated.method import Federated, drop_duplicates
 from folkmoot.algorithms.federated.polish import score_sets
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, layer_bases, order_items
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.matroids.matroid import Matroid
@@ -28,9 +29,9 @@ from folkmoot.theory.guarantee import Guarantee, Term
 
 DEPTH = 3  # length of a sequence, in ranks: what follows the answer shows what else could have been taken
 MOST_MARKS = 192  # prefixes that one question asks about
-MOST_NUMBERS = 2**16  # in one answer, about; the number of items asked about is limited accordingly
 POPULAR = 7 / 8  # share of the items asked about that are the most popular; the rest gain most next to the sequence
 DOUBT = 8  # weight of the prior on every discount, in clients
+LAST = 4  # rounds before and after search and polishing, less the last two
 DOUBTS = (1.0, 0.2, 5.0)  # factors on this doubt, in the last drafts
 
 
@@ -63,18 +64,23 @@ class AdaptiveSequencing(Federated):
     def count_search_rounds(self, matroid: Matroid) -> int:
         return self.rounds + 1
 
+    def count_order_rounds(self, talk: Talk) -> int:
+        """As many as are left, but for a last look and the appraisal."""
+        return min(super().count_order_rounds(talk), max(self.rounds + self.polish + LAST - talk.rounds, 0))
+
     def search(self, problem: SearchProblem) -> Run[ChosenSet]:
         matroid, alone = problem.matroid, problem.singletons
         plan = SequencePlan.of(problem)
         looks: list[DraftLook] = []
         doubt = DOUBT / (self.cohort or problem.talk.population.n_clients)
-        complete = problem.ranges.complete and problem.exact
+        complete, greedy = problem.ranges.complete and problem.exact, plan.marks[:0]
         for turn in range(self.rounds):
             items = plan.candidates(looks)
             left = discounts(looks, items, alone, doubt)
             order = draft_order(matroid, items, alone, left, plan.length, looks[-1] if looks and complete else None)
             if looks and complete and np.array_equal(order[: matroid.rank], looks[-1].order[: matroid.rank]):
-                break  # this is what greedy takes: nothing is left to learn
+                greedy = order[: matroid.rank]  # nothing is left to learn
+                break
             question = plan.question(order, items)
             reply = yield from problem.talk.ask(question, self.cohort, Purpose.SEARCH, f"look {turn + 1}")
             complete = complete and reply.count == problem.talk.population.everyone.weight
@@ -88,7 +94,8 @@ class AdaptiveSequencing(Federated):
             best = sets[int(scores.argmax())]
         order = next(order for order in orders if best[order].all())
         merit = looks[-1].gains_at_wide(matroid.n_items)
-        return ChosenSet(best, self._promise(problem, looks) if complete else None, order, merit)
+        promise = self._promise(problem, looks) if complete else None
+        return ChosenSet(best, promise, order, merit, np.array_equal(order, greedy))
 
     def _last(
         self,

@@ -33,6 +33,7 @@ WAYS = 2 * MOST_LOOKS  # ways to a bound: each look, the first two, all three, a
 BETWEEN = 0.6  # the bound is computed at BETWEEN·(x + set), a little above both: tighter than at either
 ASIDE, LAYERS = 0.1, 3  # or this far from the set towards this many bases next to it
 SPENT = (0.9, 0.1)  # shares of 1 − confidence: for the answer, and for the popular base, which may take its place
+FEW_ITEMS = 11  # all subsets of so many are scored in one question
 BROKEN = 1e-9  # by this share must a value exceed a bound, to show that functions are not what bounds need
 BESIDE_BITS = 16  # of a gradient that stands beside buckets: all numbers of an answer are equally long
 
@@ -48,14 +49,22 @@ class Look(NamedTuple):
 
 
 def appraise(
-    problem: SearchProblem, chosen: Mask, order: Ids, looks: list[Look], confidence: float, y: Array, *, doubt: bool
+    problem: SearchProblem,
+    chosen: Mask,
+    order: Ids,
+    looks: list[Look],
+    confidence: float,
+    y: Array,
+    *,
+    doubt: bool,
+    unsure: bool,
 ) -> Run[AppraisedSet]:
     """How good the answer is, from a last cohort that scores few other sets: its score is not the best of many.
 
     With `doubt`, the popular base becomes the answer if this cohort says that it is better, so that no answer is
     knowingly worse; then both get an interval and share the error probability 1 − confidence. Half of it goes to each
-    end of an interval, and the half of the bound is shared by the ways that lead to one. `order`: all items, in the
-    order in which the gains of the chosen ones are reported.
+    end of an interval, and the half of the bound is shared by the ways that lead to one. `order`: all items, the most
+    useful first. Where this is `unsure`, all subsets of few chosen items are scored, which settles it.
 
     If several juries are asked, the same answers also give the bound at y. The two are not independent then, but each
     still fails with at most its own probability (union bound).
@@ -67,8 +76,9 @@ def appraise(
     popular = find_popular_base(problem)
     doubt = doubt and bool((popular != chosen).any())
     orders = [order[members[order]] for members in (chosen, popular)]
-    firsts = [indicator(n, one[:count]) for one in orders for count in range(len(one))]
-    items, masks = compress_sets(np.array([chosen, popular, *randoms, *firsts]))
+    unsure = unsure and len(orders[0]) <= FEW_ITEMS
+    firsts = [list_subsets(n, orders[0]) if unsure else list_prefixes(n, orders[0]), list_prefixes(n, orders[1])]
+    items, masks = compress_sets(np.vstack([chosen, popular, *randoms, *firsts]))
 
     def question(coins: PublicCoins) -> Appraisal:
         return Appraisal(items=items, sets=masks, whole=ranges.whole, single=ranges.single, draw=coins.key)
@@ -120,9 +130,67 @@ def appraise(
         clipped=clipped,
         range_from=ranges.source,
     )
-    after = 2 + RANDOM_BASES + best * len(orders[0])
-    values = np.append(means[after : after + len(orders[best])], value)
-    return AppraisedSet((chosen, popular)[best], estimate, orders[best], np.diff(values), broken)
+    values = np.split(means[2 + RANDOM_BASES :], [len(firsts[0])])[best]
+    order, noise = orders[best], (1 - sample.heard) * ranges.single / max(reply.clients, 1)
+    if unsure and not best:
+        places = follow_greedy(values)
+        order, values = order[places], values[np.cumsum(1 << places) - (1 << places)]
+    order, gains = sort_by_gains(order, np.diff(values, append=value), noise)
+    return AppraisedSet((chosen, popular)[best], estimate, order, gains, broken)
+
+
+def list_prefixes(n_items: int, order: Ids) -> Mask:
+    """Nothing, the first item, the first two, and so on; not all of them."""
+    sets = np.zeros((len(order), n_items), dtype=bool)
+    sets[:, order] = np.tri(len(order), k=-1, dtype=bool)
+    return sets
+
+
+def list_subsets(n_items: int, items: Ids) -> Mask:
+    """All of them; bit j of the number of a set says whether item j is in it."""
+    sets = np.zeros((1 << len(items), n_items), dtype=bool)
+    sets[:, items] = np.arange(len(sets))[:, None] >> np.arange(len(items)) & 1
+    return sets
+
+
+def follow_greedy(values: Array) -> Ids:
+    """The places of the items in the order in which greedy takes them, from the values of all their subsets."""
+    order, at, left = list[int](), 0, list(range(len(values).bit_length() - 1))
+    while left:
+        best = max(left, key=lambda place: float(values[at | 1 << place]))
+        order.append(best)
+        left.remove(best)
+        at |= 1 << best
+    return np.array(order, dtype=np.int64)
+
+
+def sort_by_gains(order: Ids, gains: Array, noise: float) -> tuple[Ids, Array]:
+    """The items by what each added to those before it, and these gains, falling; their sum stays the same.
+
+    By submodularity, the first items of the new order together are worth at least the sum of their gains in the old
+    one. Gains from few clients are noisy: they are drawn towards the nearest falling sequence, the more, the larger
+    the variance of a mean next to what is out of order. `noise`: that variance per gain, since an answer is at most
+    `single`, and so its variance at most `single` times its mean.
+    """
+    falling = fit_falling(gains)
+    off = gains - falling
+    spread, chance = float(weigh(off, off)), noise * float(np.maximum(falling, 0.0).sum())
+    if spread > 0:
+        falling = falling + spread / (spread + chance) * off
+    best = np.argsort(-falling, kind="stable")
+    return order[best], falling[best]
+
+
+def fit_falling(numbers: Array) -> Array:
+    """The nearest sequence that never rises: neighbours that rise share their mean."""
+    blocks = list[tuple[float, int]]()
+    for number in numbers.tolist():
+        total, count = number, 1
+        while blocks and blocks[-1][0] * count <= total * blocks[-1][1]:
+            before, more = blocks.pop()
+            total, count = total + before, count + more
+        blocks.append((total, count))
+    return np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
 
 
 def find_popular_base(problem: SearchProblem) -> Mask:

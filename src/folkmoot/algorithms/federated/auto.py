@@ -155,7 +155,7 @@ class Auto(Federated):
         promise = Discrete(
             matroid.rank, matroid.n_items, None if exact else 0.0, 0.1, isinstance(matroid, Uniform), False
         )
-        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains)
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains, exact)
 
 
 class RunningMean:

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from folkmoot.algorithms.federated.search import SearchProblem
+from folkmoot.conversation.purpose import Purpose
+from folkmoot.conversation.rounds import Run
 from folkmoot.foundation.sets import Array, Ids
 from folkmoot.matroids.matroid import Matroid
+from folkmoot.matroids.simple import Uniform
+from folkmoot.questions.along import GainsAlong
 
 TINY = 1e-300
+MOST_NUMBERS = 2**16  # in one answer about gains along a sequence, about
+SURE = 1e-3  # doubt in discounts that everybody was asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +124,54 @@ def draft_order(
         members[item], free[best] = True, False
         gains = gains * left[best]
     return np.array(order, dtype=np.int64)
+
+
+def ask_greedy_order(problem: SearchProblem, items: Ids, rounds: int) -> Run[Ids]:
+    """The order in which greedy takes these items by the sums of everyone, as far as some rounds tell.
+
+    Each asks for the gains of the items that are left at the prefixes of a draft. It confirms the draft up to the first
+    place where another item gains more, and says which one.
+    """
+    ranges, gains = problem.ranges, problem.singletons.copy()
+    done, rest, looks = items[:0], items, list[DraftLook]()
+    for _ in range(rounds):
+        if len(rest) < 2:
+            break
+        draft = _draft_rest(rest, gains, looks)
+        order = np.concatenate((done, draft))
+        marks = np.arange(len(done) + 1, len(order))[: max(MOST_NUMBERS // len(rest), 1)]
+        question = GainsAlong(
+            order=order,
+            marks=marks,
+            items=np.sort(rest),
+            others=items[:0],
+            wide=int(marks[-1]),
+            single=ranges.single,
+            whole=ranges.whole,
+        )
+        reply = yield from problem.talk.ask(question, None, Purpose.SCORING, f"order, from item {len(done) + 1}")
+        rows = np.vstack((gains[question.items], reply.along))
+        marks = np.append(len(done), marks)
+        looks.append(DraftLook(order, marks, question.items, rows, items[:0], question.wide, np.zeros(0)))
+        sure = count_confirmed(draft, question.items, rows)
+        gains[question.items] = rows[min(sure, len(rows) - 1)]
+        done, rest = order[: len(done) + sure], draft[sure:]
+    return np.concatenate((done, _draft_rest(rest, gains, looks)))
+
+
+def _draft_rest(items: Ids, gains: Array, looks: list[DraftLook]) -> Ids:
+    """Greedy over these items, whose gains are known where they begin."""
+    if not len(items):
+        return items
+    return draft_order(Uniform(len(gains), len(items)), items, gains, discounts(looks, items, gains, SURE), len(items))
+
+
+def count_confirmed(draft: Ids, items: Ids, rows: Array) -> int:
+    """How many items of a draft come in the order of greedy, by the gains of these items at its prefixes."""
+    free = np.ones(len(items), dtype=bool)
+    for count, (item, row) in enumerate(zip(draft, rows, strict=False)):
+        own = int(np.searchsorted(items, item))
+        if row[own] < row[free].max():
+            return count
+        free[own] = False
+    return min(len(draft), len(rows))

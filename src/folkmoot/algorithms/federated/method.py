@@ -13,6 +13,7 @@ import numpy as np
 
 import folkmoot.theory.rounding as rounding
 from folkmoot.algorithms.federated.appraisal import (
+    FEW_ITEMS,
     MOST_LOOKS,
     Look,
     appraise,
@@ -21,6 +22,7 @@ from folkmoot.algorithms.federated.appraisal import (
     find_point_near,
     find_popular_base,
 )
+from folkmoot.algorithms.federated.draft import ask_greedy_order
 from folkmoot.algorithms.federated.polish import polish, score_sets
 from folkmoot.algorithms.federated.search import (
     ChosenSet,
@@ -61,6 +63,7 @@ SURE = 4  # juries say which of very many items are most popular: each of them m
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
 FEW_NUMBERS = 8  # of a setting are written out
 NO_ITEMS: Array = np.zeros(0)
+ORDERING = 2  # most rounds that find the order of many items
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -132,6 +135,10 @@ class Federated(Conversation):
     def count_search_rounds(self, matroid: Matroid) -> int:
         """How many rounds the search takes."""
 
+    def count_order_rounds(self, _talk: Talk) -> int:
+        """The most rounds that find the order of many items, where everyone is asked."""
+        return ORDERING
+
     def check(self, matroid: Matroid) -> None:
         """Refuse settings that cannot work, before any client is asked."""
         if self.shortlist is not None:
@@ -189,8 +196,9 @@ class Federated(Conversation):
             further.append(found.on_the_way)
         for point in further:
             looks.append((yield from ask_look(problem, point)))
-        order, doubt = self._order(problem, found), self.polish > 0
-        worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt)
+        order, unsure = yield from self._order(problem, found, chosen)
+        doubt = self.polish > 0
+        worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt, unsure=unsure)
         covered = self.shortlist is None and not wide and talk.population.closed_form
         # What a theorem says of a set is lost where a few clients preferred another one.
         kept = isinstance(found, Point) or bool((worth.members == found.members).all())
@@ -286,12 +294,21 @@ class Federated(Conversation):
             return replace(found, single=most, whole=most, clipped=0.0, public=True)
         return replace(found, surveyed=surveyed, complete=surveyed and talk.sample(reply).complete)
 
-    def _order(self, problem: SearchProblem, found: SearchResult) -> Ids:
-        """All items. For a set: in the order taken, then by worth alone; for a point: by x, then by merit."""
-        rest = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
-        if isinstance(found, Point):
-            return order_items(found.x, problem.talk.coins(Stream.ITEM_ORDER), found.merit)
-        return np.concatenate((found.order, rest[~np.isin(rest, found.order)]))
+    def _order(self, problem: SearchProblem, found: SearchResult, chosen: Mask) -> Run[tuple[Ids, bool]]:
+        """All items, the most useful first as far as is known, and whether the appraisal can say more. The chosen ones
+        come in the order taken, those that came in later by what they are worth alone, as are the others.
+        """
+        popular = order_items(problem.singletons, problem.talk.coins(Stream.ITEM_ORDER))
+        taken, greedy = (found.order, found.greedy) if isinstance(found, ChosenSet) else (popular[:0], False)
+        order, late = taken[chosen[taken]].tolist(), popular[chosen[popular] & ~np.isin(popular, taken)].tolist()
+        for item in late:
+            before = (at for at, one in enumerate(order) if problem.singletons[one] < problem.singletons[item])
+            order.insert(next(before, len(order)), item)
+        own, unsure = np.array(order, dtype=np.int64), bool(late) or not greedy
+        unsure = unsure and problem.talk.population.asks_everyone(problem.jury)
+        if unsure and len(own) > FEW_ITEMS:
+            own = yield from ask_greedy_order(problem, own, self.count_order_rounds(problem.talk))
+        return np.concatenate((own, popular[~chosen[popular]])), unsure
 
     def _round(self, problem: SearchProblem, found: Point) -> Mask:
         """The top of x, and draws of pipage rounding."""

@@ -154,6 +154,7 @@ class PrivateGreedy(Conversation):
         self, talk: Talk, purse: Purse, belief: Belief, course: Course, most: float, rest: float
     ) -> Run[tuple[Mask, Ids]]:
         members, order = np.zeros(talk.matroid.n_items, dtype=bool), list[int]()
+        worth = np.zeros(talk.matroid.n_items)  # what each was believed to gain when it was picked
         for step in range(course.rounds):
             left = course.picks - len(order)
             items = self._list_items(talk, belief, members, course, step, left)
@@ -164,9 +165,10 @@ class PrivateGreedy(Conversation):
             best = find_additions(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
             new = best[: len(best) if step == course.rounds - 1 else ceil(left / (course.rounds - step))]
             members[new] = True
+            worth[new] = belief.gains[new]
             order += new.tolist()
             belief = belief.drop(members)
-        return members, np.array(order, dtype=np.int64)
+        return members, np.array(sorted(order, key=lambda item: -worth[item]), dtype=np.int64)
 
     def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: Course, step: int, left: int) -> Ids:
         """What is asked about next: the best of the list, and, after picks, the best from outside it."""

@@ -65,6 +65,7 @@ class ChosenSet:
     promise: Promise | None
     order: Ids  # in which items were taken
     merit: Array | None = None  # what items gain next to the set, as last known
+    greedy: bool = False  # whether each was certainly the best of them when it was taken
 
 
 SearchResult = Point | ChosenSet

@@ -26,9 +26,9 @@ SHARE = 0.1  # of parties that may be corrupt, or gone; at least one
 # Settings of the data that must be the same everywhere: otherwise sums would add up different things.
 PUBLIC = (
     *("kind", "items", "items_id", "name", "reach", "least", "most", "target", "bins", "smoothing", "similarity"),
-    *("category", "merge_rare"),
+    *("category", "merge_rare", "best"),
 )
-LATER = ("category", "merge_rare")  # agreements from before they existed keep their digest
+LATER = ("category", "merge_rare", "best")  # agreements from before they existed keep their digest
 UNRANGED = {"ratings": 5.0, "tables": 1.0}  # kinds of data whose values have no limit of their own; an example of one
 PUBLIC_FIELDS: Fields = {one.name: one for one in fields(Data) if one.name in PUBLIC}
 
@@ -84,8 +84,8 @@ class Agreement:
         _check_range(data)
         terms = plan_terms(len(parties), corrupt, dropout, fewest, security)
         public = Data(file="", **{one: getattr(data, one) for one in PUBLIC})
-        if data.kind == "similarity" and data.most is None:
-            public = replace(public, most=1.0)  # of a cosine; a party's matrix could hold anything
+        if data.most is None and (data.kind == "similarity" or data.best == "lowest"):
+            public = replace(public, most=1.0)  # of a cosine, or 1 / rank; a party's matrix could hold anything
         return cls(name, tuple(parties), terms, public, items_sha256)
 
     @classmethod
@@ -157,8 +157,11 @@ class Agreement:
         return Charter(self.digest, self.parties, len(items), digest_names(items.names))
 
     def complete(self, kit: Path, own: Mapping[str, Any]) -> Data:
-        """How a party reads its data: as agreed, and by settings of its own."""
-        return replace(self.data, items=str(self.find_items(kit)), **own)
+        """How a party reads its data: as agreed, and by settings of its own. Where nothing was agreed about ranks, the
+        highest value is the best.
+        """
+        best = self.data.best or ("highest" if self.data.kind == "ratings" else None)
+        return replace(self.data, items=str(self.find_items(kit)), best=best, **own)
 
     def to_toml(self) -> str:
         """The file, with comments."""
@@ -239,7 +242,7 @@ def _check_data(data: Data) -> None:
 
 
 def _check_range(data: Data) -> None:
-    if data.most is None and data.kind in UNRANGED:
+    if data.most is None and data.kind in UNRANGED and data.best != "lowest":
         raise InputError(
             f"is needed for {data.kind}: without a range that everybody knows, one party's false value would outweigh "
             "all others",

@@ -54,18 +54,17 @@ def explain_order(story: Story) -> str:
     """What the order of the items and their gains mean."""
     e = story.result.estimate
     if story.result.gains is None and story.result.privacy is not None:
-        return (
-            "In the order in which they were picked. What each adds is not known: to ask would cost more of the budget."
-        )
+        first = "The most useful first, as far as the noisy sums tell. "
+        known = first if len(story.chosen) < story.result.n_items else ""
+        return f"{known}What each adds is not known: to ask would cost more of the budget."
     if story.result.gains is None:
         return ""
-    order = "In the order in which they were chosen."
-    if e is not None:
-        order = (
-            "In the order of the search, the most useful first as far as it could tell. It may exchange items at its "
-            "end, so a gain can be larger than the one above it."
-        )
-    return f"{order} The gain is what an item adds to those above it."
+    if e is None:
+        return "The most useful first. The gain is what an item adds to those above it."
+    if e.everyone:
+        return "The most useful first. The items down to a line are together worth its total, or a little more."
+    first = "The most useful first, as far as the sums tell."
+    return f"{first} Gains are estimates: about what an item adds to those above it."
 
 
 def explain_total(story: Story) -> list[Paragraph]:

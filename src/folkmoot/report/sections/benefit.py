@@ -2,8 +2,10 @@
 
 from folkmoot.report.document import Fact, Form, Paragraph, Quantity, Tone
 from folkmoot.report.facts import find_known, is_estimated
-from folkmoot.report.story import Story
+from folkmoot.report.story import Benefit, Story
 from folkmoot.report.text import count_many
+
+SAME = 1e-9  # shares that differ by less are the same
 
 
 def list_benefits(story: Story) -> list[Fact]:
@@ -50,14 +52,24 @@ def _average_best(story: Story, value: float) -> list[Fact]:
     if story.benefit is None or not story.benefit.share:
         return []
     mean = Quantity(value / story.benefit.share, field="story.mean_best")
-    return [Fact("Mean best", mean, f"over {count_many(story.benefit.clients, story.clients_called)} with one")]
+    note = f"over {count_many(story.benefit.clients, story.clients_called)} with one"
+    return [Fact("Mean best", mean, f"{note}, by their weights" if _is_weighted(story, story.benefit) else note)]
 
 
 def _count_empty(story: Story) -> list[Fact]:
     if story.benefit is None:
         return []
+    within = " within reach" if story.reach else ""
+    if _is_weighted(story, story.benefit):
+        note = f"of the {story.clients_called} have none of the chosen{within}"
+        return [Fact("With nothing", Quantity(1 - story.benefit.share, Form.SHARE, "story.share_without"), note)]
     without = story.n_clients - story.benefit.clients
     called = count_many(without, story.clients_called).partition(" ")[2]
     have = "has" if without == 1 else "have"
-    note = f"{called} {have} none of the chosen" + (" within reach" if story.reach else "")
+    note = f"{called} {have} none of the chosen{within}"
     return [Fact("With nothing", Quantity(without, Form.COUNT, "story.without"), note)]
+
+
+def _is_weighted(story: Story, benefit: Benefit) -> bool:
+    """Whether clients count differently: then what is said of them counts weights, and not some of it rows."""
+    return abs(benefit.share * story.n_clients - benefit.clients) > SAME * story.n_clients

@@ -27,9 +27,10 @@ def explain_rare(one: RareNumbers, clients_called: str, *, before: bool = True) 
     """
     each = name_one_of(clients_called)
     about, later = ("about ", ", at first; in later rounds, usually a larger share") if before else ("", "")
+    rest = f"{count(one.one)} {_rest(one.one)} on one {each} alone"
     return (
         f"Of the {count(one.numbers)} numbers other than 0 in a sum over {count_many(one.clients, clients_called)} "
-        f"({one.what}), {about}{count(one.one)} rest on one {each} alone and {count(one.few)} on five or fewer{later}"
+        f"({one.what}), {about}{rest} and {count(one.few)} on five or fewer{later}"
     )
 
 
@@ -73,5 +74,10 @@ def list_rare_items(story: Story) -> list[str]:
         ]
     return [
         f"Rare items: {count(worst.one)} of {count(worst.numbers)} numbers in a sum over {count(worst.clients)} "
-        f"{story.clients_called} rest on one of them, and are what that one holds."
+        f"{story.clients_called} {_rest(worst.one)} on one of them, and {'is' if worst.one == 1 else 'are'} what that "
+        "one holds."
     ]
+
+
+def _rest(numbers: int) -> str:
+    return "rests" if numbers == 1 else "rest"
