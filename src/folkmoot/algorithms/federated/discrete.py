@@ -19,6 +19,7 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.gains import Gains, Importance
 from folkmoot.questions.participation import FLOOR, Participation
+from folkmoot.questions.query import FINEST
 from folkmoot.theory.guarantee import Discrete, kappa_in_theory
 
 SHORT = 10  # items per rank, over which "shortlist" computes importance
@@ -91,6 +92,9 @@ class DiscreteGreedy(Federated):
         single, whole = ranges.single, ranges.whole
         if who is not None:
             single, whole = (HEADROOM * who.bound(heaviest, one) for one in (single, whole))
+        error = problem.gain_error  # or, where answers are divided by chances, up to a unit from each client
+        if who is not None:
+            error += single / FINEST * everyone.size / everyone.weight
         fixed = talk.coins(Stream.FIXED_SAMPLE).key if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
@@ -119,6 +123,7 @@ class DiscreteGreedy(Federated):
             isinstance(matroid, Uniform),
             self._importance == "paper" and self._is_fixed,
             self.batch,
+            lost=2 * matroid.rank * error + problem.find_lost(1 + self.polish),
         )
         return ChosenSet(members, promise, np.array(taken, dtype=np.int64))
 
