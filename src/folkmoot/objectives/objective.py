@@ -52,6 +52,7 @@ class Walk(Protocol):
 class Objective(ABC):
     """A batch of clients with their private functions over the same public items."""
 
+    by_construction: bool = False  # whether functions are monotone and submodular whatever they are made from
     closed_form: bool = False  # whether the gradient of the multilinear extension is exact
     largest_set: int | None = None  # larger sets may be too large to evaluate; None: no limit
     most: float | None = None  # publicly known: no set is worth more to a client; None: not known
