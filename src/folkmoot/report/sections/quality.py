@@ -119,7 +119,8 @@ def _list_facts(story: Story) -> list[Fact]:
         promised = Quantity(
             None if theory.vacuous else theory.promised, Form.LOW, "guarantee.promised", missing="nothing"
         )
-        note = "before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
+        point = "" if story.result.fractional is None else "of the point that is rounded to a set, "
+        note = f"{point}before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
         facts.append(Fact("Theory promises", promised, note))
     return facts
 
@@ -225,9 +226,10 @@ def explain_theory(result: Result) -> str:
             "the value itself, as is usual at this size. The bound does not depend on it."
         )
     delta = next((term.value for term in theory.terms if term.symbol == "delta"), None)
+    of_what = "" if result.fractional is None else "for the point that is rounded to a set "
     chance = "" if delta is None else f" except with probability {round_up(delta)}"
     return (
-        f"Before seeing any data, theory promises a value of at least {round_down(theory.promised)}{chance} "
+        f"Before seeing any data, theory promises a value of at least {round_down(theory.promised)}{chance} {of_what}"
         f"({theory.theorem}: {round_down(theory.factor)} of the best, minus {round_up(theory.additive)})."
     )
 
