@@ -1,6 +1,6 @@
 """How good the answer is: what was measured, what is proved, and what other ways to choose give."""
 
-from folkmoot.conversation.result import Result
+from folkmoot.conversation.result import Estimate, Result
 from folkmoot.report.charts import baselines_chart, find_interval, is_answer, is_near, rounds_chart
 from folkmoot.report.document import (
     Bullets,
@@ -201,7 +201,8 @@ def explain_proof(story: Story) -> list[str]:
         return [
             measured,
             f"Proved: the bound. It is what all {story.items_called} together are worth, and no set is worth "
-            f"more. Because it comes from a sum with noise, it holds {describe_confidence(result)}.",
+            f"more. Because it comes from a sum with noise, it holds {describe_confidence(result)}. "
+            f"{explain_together(e)}",
         ]
     proof = (
         "Proved: the bound. It follows from diminishing returns alone (a set cannot add more than its items add one by "
@@ -209,8 +210,18 @@ def explain_proof(story: Story) -> list[str]:
     )
     if e is not None and not e.everyone:
         proof += f". Because it comes from a sample, it holds {describe_confidence(result)}, whatever the values are"
-        proof += f" ({LARGEST[e.range_from]})"
+        proof += f" ({LARGEST[e.range_from]}). {explain_together(e)}"
+        return [measured, proof]
     return [measured, proof + "."]
+
+
+def explain_together(e: Estimate) -> str:
+    """How sure both statements are together: three limits, each of which fails with half of 1 − confidence."""
+    both = 1 - 1.5 * (1 - e.confidence)
+    return (
+        f"The interval of the estimate and the share of the best possible are each that sure by themselves; both "
+        f"together hold with {number(both * 100, 3)}{NARROW}% confidence."
+    )
 
 
 def explain_theory(result: Result) -> str:
