@@ -66,3 +66,17 @@ def test_what_a_theorem_is_said_to_promise_is_so(method: fm.Federated) -> None:
         assert engine is None or theory.factor == 0, "who drops out may have held most"
         assert result.estimate is not None
         assert result.upper_bound >= best * (1 - 1e-9) or not result.estimate.everyone
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_what_central_methods_promise_is_so(seed: int) -> None:
+    """Nemhauser, Wolsey and Fisher (1978): 1 − 1/e under a cardinality constraint, 1/2 under any matroid."""
+    objective, matroid = make_instance(seed)
+    best = find_optimum(objective, matroid)
+    factor = 1 - np.exp(-1) if isinstance(matroid, fm.Uniform) else 0.5
+    for method in (fm.Greedy(), fm.Greedy("highest"), fm.Greedy("both"), fm.Exhaustive(), fm.ContinuousGreedy(50)):
+        result = fm.solve(objective, matroid, method)
+        assert result.broken is None
+        assert result.value >= factor * best * (1 - 1e-9), method
+        assert result.upper_bound >= best * (1 - 1e-9), method
+    assert fm.solve(objective, matroid, fm.Exhaustive()).value == pytest.approx(best)
