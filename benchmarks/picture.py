@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from PIL import Image
+
 from benchmarks.instances import HERE
 from benchmarks.table import Floor
 
 PICTURE = HERE / "docs" / "figures" / "report.png"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SIZE = 1100, 1520
+SIZE, COLOURS = (1100, 1520), 128
 
 
 def main() -> list[Floor]:
@@ -32,3 +34,4 @@ def draw(page: Path) -> None:
     size = f"--window-size={SIZE[0]},{SIZE[1]}"
     command = [CHROMIUM, *how, size, f"--screenshot={PICTURE}", page.as_uri()]
     subprocess.run(command, check=True, capture_output=True)
+    Image.open(PICTURE).quantize(COLOURS).save(PICTURE, optimize=True)

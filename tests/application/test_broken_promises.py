@@ -119,6 +119,15 @@ def test_central_bounds_hold_where_nothing_is_worth_something(method: fm.Method)
     assert result.upper_bound >= 3.5
 
 
+def test_what_falls_only_between_sets_is_refused_where_gradients_are_sampled() -> None:
+    """Two items lose by being together, and others gain; at nothing, at the answer and at all, gains look right."""
+    clash = fm.Functions(lambda chosen: 2.0 * len(chosen) - 5.0 * ({0, 1} <= chosen < set(range(ITEMS))), ITEMS)
+    with pytest.raises(fm.NotSubmodular):
+        clash.gradients(np.full(ITEMS, 0.5), samples=64, seed=0)
+    with pytest.raises(fm.NotSubmodular, match=r"item 0 added to \[1\] changes it by -3"):
+        clash.gradients(np.array([1.0, 1.0, *[0.0] * (ITEMS - 2)]))
+
+
 def test_what_cannot_be_noticed() -> None:
     """Five items are worth much together, eight no more, and greedy takes three others: a bound is claimed, and false.
     `check_submodular` looks at more sets; docs/mathematics.md says what `solve` looks at.

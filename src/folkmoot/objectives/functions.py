@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from folkmoot.foundation.errors import InputError, NotSubmodular
+from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_list
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, add_each, weigh
 from folkmoot.objectives.objective import Objective
 
 SetFunction = Callable[[frozenset[int]], float]
-TOLERANCE = 1e-9  # of a value: a gain is a difference of two
 
 
 class Functions(Objective):
@@ -76,14 +75,5 @@ class Functions(Objective):
     def _look_around(self, members: Mask, items: Ids) -> Array:
         """What the members are worth with each of the items, and by themselves; refused where that is less."""
         values = self.values_at(add_each(members, items))
-        gains = values[:, :-1] - values[:, -1:]
-        falls = gains < -TOLERANCE * np.abs(values).max(axis=1, keepdims=True)
-        if falls.any():
-            client, at = np.argwhere(falls)[0]
-            raise NotSubmodular(
-                f"the function of client {client} is not monotone: item {items[at]} added to "
-                f"{np.flatnonzero(members).tolist()} changes it by {gains[client, at]:g}",
-                remedy="correct the function; nothing is known of the best set otherwise",
-                argument="callables",
-            )
+        self.refuse_falling(members, items, values[:, :-1] - values[:, -1:], values)
         return values

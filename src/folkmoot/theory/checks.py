@@ -5,9 +5,7 @@ import numpy as np
 from folkmoot.foundation.errors import NotSubmodular
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Mask
-from folkmoot.objectives.objective import Objective, as_objective
-
-TOLERANCE = 1e-9  # of a value: a gain is a difference of two
+from folkmoot.objectives.objective import TOLERANCE, Objective, as_objective
 
 
 def check_submodular(
