@@ -1,4 +1,6 @@
-"""python -m benchmarks [PART …]: measure, show, and fail where a promise is broken. All parts unless some are named."""
+"""python -m benchmarks [--write] [PART …]: measure, show, and fail where a promise is broken. All parts unless some are
+named. --write: what documents quote goes to docs/figures/measured.json; write on an idle machine.
+"""
 
 import sys
 
@@ -16,6 +18,7 @@ from benchmarks import (
     memory,
     million,
     own_files,
+    picture,
     privacy,
     quality,
     secagg,
@@ -23,7 +26,7 @@ from benchmarks import (
     startup,
     tool,
 )
-from benchmarks.table import verdict
+from benchmarks.table import Floor, verdict, write_figures
 
 PARTS = {
     "greedy": greedy.main,
@@ -33,6 +36,7 @@ PARTS = {
     "quality": quality.main,
     "families": across.main,
     "coverage": coverage.main,
+    "widths": coverage.light_widths,
     "few-rounds": few_rounds.main,
     "independence": independence.main,
     "liars": liars.main,
@@ -41,21 +45,28 @@ PARTS = {
     "federation": federation.main,
     "tool": tool.main,
     "own-files": own_files.main,
+    "picture": picture.main,
     "privacy": privacy.main,
     "audit": audit.main,
     "secagg": secagg.main,
+    "rounds": secagg.rounds,
     "secagg-bytes": secagg_bytes.main,
     "secagg-10000": secagg.ten_thousand,
 }
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or list(PARTS)
+    wanted = [word for word in sys.argv[1:] if word != "--write"] or list(PARTS)
     unknown = [name for name in wanted if name not in PARTS]
     if unknown:
         print(f"{unknown[0]!r} is not one of {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    return 0 if verdict([floor for name in wanted for floor in PARTS[name]()]) else 1
+    floors = list[Floor]()
+    for name in wanted:
+        floors += (found := PARTS[name]())
+        if "--write" in sys.argv:
+            write_figures(name, found)
+    return 0 if verdict(floors) else 1
 
 
 if __name__ == "__main__":

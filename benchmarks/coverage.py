@@ -14,12 +14,19 @@ import folkmoot as fm
 from benchmarks.instances import crowd
 from benchmarks.table import Floor, show
 from folkmoot.foundation.sets import Array
+from folkmoot.theory.confidence import Grid, mean_interval
 
 SEEDS = 400
 CLIENTS, ITEMS, K = 5_000, 30, 3
 JURIES = (100, 400)
 COVERED = 0.94
 WIDEST = 1.5  # times the normal interval, light tails, a jury of 4,000
+LIGHT: dict[str, Callable[[np.random.Generator, int], Array]] = {  # tails, below a range of 1
+    "uniform": lambda rng, count: rng.random(count),
+    "beta(2, 5)": lambda rng, count: rng.beta(2, 5, count),
+    "likes of 30 %": lambda rng, count: (rng.random(count) < 0.3).astype(float),
+    "likes of 5 %": lambda rng, count: (rng.random(count) < 0.05).astype(float),
+}
 METHOD = {"rounds": 2, "cohort": 20, "roundings": 3, "polish": 1}
 
 
@@ -96,11 +103,30 @@ def light_widths() -> list[Floor]:
         deviation = float(objective.values(result.selected).std())
         normal = 1.96 * deviation / sqrt(e.clients) * sqrt(1 - e.clients / objective.n_clients)
         ratios.append((e.high - e.low) / 2 / normal)
-    return [Floor("light tails, jury 4,000: interval / normal interval", float(np.mean(ratios)), at_most=WIDEST)]
+    floors = [Floor("light tails, jury 4,000: interval / normal interval", float(np.mean(ratios)), at_most=WIDEST)]
+    for clients in (100, 400, 4_000):
+        wide = [measure_width(draw, clients) for draw in LIGHT.values()]
+        what = f"interval / normal interval, {clients:,} clients, {', '.join(LIGHT)}"
+        floors.append(Floor(f"{what}: the narrowest", min(wide), name=f"interval.{clients}.narrowest"))
+        floors.append(Floor(f"{what}: the widest", max(wide), name=f"interval.{clients}.widest"))
+    return floors
+
+
+def measure_width(draw: Callable[[np.random.Generator, int], Array], clients: int, draws: int = 8) -> float:
+    """The mean width of the interval from so many values up to 1, in widths of the normal one."""
+    grid, ratios = Grid(1.0), []
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        values = draw(rng, clients)
+        below, way = grid.neighbours(values)
+        counts = np.bincount(below + (rng.random(clients) < way), minlength=len(grid.points))
+        low, high = mean_interval(grid.points, counts, 1.0, population=None, alpha=0.05, key=seed)
+        ratios.append((high - low) / (2 * 1.96 * values.std(ddof=1) / sqrt(clients)))
+    return float(np.mean(ratios))
 
 
 def main() -> list[Floor]:
-    rows, floors = [], light_widths()
+    rows, floors = [], list[Floor]()
     for case in cases():
         for jury in JURIES:
             row, more = covered(case, jury)

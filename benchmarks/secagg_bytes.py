@@ -98,7 +98,8 @@ def sketches(length: int = 1_000_000, clients: int = 1_000, trials: int = 1_000)
         ],
     )
     return [
-        Floor("bytes of a sketch, a million items, 1,000 × 20", size, at_most=224_000),
+        Floor("kilobytes of a sketch, a million items, 1,000 × 20", size / 1e3, None, 224, "sketch.size", "kB"),
+        Floor("the same, written out", dense / 1e6, None, None, "sketch.dense", "MB"),
         Floor("sketches decoded exactly", right, at_least=trials),
         Floor("overloaded sketches noticed", noticed, at_least=overloads),
         Floor("wrong sums", wrong, at_most=0),

@@ -1,20 +1,30 @@
-"""How results are shown, and how a benchmark can fail."""
+"""How results are shown, how a benchmark can fail, and the file of figures that documents quote."""
 
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.instances import HERE
+
+FIGURES = HERE / "docs" / "figures" / "measured.json"
+
 
 @dataclass(frozen=True)
 class Floor:
-    """A number that was promised, and what was measured."""
+    """What was measured, and what was promised of it. `name`: by which documents quote it."""
 
     what: str
     measured: float
     at_least: float | None = None
     at_most: float | None = None
+    name: str | None = None
+    unit: str = ""
 
     @property
     def holds(self) -> bool:
@@ -23,6 +33,8 @@ class Floor:
 
     @property
     def promise(self) -> str:
+        if self.at_least is None and self.at_most is None:
+            return ""
         return f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
 
 
@@ -33,6 +45,21 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> N
     for row in rows:
         table.add_row(*row)
     Console(width=120).print(table)
+
+
+def write_figures(part: str, floors: Sequence[Floor]) -> None:
+    """Replace the figures of a part in the file: their values, the command, and the machine."""
+    known: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    machine = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "day": date.today().isoformat()}
+    command = f"python -m benchmarks {part}"
+    found = {
+        one.name: {"value": float(f"{one.measured:.6g}"), "unit": one.unit, "what": one.what, "command": command}
+        | machine
+        for one in floors
+        if one.name is not None
+    }
+    kept = {name: one for name, one in known.items() if one["command"] != command}
+    FIGURES.write_text(json.dumps(dict(sorted((kept | found).items())), indent=1, ensure_ascii=False) + "\n")
 
 
 def verdict(floors: Sequence[Floor]) -> bool:

@@ -236,19 +236,13 @@ def test_broken_functions_are_shown() -> None:
     fm.check_submodular(fm.Functions(len, 5))
 
 
-def test_functions_that_fall_still_end() -> None:
-    """Greedy promises nothing for them, but never takes an item twice."""
-
-    def costly(s: frozenset[int]) -> float:
-        return len({e % 2 for e in s}) - 1.5 * len(s)
-
+def test_rounding_errors_are_no_falling_functions() -> None:
     def noisy(s: frozenset[int]) -> float:
         return 1e6 + min(len(s), 2) + (sum(s) % 7) * 1e-10
 
-    for function in (costly, noisy, lambda s: -float(len(s)), lambda s: 10.0 if len(s) == 1 else 0.0):
-        result = fm.solve(fm.Functions(function, 6), 3)
-        assert len(result.selected) == len(set(result.order or ())) == 3
-        assert 0 <= result.ratio <= 1
+    result = fm.solve(fm.Functions(noisy, 6), 3)
+    assert len(result.selected) == len(set(result.order or ())) == 3
+    assert 0 <= result.ratio <= 1
 
 
 def test_wide_numbers_are_taken_as_doubles() -> None:

@@ -1,7 +1,7 @@
 """What a private run says about its answer is true: the value lies in its interval, and the optimum below its bound.
 
 In every situation, 240 populations and runs at confidence 0.95. If each of the three limits is missed as often as is
-allowed, more misses than `most_misses` occur with a probability of 1e-6.
+allowed, or any of them, more misses than `most_misses` occur with a probability of 1e-6.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ SITUATIONS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(SITUATIONS))
 def test_intervals_hold(name: str) -> None:
-    given, missed = SITUATIONS[name], np.zeros(3, dtype=int)
+    given, missed = SITUATIONS[name], np.zeros(4, dtype=int)
     method = fm.PrivateGreedy(epsilon=given.epsilon, cohort=given.cohort)
     for seed in range(SEEDS):
         objective = given.make(np.random.default_rng([7, seed]))
@@ -85,8 +85,9 @@ def test_intervals_hold(name: str) -> None:
         assert said is not None
         assert said.low <= said.value <= said.high
         assert said.value <= said.bound <= said.bound_high
-        missed += [said.low > result.value, result.value > said.high, best > said.bound_high]
-    for misses, chance in zip(missed.tolist(), (0.025, 0.025, 0.05), strict=True):
+        wrong = [said.low > result.value, result.value > said.high, best > said.bound_high]
+        missed += [*wrong, any(wrong)]
+    for misses, chance in zip(missed.tolist(), (0.025, 0.025, 0.025, 0.075), strict=True):
         assert misses <= count_most_misses(chance)
 
 

@@ -4,7 +4,7 @@ A method is a frozen description; `choose` runs it and returns a `Selection`.
 """
 
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from math import ceil, comb, inf, log
 from typing import Literal, Protocol
 
@@ -196,21 +196,23 @@ class RandomSet:
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """The optimum, by trying every base. For tiny problems."""
+    """The optimum, by trying every base. For tiny problems. Where a constraint is not a matroid by construction, sets
+    with fewer items, and with one more, are tried as well.
+    """
 
     most: int = 1_000_000
 
     def choose(self, objective: Objective, matroid: Matroid, seed: int) -> Selection:
         n, k = matroid.n_items, matroid.rank
-        if comb(n, k) > as_count(self.most, "most"):
-            raise InputError(
-                f"there are {comb(n, k)} sets of {k} out of {n} items, more than {self.most}", argument="most"
-            )
+        sizes = [k] if matroid.by_construction else range(min(k + 1, n) + 1)
+        if (count := sum(comb(n, size) for size in sizes)) > as_count(self.most, "most"):
+            raise InputError(f"there are {count} sets of {k} out of {n} items, more than {self.most}", argument="most")
         best, found = -np.inf, np.zeros(n, dtype=bool)
-        every = combinations(range(n), k)
+        every = chain.from_iterable(combinations(range(n), size) for size in sizes)
         while chunk := list(islice(every, 4096)):
             sets = np.zeros((len(chunk), n), dtype=bool)
-            sets[np.arange(len(chunk))[:, None], np.array(chunk, dtype=np.int64)] = True
+            for members, items in zip(sets, chunk, strict=True):
+                members[list(items)] = True
             sets = sets[[matroid.is_independent(members) for members in sets]]
             if len(sets):
                 values = objective.mean_values(sets)

@@ -27,6 +27,7 @@ from folkmoot.objectives.information import Information
 from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.accounting import Privacy
 from folkmoot.theory.certificate import bound_along, bound_from_nothing
+from folkmoot.theory.checks import refuse_broken
 
 ROUNDING, BROKEN = 1e-12, 1e-9
 
@@ -65,6 +66,7 @@ def solve(
                 remedy="pass the same objective, or none",
                 argument="engine",
             )
+    known = objective if objective is not None or engine is None else engine.everything
     if isinstance(matroid, int | np.integer):
         matroid = Uniform(n_items, matroid)
     as_matroid(matroid, kinds="a matroid or a whole number of items")
@@ -75,6 +77,8 @@ def solve(
             argument="matroid",
         )
     matroid.refuse_broken()
+    if known is not None:
+        refuse_broken(known)
     chosen_method: Any = method
     if privacy is not None:
         chosen_method = make_private(method, privacy)
@@ -85,7 +89,6 @@ def solve(
         wanted = "Greedy(), ContinuousGreedy(50) or Auto()" if engine is None else "Auto(), since an engine is given"
         raise InputError(f"needs a method with its brackets, such as {wanted}, got {method!r}", argument="method")
     seed = as_count(seed, "seed", least=0)
-    known = objective if objective is not None or engine is None else engine.everything
     limit = getattr(known, "largest_set", None)
     if limit is not None and matroid.rank > limit:
         found = "too many joint states at a client"
@@ -181,6 +184,7 @@ def solve_centrally(objective: Objective, matroid: Matroid, chosen_method: Metho
             bound = min(bound, bound_from_nothing(objective, matroid))
         walk = choice.walk or objective.walk(choice.members)
         bound = min(bound, objective.ceiling, bound_along(walk, value, matroid))
+    refuse_broken(objective, choice.members)
     broken = bound < value * (1 - BROKEN)
     order, gains = choice.order, choice.gains
     if order is None or gains is None or not is_falling(gains):

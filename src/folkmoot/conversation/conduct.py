@@ -26,6 +26,7 @@ from folkmoot.matroids.matroid import Matroid, as_matroid
 from folkmoot.objectives.objective import Objective
 from folkmoot.secagg import Policy
 from folkmoot.secagg.traffic import count_bytes
+from folkmoot.theory.checks import refuse_broken
 from folkmoot.theory.guarantee import Continuous
 from folkmoot.version import __version__
 
@@ -205,6 +206,7 @@ def _make_result(
     names = None
     selected = tuple(np.flatnonzero(members).tolist())
     if everything is not None:
+        refuse_broken(everything, members)
         largest = float(everything.find_largest_shares(np.ones(everything.n_items)).max())
         m_F = float(everything.mean_gains(()).max())
         value = float(everything.mean_values(members))

@@ -111,10 +111,11 @@ class Population(Registered):
 
     @cached_property
     def everyone(self) -> Cohort:
-        """All clients; each counts in proportion to its weight (rounded to whole numbers)."""
+        """All clients of any weight; each counts in proportion to it (rounded to whole numbers, and at least once)."""
         if self.weights is None:
             return Cohort(None, None, self.n_clients, self.n_clients, everyone=True)
         times = np.rint(self.weights * (2.0**WEIGHT_BITS / self.weights.sum())).astype(np.int64)
+        times = np.maximum(times, self.weights > 0)  # who weighs next to nothing may hold the largest values
         ids = np.flatnonzero(times)
         return replace(Cohort.of(ids, times[ids]), everyone=True)
 

@@ -46,7 +46,9 @@ class Estimate:
     high: float
     bound: float  # no allowed set is worth more
     bound_high: float
-    confidence: float  # that the value lies in low..high; and that the ratio low / bound_high holds
+    # That the value lies in low..high, and that the ratio low / bound_high holds: of each by itself. Each of the three
+    # limits fails with at most half of 1 − confidence, so all hold together except with 1.5 times that.
+    confidence: float
     clients: int  # who answered
     everyone: bool  # all clients answered: low, value and high are the same
     popularity: float | None  # what the most popular items are worth; None: nobody was asked

@@ -13,8 +13,6 @@ from folkmoot.matroids.laminar import Laminar
 from folkmoot.matroids.matroid import Blocks, Limits, Matroid, as_matroid
 from folkmoot.matroids.simple import CountingMatroid, Free, Partition, Uniform
 
-QUICKLY = 30  # random pairs of sets that are looked at before an oracle is used
-
 
 class Truncation(Matroid):
     """The sets of another matroid with at most k items."""
@@ -32,6 +30,10 @@ class Truncation(Matroid):
     @cached_property
     def rank(self) -> int:
         return min(self.k, self.matroid.rank)
+
+    @property
+    def by_construction(self) -> bool:
+        return self.matroid.by_construction
 
     @property
     def blocks(self) -> Blocks | None:
@@ -70,6 +72,10 @@ class Restriction(Matroid):
     def __init__(self, matroid: Matroid, items: Ids) -> None:
         self.matroid, self.items = as_matroid(matroid), as_items(matroid.n_items, items)
         self.n_items = len(self.items)
+
+    @property
+    def by_construction(self) -> bool:
+        return self.matroid.by_construction
 
     def is_independent(self, members: Mask) -> bool:
         return self.matroid.is_independent(self._widen(members))
@@ -112,8 +118,8 @@ def restrict(matroid: Matroid, items: Ids) -> Matroid:
 class Oracle(Matroid):
     """The sets for which the function `independent` (from a frozenset of item ids to a bool) returns true.
 
-    `refuse_broken`, which `solve` calls, looks at a few random sets for some that break the axioms; `is_valid()` looks
-    longer. Passing is evidence, not proof.
+    `solve` looks at a few thousand sets for some that break the axioms, and refuses what is no matroid; `is_valid()`
+    looks longer. Passing is evidence, not proof.
     """
 
     def __init__(self, n_items: int, independent: Callable[[frozenset[int]], bool]) -> None:
@@ -124,15 +130,6 @@ class Oracle(Matroid):
 
     def is_independent(self, members: Mask) -> bool:
         return bool(self.function(frozenset(np.flatnonzero(members).tolist())))
-
-    def refuse_broken(self) -> None:
-        verdict = self.is_valid(trials=QUICKLY)
-        if not verdict:
-            raise InputError(
-                f"{self!r} is no matroid: {verdict.certificate}",
-                remedy="bounds and theorems hold for matroids alone; budgets and lower limits are none",
-                argument="matroid",
-            )
 
     def __repr__(self) -> str:
         return f"Oracle({self.n_items} items)"

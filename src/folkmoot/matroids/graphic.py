@@ -19,6 +19,8 @@ class Graphic(Matroid):
     parallel edges exclude each other.
     """
 
+    by_construction = True
+
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
         pairs = [as_list(edge, "edges", f"item {item}") for item, edge in enumerate(as_list(edges, "edges"))]
         if not pairs:

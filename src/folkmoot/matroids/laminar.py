@@ -19,6 +19,8 @@ class Laminar(Matroid):
     For example at most two clinics per city and five per region. Items in no set are not limited.
     """
 
+    by_construction = True
+
     def __init__(self, n_items: int, limits: Sequence[tuple[ItemSet | Iterable[int], int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
         pairs = [as_list(limit, "limits", f"set {at}") for at, limit in enumerate(as_list(limits, "limits"))]

@@ -20,6 +20,8 @@ class Linear(Matroid):
     `is_valid()` finds out.
     """
 
+    by_construction = True
+
     def __init__(self, matrix: ArrayLike, field: int | None = None) -> None:
         given = as_array(matrix, "matrix")
         if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":

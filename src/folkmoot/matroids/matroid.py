@@ -5,10 +5,8 @@ follow from that one question; each kind overrides them where it has a faster wa
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,10 @@ from numpy.typing import ArrayLike
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.registry import Registered
-from folkmoot.foundation.sets import Array, Ids, ItemSet, Mask, as_array, as_members, indicator
+from folkmoot.foundation.sets import Array, Ids, ItemSet, Mask, as_array, as_members
+from folkmoot.matroids.axioms import SMALL, find_broken, find_broken_base
 
-SMALL = 10  # up to this many items the axioms are checked on all sets
+QUICKLY = 15  # random places that are looked at before a constraint is used
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,21 @@ class Matroid(Registered, ABC):
         blocks = self.blocks
         return None if blocks is None else Limits(np.arange(self.n_items + 1), blocks.group, blocks.capacity)
 
+    @property
+    def by_construction(self) -> bool:
+        """Whether the axioms hold whatever it is made from. Other constraints are looked at before they are used."""
+        return False
+
     def refuse_broken(self) -> None:
         """Raise `InputError` if a quick look finds sets that break the axioms."""
+        if self.by_construction:
+            return
+        if broken := find_broken(self, QUICKLY):
+            raise InputError(
+                f"{self!r} is no matroid: {broken}",
+                remedy="bounds and theorems hold for matroids alone; budgets and lower limits are none",
+                argument="matroid",
+            )
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this matroid again, as numbers, lists and arrays: how it is sent and stored."""
@@ -153,80 +165,13 @@ class Matroid(Registered, ABC):
         The empty set is independent; subsets of independent sets are independent; and a smaller independent set
         can always take an item from a larger one. `certificate` names the sets that break one of these.
         """
-        if not self.is_independent(np.zeros(self.n_items, dtype=bool)):
-            return Validity(False, "the empty set is not independent", True)
+        broken = find_broken(self, as_count(trials, "trials"), seed) or find_broken_base(self, seed)
         if self.n_items <= SMALL:
-            sizes = range(self.n_items + 1)
-            sets = [indicator(self.n_items, list(c)) for k in sizes for c in combinations(range(self.n_items), k)]
-            allowed = [members for members in sets if self.is_independent(members)]
-            pairs = ((small, large) for small in allowed for large in allowed)
-            broken = (
-                self._find_broken_subset(allowed) or self._find_broken_exchange(pairs) or self._find_broken_base(seed)
-            )
-            return Validity(not broken, broken or f"all {len(sets)} sets keep the axioms", True)
-        rng = np.random.default_rng(seed)
-        for _ in range(as_count(trials, "trials")):
-            small, large = self._draw_independent(rng), self._draw_independent(rng)
-            broken = self._find_broken_subset([large]) or self._find_broken_exchange([(small, large), (large, small)])
-            if broken:
-                return Validity(False, broken, False)
-        if broken := self._find_broken_base(seed):
-            return Validity(False, broken, False)
-        return Validity(True, f"{trials} random pairs of sets keep the axioms", False)
-
-    def _draw_independent(self, rng: np.random.Generator) -> Mask:
-        """A random set if it is independent; otherwise what greedy keeps of it."""
-        drawn = rng.permutation(self.n_items)[: rng.integers(1, self.n_items + 1)]
-        members = indicator(self.n_items, drawn)
-        if self.is_independent(members):
-            return members
-        members[:] = False
-        for item in drawn:
-            members[item] = True
-            members[item] = self.is_independent(members)
-        return members
-
-    def _find_broken_base(self, seed: int) -> str:
-        """A sentence if the faster methods disagree with `is_independent`, else an empty one."""
-        rng = np.random.default_rng(seed)
-        for _ in range(20):
-            order = rng.permutation(self.n_items)
-            base, some = indicator(self.n_items, self.first_base(order)), order[: self.n_items // 2]
-            if not self.is_independent(base):
-                return f"best_base finds {_show(base)}, which is not independent"
-            if base.sum() != self.rank or self.find_addable(base).any():
-                return f"best_base finds {_show(base)}, which is not a base"
-            if sorted(self.first_base(some).tolist()) != np.sort(some[base[some]]).tolist():
-                return f"first_base chooses otherwise when it meets only {_show(indicator(self.n_items, some))}"
-        return ""
-
-    def _find_broken_subset(self, allowed: list[Mask]) -> str:
-        for members in allowed:
-            for item in np.flatnonzero(members):
-                fewer = members.copy()
-                fewer[item] = False
-                if not self.is_independent(fewer):
-                    return f"{_show(members)} is independent, its subset {_show(fewer)} is not"
-        return ""
-
-    def _find_broken_exchange(self, pairs: Iterable[tuple[Mask, Mask]]) -> str:
-        for small, large in pairs:
-            if small.sum() < large.sum():
-                for item in np.flatnonzero(large & ~small):
-                    grown = small.copy()
-                    grown[item] = True
-                    if self.is_independent(grown):
-                        break
-                else:
-                    return f"no item of {_show(large)} can join the smaller {_show(small)}"
-        return ""
+            return Validity(not broken, broken or f"all {2**self.n_items} sets keep the axioms", True)
+        return Validity(not broken, broken or f"sets in {trials} random places keep the axioms", False)
 
 
 def as_matroid(given: Any, kinds: str = "a matroid such as Uniform(n, k)") -> Matroid:
     if not isinstance(given, Matroid):
         raise InputError(f"needs {kinds}, got {given!r}", argument="matroid")
     return given
-
-
-def _show(members: Mask) -> str:
-    return "{" + ", ".join(str(item) for item in np.flatnonzero(members)) + "}"

@@ -16,6 +16,7 @@ from folkmoot.matroids.matroid import Blocks, Matroid
 class CountingMatroid(Matroid):
     """At most a given number of items of each group: every answer comes from counting."""
 
+    by_construction = True
     _blocks: Blocks
 
     @property

@@ -16,6 +16,8 @@ class Transversal(Matroid):
     For example one expert per duty, where `sets` lists for each duty who can take it.
     """
 
+    by_construction = True
+
     def __init__(self, n_items: int, sets: Sequence[Iterable[int]]) -> None:
         self.n_items = as_count(n_items, "n_items")
         given = as_list(sets, "sets")

@@ -17,6 +17,7 @@ class ConcaveOverModular(AccumulatedRows):
     `scores` is rows × items, not negative. `concave` is "sqrt", "log1p", or a number c for min(·, c).
     """
 
+    by_construction = True
     layout_kind = ScoredRows
     _argument = "scores"
 

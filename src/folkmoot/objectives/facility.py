@@ -38,6 +38,7 @@ class FacilityLocation(SparseRows):
     which client owns each row; a client's function is then the sum of its rows' functions (times `row_weights`).
     """
 
+    by_construction = True
     closed_form = True
     layout: Runs
     _argument = "benefits"

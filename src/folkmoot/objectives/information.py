@@ -49,6 +49,8 @@ class Information(Objective):
     labels per client. `smoothing` is added to every count.
     """
 
+    by_construction = True
+
     def __init__(
         self,
         tables: Sequence[Any],

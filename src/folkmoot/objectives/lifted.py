@@ -37,7 +37,7 @@ class LiftedObjective(Objective):
         self.agents = [objective[i] for i in range(objective.n_clients)]
         self.numbers = np.arange(objective.n_clients)  # the client to which an agent's pairs give items
         self.n_agents = objective.n_clients
-        self.closed_form = objective.closed_form
+        self.by_construction, self.closed_form = objective.by_construction, objective.closed_form
         n_pairs = objective.n_items * objective.n_clients
         self._describe(n_pairs, objective.n_clients, objective.client_weights, None, objective.client_names)
 

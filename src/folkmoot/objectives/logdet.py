@@ -22,6 +22,8 @@ class LogDet(Objective):
     are as similar to a client as their feature vectors. `noise`: the standard deviation σ of a measurement.
     """
 
+    by_construction = True
+
     def __init__(
         self,
         features: Any,

@@ -48,6 +48,7 @@ class Mixture(Objective):
             first.client_names if client_names is None else client_names,
         )
         self.parts = tuple(part.reweight(self.client_weights) for part in self.parts)
+        self.by_construction = all(part.by_construction for part in self.parts)
         self.closed_form = all(part.closed_form for part in self.parts)
         limits = [part.largest_set for part in self.parts if part.largest_set is not None]
         self.largest_set = min(limits, default=None)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from folkmoot.foundation.coding import Coding, code_rows, whole_numbers
-from folkmoot.foundation.errors import InputError
+from folkmoot.foundation.errors import InputError, NotSubmodular
 from folkmoot.foundation.inputs import Names, as_names, as_weights
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import (
@@ -34,6 +34,7 @@ from folkmoot.foundation.sets import (
 from folkmoot.objectives import sampling
 
 CLIENTS_PER_BLOCK = 1024
+TOLERANCE = 1e-9  # of a value: a gain is a difference of two
 ClientIds = int | slice | Sequence[int] | Ids | Mask
 
 
@@ -52,6 +53,7 @@ class Walk(Protocol):
 class Objective(ABC):
     """A batch of clients with their private functions over the same public items."""
 
+    by_construction: bool = False  # whether functions are monotone and submodular whatever they are made from
     closed_form: bool = False  # whether the gradient of the multilinear extension is exact
     largest_set: int | None = None  # larger sets may be too large to evaluate; None: no limit
     most: float | None = None  # publicly known: no set is worth more to a client; None: not known
@@ -218,6 +220,21 @@ class Objective(ABC):
     def add_coded_values(self, sets: Mask, how: Coding, times: Ids) -> Ids:
         """The sum of every client's f_i(S) in whole numbers, `times` times, for each of a few sets."""
         return times @ whole_numbers(self.values_at(sets), how)
+
+    def refuse_falling(self, members: Mask, items: Ids, gains: Array, values: Array) -> None:
+        """Raise `NotSubmodular` where an item takes something from the members, or from the others of them; values:
+        what these sets are worth. Families that keep the laws by construction are not looked at.
+        """
+        falls = gains < -TOLERANCE * np.abs(values).max(axis=1, keepdims=True)
+        if falls.any() and not self.by_construction:
+            client, at = np.argwhere(falls)[0]
+            others = np.flatnonzero(members)
+            raise NotSubmodular(
+                f"the function of client {client} is not monotone: item {items[at]} added to "
+                f"{others[others != items[at]].tolist()} changes it by {gains[client, at]:g}",
+                remedy="correct the function; nothing is known of the best set otherwise",
+                argument="objective",
+            )
 
     def narrow_sets(self, sets: Mask, seed: int) -> Mask:
         """Sampled sets, made small enough to evaluate; the result does not depend on which clients are in the batch."""

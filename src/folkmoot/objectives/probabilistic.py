@@ -17,6 +17,7 @@ class ProbabilisticCoverage(AccumulatedRows):
     ∂f̂/∂x_e = p_ie · Π_{m≠e} (1 − p_im x_m), in time linear in the row's own items.
     """
 
+    by_construction = True
     closed_form = True
     _argument = "probabilities"
     _most = _row_most = 1.0

@@ -24,7 +24,8 @@ class RestrictedObjective(Objective):
 
     def __init__(self, objective: Objective, items: Ids) -> None:
         self.before, self.items = objective, items
-        self.closed_form, self.largest_set, self.most = objective.closed_form, objective.largest_set, objective.most
+        self.by_construction, self.closed_form = objective.by_construction, objective.closed_form
+        self.largest_set, self.most = objective.largest_set, objective.most
         names = objective.item_names
         chosen = None if names is None else tuple(names[item] for item in items.tolist())
         self._describe(len(items), objective.n_clients, objective.client_weights, chosen, objective.client_names)

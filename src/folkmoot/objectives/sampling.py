@@ -55,7 +55,9 @@ def gradients(objective: "Objective", x: Array, samples: int | None, seed: int) 
         outside = objective.gains_at(members)
         inside = np.flatnonzero(members)
         values = objective.values_at(_remove_each(members))
-        lost = sparse.coo_array(values[:, -1:] - values[:, :-1])
+        losses = values[:, -1:] - values[:, :-1]
+        objective.refuse_falling(members, inside, losses, values)
+        lost = sparse.coo_array(losses)
         lost = sparse.coo_array((lost.data, (lost.row, inside[lost.col])), shape=total.shape)
         total = cast(Rows, total + chance * (outside + lost.tocsr()))
     return total

@@ -5,11 +5,11 @@ import numpy as np
 from folkmoot.foundation.errors import NotSubmodular
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Mask
-from folkmoot.objectives.objective import Objective, as_objective
+from folkmoot.objectives.objective import TOLERANCE, Objective, as_objective
 
 
 def check_submodular(
-    objective: Objective, *, trials: int = 200, most: int | None = None, seed: int = 0, tolerance: float = 1e-9
+    objective: Objective, *, trials: int = 200, most: int | None = None, seed: int = 0, tolerance: float = TOLERANCE
 ) -> None:
     """Raise `NotSubmodular` with the client and the sets if a random trial breaks a law; else return.
 
@@ -38,6 +38,40 @@ def check_submodular(
         shown = [sorted(order[:small].tolist()), sorted(order[:large].tolist()), item]
         _refuse((s > t + room) | (t > t_e + room) | (s > s_e + room), objective, "is not monotone", shown, values)
         _refuse(s_e - s < t_e - t - room, objective, "is not submodular", shown, values)
+
+
+def refuse_broken(objective: Objective, members: Mask | None = None) -> None:
+    """Raise `NotSubmodular` if a function is seen to be negative, to fall, or to gain more where there is more.
+
+    For every client and item, what the item adds to nothing, to the members (if given) and to all other items is
+    compared. Families that keep the laws by construction are not looked at. Passing is evidence, not proof.
+    """
+    if objective.by_construction:
+        return
+    n, nothing = objective.n_items, np.zeros(objective.n_items, dtype=bool)
+    at_nothing = objective.values(nothing)
+    _refuse(at_nothing < 0, objective, "is negative on the empty set", [])
+    scale = np.maximum(at_nothing, objective.find_ceilings())[:, None]
+    seen = [("nothing", objective.gains_at(nothing).toarray())]
+    if members is not None and members.any():
+        beside = objective.gains_at(members).toarray()
+        beside[:, members] = np.nan  # what a member adds to the others is not known: every comparison with it is false
+        seen.append((str(np.flatnonzero(members).tolist()), beside))
+        scale = np.maximum(scale, objective.values(members)[:, None])
+    if objective.largest_set is None:
+        values = objective.values_at(~np.eye(n + 1, n, dtype=bool))  # all but one, and all
+        seen.append(("all others", values[:, -1:] - values[:, :-1]))
+    for at, (where, gains) in enumerate(seen):
+        _refuse_gain(gains < -TOLERANCE * scale, objective, f"is not monotone: to {where}", gains)
+        for fewer, before in seen[:at]:
+            told = f"is not submodular: to {where}, more than to {fewer},"
+            _refuse_gain(gains > before + TOLERANCE * scale, objective, told, gains)
+
+
+def _refuse_gain(broken: Mask, objective: Objective, what: str, gains: Array) -> None:
+    if broken.any():
+        client, item = np.argwhere(broken)[0]
+        _refuse(np.asarray(broken.any(axis=1)), objective, f"{what} item {item} adds {gains[client, item]:g}", [])
 
 
 def _refuse(broken: Mask, objective: Objective, what: str, shown: list[object], values: Array | None = None) -> None:

@@ -105,6 +105,7 @@ class Continuous:
     coin: float = 0.0  # how far a coin can move that number
     delta: float = DELTA
     measured: Sizes | None = None
+    off: float = 0.0  # how far fixed point can move the mean of a gradient
 
     def _noises(self) -> list[tuple[str, float, float, str]]:
         """What moves the mean of the answers: its name, how far one answer can move, how many there are, their symbol.
@@ -173,6 +174,8 @@ class Continuous:
                 off = moved * sqrt(log(2 * len(noises) * self.n_items * rounds / delta) / (2 * answers))
                 meaning = f"additive: 2r·(largest number)·sqrt(ln({2 * len(noises)}nT/δ)/2{number})"
                 parts.append(Term(what, 2 * r * off, meaning))
+            if self.off:
+                parts.append(Term("fixed point", 2 * r * self.off, "additive: what rounding may lose"))
             if self.memory:
                 # An old gradient exceeds a new one by at most the curvature between their points.
                 lag = self.memory / (1 - self.memory)
@@ -228,12 +231,15 @@ class Discrete:
     cardinality: bool
     applies: bool  # importance factors as the theorem has them, and one fixed sample
     batch: int = 1
+    lost: float = 0.0  # the most that fixed-point rounding may lose when gains and sets are compared
 
     def guarantee(self, largest: float, m_F: float, value: float) -> Guarantee:
         needed = kappa_in_theory(self.rank, self.n_items, self.epsilon)
         kept = self.batch == 1 and (self.kappa is None or (self.applies and self.kappa >= needed))
         loss = 0.0 if self.kappa is None else self.epsilon
         factor = max((1 - exp(-1) if self.cardinality else 0.5) - loss, 0.0) if kept else 0.0
+        additive = self.lost if factor else 0.0
+        promised = factor * value - additive
         terms = (
             Term("r", self.rank, "rank of the matroid"),
             Term("n", self.n_items, "items"),
@@ -243,5 +249,6 @@ class Discrete:
             Term("gamma_t", largest, "the largest singleton of a client"),
             Term("m_F", m_F, "the largest singleton of F"),
             Term("delta", 1 / self.n_items, "chance that the promise fails"),
+            Term("fixed point", additive, "additive: what rounding may lose"),
         )
-        return Guarantee("Theorem 4 (discrete greedy)", terms, factor, 0.0, factor * value, factor <= 0)
+        return Guarantee("Theorem 4 (discrete greedy)", terms, factor, additive, promised, promised <= 0)

@@ -24,7 +24,6 @@ from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.along import GainsAlong
-from folkmoot.questions.query import FINE
 from folkmoot.theory.guarantee import Guarantee, Term
 
 DEPTH = 3  # length of a sequence, in ranks: what follows the answer shows what else could have been taken
@@ -115,10 +114,9 @@ class AdaptiveSequencing(Federated):
         yield plan.by_worth[np.isin(plan.by_worth, popular)]
 
     def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "SequencePromise":
-        matroid, ranges = problem.matroid, problem.ranges
-        off = ranges.single * (0.5 / FINE + problem.talk.population.slack)
-        kept = [shares(matroid, look, problem.singletons, off) for look in looks]
-        lost = (1 + self.polish) * ranges.whole * (1 / FINE + 2 * problem.talk.population.slack)
+        matroid = problem.matroid
+        kept = [shares(matroid, look, problem.singletons, problem.gain_error) for look in looks]
+        lost = problem.find_lost(1 + self.polish)
         found = [SequencePromise(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
         return max(found, key=lambda one: one.factor)
 

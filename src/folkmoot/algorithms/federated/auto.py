@@ -153,7 +153,13 @@ class Auto(Federated):
                     left -= 1
         exact = everyone and set(plan.picks) == {1}
         promise = Discrete(
-            matroid.rank, matroid.n_items, None if exact else 0.0, 0.1, isinstance(matroid, Uniform), False
+            matroid.rank,
+            matroid.n_items,
+            None if exact else 0.0,
+            0.1,
+            isinstance(matroid, Uniform),
+            applies=False,
+            lost=2 * matroid.rank * problem.gain_error + problem.find_lost(1 + self.polish),
         )
         return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains, exact)
 

@@ -20,6 +20,7 @@ from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.gains import Gains, Importance
 from folkmoot.questions.participation import FLOOR, NO_FLOOR, Participation
+from folkmoot.questions.query import FINEST
 from folkmoot.theory.guarantee import Discrete, epsilon_in_theory, kappa_in_theory
 
 SHORT = 10  # items per rank, over which "shortlist" computes importance
@@ -114,6 +115,9 @@ class DiscreteGreedy(Federated):
             if self.kappa is not None:  # there is no floor; f_i(S) ≤ Σ_{e∈S} f_i(e)
                 single = HEADROOM * who.bound_own(heaviest, ranges.single)
                 whole = matroid.rank * single
+        error = problem.gain_error  # or, where answers are divided by chances, up to a unit from each client
+        if who is not None:
+            error += single / FINEST * everyone.size / everyone.weight
         fixed = talk.coins(Stream.FIXED_SAMPLE).key if self._is_fixed else None
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
@@ -142,6 +146,7 @@ class DiscreteGreedy(Federated):
             isinstance(matroid, Uniform),
             self._importance == "paper" and self._is_fixed,
             self.batch,
+            lost=2 * matroid.rank * error + problem.find_lost(1 + self.polish),
         )
         return ChosenSet(members, promise, np.array(taken, dtype=np.int64))
 

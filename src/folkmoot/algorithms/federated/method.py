@@ -199,10 +199,13 @@ class Federated(Conversation):
         order, unsure = yield from self._order(problem, found, chosen)
         doubt = self.polish > 0
         worth = yield from appraise(problem, chosen, order, looks, self.confidence, y, doubt=doubt, unsure=unsure)
-        covered = self.shortlist is None and not wide and talk.population.closed_form
-        # What a theorem says of a set is lost where a few clients preferred another one.
-        kept = isinstance(found, Point) or bool((worth.members == found.members).all())
-        covered = covered and (kept or talk.population.asks_everyone(jury))
+        covered = self.shortlist is None and not wide
+        covered = covered and (ranges.complete or ranges.public) and not worth.estimate.clipped
+        if isinstance(found, Point):  # what a theorem says of a point needs exact gradients
+            covered = covered and talk.population.closed_form
+        else:  # what it says of a set is lost where a few clients preferred another one
+            kept = bool((worth.members == found.members).all())
+            covered = covered and (kept or talk.population.asks_everyone(jury))
         why = self.reason(talk)
         if talk.whole is not None:
             place, n = ids_of(talk), talk.whole.matroid.n_items

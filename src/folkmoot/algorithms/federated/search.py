@@ -16,6 +16,7 @@ from folkmoot.questions.gains import GainsReply, ask_singletons
 from folkmoot.questions.gradient import PointQuery
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
+from folkmoot.questions.query import FINE
 from folkmoot.theory.guarantee import Continuous, Promise
 
 RANDOM_BASES = 8  # their mean value is shown as "random"
@@ -38,12 +39,23 @@ class SearchProblem:
     def matroid(self) -> Matroid:
         return self.talk.matroid
 
+    @property
+    def gain_error(self) -> float:
+        """How far fixed point, and weights as whole numbers, may move the mean of a gain if everyone answers."""
+        return float(self.ranges.single * (0.5 / FINE + self.talk.population.slack))
+
+    def find_lost(self, comparisons: int) -> float:
+        """What so many comparisons of sets by everyone may lose for the same reason."""
+        return float(comparisons * self.ranges.whole * (1 / FINE + 2 * self.talk.population.slack))
+
     def make_promise(self, rounds: int, cohort: int | None, *, bases: bool, **settings: Any) -> Continuous:
         """The guarantee of continuous greedy, with what the theorems need to know."""
         population = self.talk.population
         sampled = None if population.asks_everyone(cohort) else cohort
         rank, n_items = self.matroid.rank, self.matroid.n_items
-        return Continuous(rank, n_items, rounds, sampled, population.n_clients, population.alike, bases, **settings)
+        off = 0.0 if bases else self.gain_error
+        known = rank, n_items, rounds, sampled, population.n_clients, population.alike, bases
+        return Continuous(*known, off=off, **settings)
 
 
 @dataclass(frozen=True)

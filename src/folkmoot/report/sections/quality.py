@@ -1,6 +1,6 @@
 """How good the answer is: what was measured, what is proved, and what other ways to choose give."""
 
-from folkmoot.conversation.result import Result
+from folkmoot.conversation.result import Estimate, Result
 from folkmoot.report.charts import baselines_chart, find_interval, is_answer, is_near, rounds_chart
 from folkmoot.report.document import (
     Bullets,
@@ -120,7 +120,8 @@ def _list_facts(story: Story) -> list[Fact]:
         promised = Quantity(
             None if theory.vacuous else theory.promised, Form.LOW, "guarantee.promised", missing="nothing"
         )
-        note = "before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
+        point = "" if story.result.fractional is None else "of the point that is rounded to a set, "
+        note = f"{point}before seeing any data" + (", as is usual at this size" if theory.vacuous else "")
         facts.append(Fact("Theory promises", promised, note))
     return facts
 
@@ -201,7 +202,8 @@ def explain_proof(story: Story) -> list[str]:
         return [
             measured,
             f"Proved: the bound. It is what all {story.items_called} together are worth, and no set is worth "
-            f"more. Because it comes from a sum with noise, it holds {describe_confidence(result)}.",
+            f"more. Because it comes from a sum with noise, it holds {describe_confidence(result)}. "
+            f"{explain_together(e)}",
         ]
     proof = (
         "Proved: the bound. It follows from diminishing returns alone (a set cannot add more than its items add one by "
@@ -209,8 +211,18 @@ def explain_proof(story: Story) -> list[str]:
     )
     if e is not None and not e.everyone:
         proof += f". Because it comes from a sample, it holds {describe_confidence(result)}, whatever the values are"
-        proof += f" ({LARGEST[e.range_from]})"
+        proof += f" ({LARGEST[e.range_from]}). {explain_together(e)}"
+        return [measured, proof]
     return [measured, proof + "."]
+
+
+def explain_together(e: Estimate) -> str:
+    """How sure both statements are together: three limits, each of which fails with half of 1 − confidence."""
+    both = 1 - 1.5 * (1 - e.confidence)
+    return (
+        f"The interval of the estimate and the share of the best possible are each that sure by themselves; both "
+        f"together hold with {number(both * 100, 3)}{NARROW}% confidence."
+    )
 
 
 def explain_theory(result: Result) -> str:
@@ -226,9 +238,10 @@ def explain_theory(result: Result) -> str:
             "the value itself, as is usual at this size. The bound does not depend on it."
         )
     delta = next((term.value for term in theory.terms if term.symbol == "delta"), None)
+    of_what = "" if result.fractional is None else "for the point that is rounded to a set "
     chance = "" if delta is None else f" except with probability {round_up(delta)}"
     return (
-        f"Before seeing any data, theory promises a value of at least {round_down(theory.promised)}{chance} "
+        f"Before seeing any data, theory promises a value of at least {round_down(theory.promised)}{chance} {of_what}"
         f"({theory.theorem}: {round_down(theory.factor)} of the best, minus {round_up(theory.additive)})."
     )
 
