@@ -278,3 +278,14 @@ def test_how_tables_are_read_is_agreed_on(tmp_path: Path) -> None:
         assert plan(data=other).digest != agreement.digest
     (tmp_path / FILE).write_text(agreement.to_toml())
     assert Agreement._read(Paper.read(tmp_path / FILE)) == agreement
+
+
+def test_ranks_are_agreed_on(tmp_path: Path) -> None:
+    """Everybody knows that 1 / rank is at most 1; a party is not asked what its own agreement could not say."""
+    ranks = plan(data=replace(RATINGS, best="lowest", most=None))
+    assert (ranks.data.most, ranks.data.best) == (1.0, "lowest")
+    assert ranks.complete(tmp_path, {}).best == "lowest"
+    rated = plan(data=RATINGS)
+    assert (rated.data.best, rated.complete(tmp_path, {}).best) == (None, "highest")
+    assert rated.digest != plan(data=replace(RATINGS, best="lowest")).digest
+    assert plan(data=replace(RATINGS, kind="memberships")).complete(tmp_path, {}).best is None
