@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     across,
     audit,
+    axioms,
     cluster,
     coverage,
     federation,
@@ -31,6 +32,7 @@ from benchmarks.table import Floor, verdict, write_figures
 PARTS = {
     "greedy": greedy.main,
     "startup": startup.main,
+    "axioms": axioms.main,
     "gradient": gradient.main,
     "memory": memory.main,
     "quality": quality.main,
