@@ -77,8 +77,6 @@ def solve(
             argument="matroid",
         )
     matroid.refuse_broken()
-    if known is not None:
-        refuse_broken(known)
     chosen_method: Any = method
     if privacy is not None:
         chosen_method = make_private(method, privacy)
@@ -104,6 +102,8 @@ def solve(
     if isinstance(chosen_method, Conversation):
         if engine is None:
             engine = Simulation(as_objective(objective))
+        if known is not None:
+            refuse_broken(known)
         return conduct(chosen_method, matroid, engine, seed, transcript, Steering(progress, deadline, cancelled))
     if transcript is not None:
         raise InputError(
