@@ -16,7 +16,7 @@ from folkmoot.conversation.population import ids_of
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines.simulate import bound_dropout
 from folkmoot.privacy.accounting import combine_mus, find_epsilon
-from folkmoot.privacy.forecast import HOPELESS, MEASURED, expect_ratio, forecast
+from folkmoot.privacy.forecast import HOPELESS, MEASURED, expect, forecast
 from folkmoot.privacy.noise import KeyedNoise
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.secagg import Policy
@@ -146,7 +146,7 @@ def test_a_forecast_knows_how_loud_all_weights_are_together() -> None:
     uneven = run(tastes(weights=weights), epsilon=3.0).privacy
     assert alike is not None
     assert uneven is not None
-    assert uneven.strength == pytest.approx(alike.strength * 2_099 / 100 / 2_000)
+    assert uneven.signal == pytest.approx(alike.signal * 2_099 / 100 / 2_000)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,6 @@ def test_where_everything_may_be_chosen_only_its_worth_is_asked(matroid: fm.Matr
     assert spending.label == "appraisal"
     assert spending.mu**2 == pytest.approx(0.05 * fm.Privacy(1.0).find_mu(400) ** 2)
     assert len(server.view) == 1
-    assert account.forecast == 1.0
     assert estimate.low <= float(objective.mean_values(np.ones(60, dtype=bool))) <= estimate.high
 
 
@@ -248,11 +247,11 @@ def test_what_is_refused_is_refused_in_one_sentence(change: dict[str, Any], word
 
 def test_more_signal_is_never_worse() -> None:
     signals = np.geomspace(0.01, 1e5, 400)
-    ratios = [expect_ratio(float(one)) for one in signals]
-    assert all(a <= b for a, b in pairwise(ratios))
-    assert 0 < ratios[0] < ratios[-1] <= 1.0
-    for signal, ratio in MEASURED:
-        assert expect_ratio(signal) == pytest.approx(ratio)
+    found = [expect(float(one)) for one in signals]
+    assert all(a.low <= b.low for a, b in pairwise(found))
+    assert all(0 < one.low < one.high for one in found)
+    for signal, low, high in MEASURED:
+        assert [expect(signal).low, expect(signal).high] == pytest.approx([low, high])
 
 
 @given(st.integers(3, 10**7), st.integers(1, 100), st.floats(1e-3, 5.0), st.floats(1.0, 4.0))
@@ -270,5 +269,5 @@ def test_the_forecast_counts_all_noise_there_is() -> None:
     one, two = (run(objective, epsilon=3.0, adjacency=name).privacy for name in ("zero-out", "replace-one"))
     assert one is not None
     assert two is not None
-    assert one.strength == pytest.approx(2_000 * one.mu / sqrt(2_000 / honest) / 5)
-    assert two.strength == pytest.approx(one.strength / sqrt(2))
+    assert one.signal == pytest.approx(2_000 * one.mu / sqrt(2_000 / honest) / 5)
+    assert two.signal == pytest.approx(one.signal / sqrt(2))

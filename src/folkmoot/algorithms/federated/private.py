@@ -120,7 +120,7 @@ class PrivateGreedy(Conversation):
 
         reply: FavouriteReply = yield from purse.ask(question, 1 - APPRAISAL, Purpose.SEARCH, "census")
         best = np.sort(reply.counts)[-talk.matroid.rank :]
-        purse.signal = float(best.mean()) / reply.sd
+        purse.contrast = float(best.mean()) / reply.sd
         return choose_by_census(reply.counts, self.positions, self.reach, talk.matroid)
 
     def _search(self, talk: Talk, purse: Purse, most: float) -> Run[tuple[Mask, Ids]]:
@@ -139,15 +139,15 @@ class PrivateGreedy(Conversation):
                 else belief.hear(items, reply.found, variance, picked=False)
             )
             base = find_additions(matroid, self._order(talk, belief.gains, belief.inside), nothing)
-            purse.signal = float(belief.gains[base].mean()) / belief.sd
-            short = int(min(max(WIDE, purse.signal / PER_WIDTH) * matroid.rank, matroid.n_items))
+            purse.contrast = float(belief.gains[base].mean()) / belief.sd
+            short = int(min(max(WIDE, purse.contrast / PER_WIDTH) * matroid.rank, matroid.n_items))
             if len(items) <= short or heard >= planned:  # the signal is known better now; the budget is as it was
                 break
             bar = float(belief.gains[base].min()) - CLEAR * belief.sd
             clear = int((belief.gains[belief.inside] >= bar).sum())
             size = short if heard >= planned - 1 else max(short, min(ceil(len(items) / 2), clear))
             items = self._keep_best(talk, belief.gains, belief.inside, nothing, size)
-        course = Course(len(base), short / matroid.rank, purse.signal)
+        course = Course(len(base), short / matroid.rank, purse.contrast)
         return (yield from self._pick(talk, purse, belief, course, most, 1 - APPRAISAL - heard * each))
 
     def _pick(

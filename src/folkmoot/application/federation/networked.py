@@ -145,7 +145,7 @@ def open_federation(
             exchange, terms = _make_exchange(task, line, book, notices), task.agreement.terms
             engine = PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
             if isinstance(task.method, PrivateGreedy):
-                known = task.method.cohort, task.matroid.rank, terms, task.subject.kind
+                known = task.method.cohort, task.matroid.rank, terms
                 announce(Outlook.of(task.method.privacy, engine.population, *known))
             engine.leave_out(list_caught(task.kit, book))
             try:
