@@ -153,16 +153,26 @@ class PrivateGreedy(Conversation):
     def _pick(
         self, talk: Talk, purse: Purse, belief: Belief, course: Course, most: float, rest: float
     ) -> Run[tuple[Mask, Ids]]:
-        members, order = np.zeros(talk.matroid.n_items, dtype=bool), list[int]()
+        """Some items a round. Where the list turns out to hold substitutes of what was picked, all that was known is
+        worth little, and everything is looked at once more.
+        """
+        members, order, anew = np.zeros(talk.matroid.n_items, dtype=bool), list[int](), False
         for step in range(course.rounds):
-            left = course.picks - len(order)
-            items = self._list_items(talk, belief, members, course, step, left)
+            left, before, last = course.picks - len(order), belief, step == course.rounds - 1
+            items = np.flatnonzero(~members) if anew else self._list_items(talk, belief, members, course, step, left)
             label = f"picking, round {step + 1} of {course.rounds}"
             reply = yield from self._ask(talk, purse, rest / course.rounds, members, items, most, label, course.cap)
-            belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
-            course.note(belief.rivalry)
+            if anew:
+                belief, anew = Belief.begin(reply.found, reply.sd**2, items, talk.matroid.n_items), False
+            else:
+                belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
+                course.note(belief.rivalry)
+                anew = step > 0 and not last and not course.renewed and before.was_wrong(belief, members, left)
+                course.renewed |= anew
+            if anew:
+                continue
             best = find_additions(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
-            new = best[: len(best) if step == course.rounds - 1 else ceil(left / (course.rounds - step))]
+            new = best[: len(best) if last else ceil(left / (course.rounds - step))]
             members[new] = True
             order += new.tolist()
             belief = belief.drop(members)
