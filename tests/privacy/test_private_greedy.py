@@ -16,7 +16,7 @@ from folkmoot.conversation.population import ids_of
 from folkmoot.conversation.rounds import Ask, Sum
 from folkmoot.engines.simulate import bound_dropout
 from folkmoot.privacy.accounting import combine_mus, find_epsilon
-from folkmoot.privacy.forecast import HOPELESS, MEASURED, expect, forecast
+from folkmoot.privacy.forecast import MEASURED, expect, find_least, forecast
 from folkmoot.privacy.noise import KeyedNoise
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.secagg import Policy
@@ -211,6 +211,35 @@ def test_with_little_noise_the_answer_is_nearly_that_of_greedy() -> None:
     assert min(values) > 0.98 * greedy
 
 
+def near_duplicates(seed: int = 1_000) -> fm.Objective:
+    """30 % like all of 300 near-duplicates, the others one of 40 niches of five: popular items please the same."""
+    rng = np.random.default_rng(seed)
+    benefits = np.zeros((20_000, 500))
+    benefits[:6_000, :300] = rng.uniform(0.9, 1.0, (6_000, 300))
+    rest = np.arange(6_000, 20_000)[:, None]
+    benefits[rest, 300 + 5 * rng.integers(0, 40, 14_000)[:, None] + np.arange(5)] = rng.uniform(0.5, 1.0, (14_000, 5))
+    return fm.FacilityLocation(benefits, most=1.0, keep_empty=True)
+
+
+@pytest.mark.slow
+def test_where_popular_items_are_substitutes_everything_is_looked_at_again() -> None:
+    """With little signal too: eight of eight runs above random choice, where all eight were below it before."""
+    objective = near_duplicates()
+    at_random = [objective.mean_values(np.random.default_rng(seed).permutation(500) < 20) for seed in range(50)]
+    values = [run(objective, 20, engine=simulate(objective, f"again {key}"), epsilon=0.3).value for key in range(8)]
+    assert min(values) > np.quantile(at_random, 0.95)
+
+
+def test_few_are_served_as_long_as_they_are_heard() -> None:
+    """Refused is who would have chosen no better than at random, however many items are wanted."""
+    objective = tastes(200)
+    account = run(objective, 30, engine=simulate(objective), epsilon=0.3).privacy
+    assert account is not None
+    assert account.signal < 1
+    with pytest.raises(fm.InputError, match="noise would drown"):
+        run(objective, 30, engine=simulate(objective), epsilon=0.02)
+
+
 def test_runs_can_be_repeated_under_a_key_and_never_without() -> None:
     objective = tastes()
     first, again, other = (run(objective, engine=simulate(objective, key)) for key in ("a", "a", "b"))
@@ -258,7 +287,7 @@ def test_more_signal_is_never_worse() -> None:
 def test_signal_is_clients_in_deviations_of_noise_per_item(clients: int, chosen: int, mu: float, more: float) -> None:
     found = forecast(clients, chosen, mu, more)
     assert found.signal == pytest.approx(clients * mu / more / chosen)
-    assert found.is_hopeless == (found.signal < HOPELESS)
+    assert found.is_hopeless == (clients * mu / more < find_least(chosen))
     assert found.describe()
 
 

@@ -242,7 +242,8 @@ def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Out
     try:
         check_protection(terms, population.n_clients)
         trials = Trials(method, objective, matroid, terms, problem.privacy.dropout)
-        outlook = Outlook.of(method.privacy, population, None, matroid.rank, terms, trials)
+        numbers, mapped = (population, None, matroid.rank, terms, trials), method.positions is not None
+        outlook = Outlook.of(method.privacy, *numbers, mapped=mapped)
     except InputError as error:  # too few clients to hide among
         return None, error.problem
     return outlook, "" if known else "most"

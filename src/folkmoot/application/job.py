@@ -142,9 +142,8 @@ class Job(Task):
         if not isinstance(method, PrivateGreedy) or self.matroid.allows_all:
             return None
         trials = Trials(method, objective, self.matroid, self.policy, self.problem.privacy.dropout)
-        return Outlook.of(
-            method.privacy, Population.of(objective), method.cohort, self.matroid.rank, self.policy, trials
-        )
+        known = Population.of(objective), method.cohort, self.matroid.rank, self.policy, trials
+        return Outlook.of(method.privacy, *known, mapped=method.positions is not None)
 
     def engine(self) -> Simulation:
         """All clients in this process; its sums are also those of a cluster."""

@@ -92,6 +92,7 @@ class Outlook:
     chosen: int
     inflation: float
     trials: Trials | None = field(default=None, repr=False)
+    mapped: bool = False  # whether a public map says what to choose, where noise would drown all answers
 
     @classmethod
     def of(
@@ -102,11 +103,13 @@ class Outlook:
         chosen: int,
         terms: Policy,
         trials: Trials | None = None,
+        *,
+        mapped: bool = False,
     ) -> "Outlook":
         asked = population.n_clients if cohort is None else min(cohort, population.n_clients)
         speakers = asked if population.sizes is None else len(population.sizes)  # parties speak for their clients
         inflation = find_inflation(population, privacy, speakers, terms.protection(speakers).honest)
-        return cls(privacy, population.n_clients, asked, chosen, inflation, trials)
+        return cls(privacy, population.n_clients, asked, chosen, inflation, trials, mapped)
 
     @property
     def delta(self) -> float:
@@ -126,7 +129,8 @@ class Outlook:
     def _judge(self, epsilon: float) -> Forecast:
         """From numbers alone."""
         mu = Privacy(epsilon, self.delta).find_mu(self.clients)
-        return forecast(self.asked, self.chosen, mu, self.inflation)
+        found = forecast(self.asked, self.chosen, mu, self.inflation)
+        return replace(found, is_hopeless=found.is_hopeless and not self.mapped)
 
     def check(self) -> None:
         """Refuse noise that would drown everything, with what would do instead."""

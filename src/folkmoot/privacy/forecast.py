@@ -6,7 +6,7 @@ the forecast is an interval for one run more.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, floor, log, sqrt
 
@@ -15,7 +15,10 @@ import scipy
 
 from folkmoot.privacy.accounting import Privacy, find_epsilon
 
-HOPELESS, POOR = 1.0, 3.0  # signal per item to be chosen
+POOR = 3.0  # signal per item to be chosen
+# Deviations of noise that all clients' norms together must be, for so many items: one for each, but no more than six.
+# Below, the most popular items under noise are hardly better than random ones (benchmarks/privacy.py, free).
+HOPELESS, MOST_NEEDED = 1.0, 6.0
 LOW = 0.8  # a share of a choice without noise below which much is lost
 MOST_CLIENTS = 10**12  # that are looked for
 FEWER_HONEST = 1.08  # how much noise grows, at most, as more are asked: a smaller share of many is surely honest
@@ -44,10 +47,7 @@ class Forecast:
     low: float
     high: float
     trials: int = 0
-
-    @property
-    def is_hopeless(self) -> bool:
-        return self.signal < HOPELESS
+    is_hopeless: bool = False
 
     @property
     def is_poor(self) -> bool:
@@ -72,7 +72,13 @@ class Forecast:
 
 def forecast(clients: int, chosen: int, mu: float, inflation: float) -> Forecast:
     """For this many clients, items to be chosen, budget μ, and noise that is `inflation` times what is needed."""
-    return expect(clients * mu / inflation / chosen)
+    strength = clients * mu / inflation
+    return replace(expect(strength / chosen), is_hopeless=strength < find_least(chosen))
+
+
+def find_least(chosen: int) -> float:
+    """Deviations of noise that all clients together must be, so that something can be found."""
+    return min(HOPELESS * chosen, MOST_NEEDED)
 
 
 def predict(signal: float, shares: Sequence[float]) -> Forecast:
@@ -96,7 +102,7 @@ def find_enough_clients(privacy: Privacy, chosen: int, inflation: float) -> int 
     """
 
     def are_enough(clients: int) -> bool:
-        return clients * privacy.find_mu(clients) >= HOPELESS * chosen * inflation * FEWER_HONEST
+        return clients * privacy.find_mu(clients) >= find_least(chosen) * inflation * FEWER_HONEST
 
     high = 2
     while not are_enough(high):
@@ -112,7 +118,7 @@ def find_enough_clients(privacy: Privacy, chosen: int, inflation: float) -> int 
 
 def find_enough_epsilon(clients: int, chosen: int, delta: float, inflation: float) -> float:
     """The smallest ε with which noise would not drown the answers of this many clients."""
-    return find_epsilon(HOPELESS * chosen * inflation / clients, delta)
+    return find_epsilon(find_least(chosen) * inflation / clients, delta)
 
 
 def expect(signal: float) -> Forecast:

@@ -97,11 +97,12 @@ class PrivateGreedy(Conversation):
         return count_funnel(matroid) + min(matroid.rank, MOST_PICKS) + 1
 
     def run(self, talk: Talk) -> Run[Outcome]:
-        purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid))
+        mapped = self.positions is not None
+        purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid), mapped=mapped)
         most = find_most(talk)
         if talk.matroid.allows_all:  # nothing to choose, so nothing to spend but what the answer is worth
             members, order = np.ones(talk.matroid.n_items, dtype=bool), np.arange(talk.matroid.n_items)
-        elif self.positions is None:
+        elif not mapped:
             members, order = yield from self._search(talk, purse, most)
         else:
             members, order = yield from self._count(talk, purse)
@@ -111,9 +112,11 @@ class PrivateGreedy(Conversation):
         return Outcome(None, appraised, ranges, None, False, purse.explain(), purse.account())
 
     def _count(self, talk: Talk, purse: Purse) -> Run[tuple[Mask, Ids]]:
-        """A census over a public map: one round with nearly all of the budget."""
+        """A census over a public map: one round with nearly all of the budget. Where noise would drown it, the map."""
         assert self.positions is not None
         assert self.reach is not None
+        if purse.is_hopeless:
+            return choose_by_census(np.ones(talk.matroid.n_items), 0.0, self.positions, self.reach, talk.matroid)
 
         def question(**hiding: Any) -> Favourite:
             return Favourite(items=np.arange(talk.matroid.n_items), **hiding)
@@ -121,7 +124,7 @@ class PrivateGreedy(Conversation):
         reply: FavouriteReply = yield from purse.ask(question, 1 - APPRAISAL, Purpose.SEARCH, "census")
         best = np.sort(reply.counts)[-talk.matroid.rank :]
         purse.contrast = float(best.mean()) / reply.sd
-        return choose_by_census(reply.counts, self.positions, self.reach, talk.matroid)
+        return choose_by_census(reply.counts, reply.sd, self.positions, self.reach, talk.matroid)
 
     def _search(self, talk: Talk, purse: Purse, most: float) -> Run[tuple[Mask, Ids]]:
         """The funnel: nothing is picked, and the list becomes shorter, as far as the signal makes that necessary."""

@@ -40,6 +40,7 @@ class Purse:
     honest: int
     expected: int
     signal: float
+    is_hopeless: bool  # whether nothing would be heard through the noise: then the map alone decides
     cohort: int | None = None  # clients per round, each of whom answers once; None: everyone, in every round
     spendings: list[Spending] = field(default_factory=list)
     contrast: float | None = None  # how far the best items stood above the noise, in its deviations
@@ -48,8 +49,8 @@ class Purse:
     _shares: float = 0.0  # of the budget, that were used as planned
 
     @classmethod
-    def open(cls, talk: Talk, privacy: Privacy, cohort: int | None, rounds: int) -> "Purse":
-        """Refused where noise could not hide anybody, or would drown everything."""
+    def open(cls, talk: Talk, privacy: Privacy, cohort: int | None, rounds: int, *, mapped: bool = False) -> "Purse":
+        """Refused where noise could not hide anybody, or would drown everything, and no map says what to choose."""
         population = talk.population
         if talk.terms is None:
             raise InputError(
@@ -68,7 +69,7 @@ class Purse:
         settled = talk.matroid.allows_all  # nothing can be chosen wrongly; only what it is worth has noise
         chosen = 1 if settled else talk.matroid.rank
         outlook = forecast(asked, chosen, mu, inflation)
-        if outlook.is_hopeless:
+        if outlook.is_hopeless and not mapped:
             enough = find_enough_clients(privacy, chosen, inflation)
             ways = [] if enough is None else [f"{enough:,} clients would be enough"]
             raise InputError(
@@ -76,7 +77,16 @@ class Purse:
                 remedy="; or ".join([*ways, "choose fewer items, or allow a larger epsilon"]),
                 argument="epsilon",
             )
-        return cls(talk, privacy, mu, promise_honest(talk.terms, speakers), expected, outlook.signal, cohort)
+        return cls(
+            talk,
+            privacy,
+            mu,
+            promise_honest(talk.terms, speakers),
+            expected,
+            outlook.signal,
+            outlook.is_hopeless,
+            cohort,
+        )
 
     @property
     def spent(self) -> float:
@@ -139,6 +149,8 @@ class Purse:
             return "Private greedy on a census: one round counted who is nearest to which place; the map says the rest."
         if self.talk.matroid.allows_all:
             return "Private greedy: everything may be chosen, so it was, and only what it is worth was asked."
+        if self.is_hopeless:
+            return "Noise would have drowned all answers: the map alone decided, and only what it is worth was asked."
         picks = sum(one.label.startswith("picking") for one in self.spendings)
         told = f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}"
         if self.contrast is None:

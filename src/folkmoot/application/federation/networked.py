@@ -146,7 +146,8 @@ def open_federation(
             engine = PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
             if isinstance(task.method, PrivateGreedy):
                 known = task.method.cohort, task.matroid.rank, terms
-                announce(Outlook.of(task.method.privacy, engine.population, *known))
+                mapped = task.method.positions is not None
+                announce(Outlook.of(task.method.privacy, engine.population, *known, mapped=mapped))
             engine.leave_out(list_caught(task.kit, book))
             try:
                 yield ShownEngine(engine, notices, partial(note_findings, task.kit, book))
