@@ -21,12 +21,12 @@ import folkmoot as fm
 from benchmarks import families
 from benchmarks.instances import Missing, data_file, games
 from benchmarks.table import Floor, show
-from folkmoot.application.outlook import TRIALS, Trials
+from folkmoot.application.outlook import SAMPLED, TRIALS, Trials
 from folkmoot.conversation.population import Population
 from folkmoot.demo import places
 from folkmoot.foundation.sets import Array, Mask
 from folkmoot.foundation.sphere import measure_arcs, project
-from folkmoot.privacy.forecast import COVERED, STEP, Forecast, predict
+from folkmoot.privacy.forecast import COVERED, STEP, Forecast, expect, predict
 from folkmoot.privacy.noise import KeyedNoise, choose_sd
 from folkmoot.questions.hidden import Direction
 from folkmoot.secagg import Policy
@@ -173,7 +173,7 @@ def measure(situation: Situation, epsilon: float, runs: int) -> Measured:
         found.append(float(result.value) / greedy)
         signal = result.privacy.signal
     free, popular = (value(objective, one) / greedy for one in draw_free(objective, matroid, epsilon))
-    forecast = None if refused else predict(signal, trials.run(epsilon, TRIALS))
+    forecast = None if refused else predict(signal, trials.run(epsilon, TRIALS), SAMPLED if trials.is_sampled else 0.0)
     return Measured(np.array(found), refused, free, popular, forecast, signal)
 
 
@@ -216,6 +216,9 @@ def judge(what: str, one: Measured, runs: int) -> Iterator[Floor]:
     assert one.forecast is not None
     surely = float(binom.ppf(CHANCE, runs, COVERED)) / runs
     yield Floor(f"{what}: runs within the forecast", one.covered, at_least=surely)
+    wide = expect(one.signal)
+    within = float(((wide.low <= one.found) & (one.found <= wide.high)).mean())
+    yield Floor(f"{what}: runs within the forecast for federations", within, at_least=surely)
     width, apart = one.forecast.high - one.forecast.low, float(np.ptp(one.found))
     yield Floor(f"{what}: width of the forecast", width, at_most=2 * apart + 2 / STEP)
     error = 2 * sqrt(one.found.var() / len(one.found) + free.var() / len(free))
