@@ -56,7 +56,7 @@ def test_a_forecast_is_held_against_what_was_reached() -> None:
     for story, sentence in (
         (SHAPES["noise"], "98.5 % of central greedy (which sees all data); the forecast was 94 % to 99 %."),
         (low, f"{reached} 94 % to 99 %."),
-        (unknown, f"{reached} {percent(all_kinds.low)} to {percent(all_kinds.high)}."),
+        (unknown, f"the forecast was {percent(all_kinds.low)} to {percent(all_kinds.high)}."),
     ):
         assert sentence.replace("\u202f", " ") in markdown(story).replace("\u202f", " ")
 
