@@ -83,17 +83,6 @@ def test_what_is_outside_the_list_is_believed_in_as_far_as_it_is_sure(
         assert least <= np.median(factor) <= most
 
 
-def test_a_list_of_substitutes_is_known_by_what_was_left_out() -> None:
-    gains = np.concatenate((np.full(20, 80.0), np.full(20, 40.0)))
-    members = np.arange(40) < 2
-    listed = begin(gains, 1.0).hear(np.arange(20), gains[:20], 1.0, picked=False).drop(members)
-    asked = np.arange(2, 20)
-    for factor, wrong in ((0.2, True), (0.9, False)):
-        now = listed.hear(asked, factor * gains[asked], 1.0, picked=True)
-        assert listed.was_wrong(now, members, 5) is wrong
-    assert not listed.was_wrong(listed, np.ones(40, dtype=bool), 5)
-
-
 def test_estimates_outside_the_list_are_read_with_caution() -> None:
     some = begin(np.array([5.0, 5.0, 5.0]), 2.0).hear(np.array([0, 1]), np.array([5.0, 5.0]), 4.0, picked=False)
     assert some.cautious.tolist() == pytest.approx([5.0, 5.0, 3.0])

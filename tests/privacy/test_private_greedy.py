@@ -230,6 +230,19 @@ def test_where_popular_items_are_substitutes_everything_is_looked_at_again() -> 
     assert min(values) > np.quantile(at_random, 0.95)
 
 
+@pytest.mark.slow
+def test_what_limits_forbid_does_not_count_against_a_list() -> None:
+    """Popular items of full groups are not left out by mistake: no round is spent on looking at everything again."""
+    rng = np.random.default_rng(0)
+    appeal = rng.uniform(0.01, 0.06, 500)
+    appeal[:60] = rng.uniform(0.1, 0.4, 60)
+    values = (rng.random((20_000, 500)) < appeal) * rng.integers(1, 6, (20_000, 500)).astype(float)
+    objective = fm.FacilityLocation(values, most=5.0, keep_empty=True)
+    server = Server(simulate(objective))
+    run(objective, fm.Partition(np.repeat(np.arange(25), 20), 1), engine=server, epsilon=0.3)
+    assert max(ask.query.encoding.length for ask, _ in server.view[2:]) < 250
+
+
 def test_few_are_served_as_long_as_they_are_heard() -> None:
     """Refused is who would have chosen no better than at random, however many items are wanted."""
     objective = tastes(200)

@@ -22,7 +22,7 @@ HOPELESS, MOST_NEEDED = 1.0, 6.0
 LOW = 0.8  # a share of a choice without noise below which much is lost
 MOST_CLIENTS = 10**12  # that are looked for
 FEWER_HONEST = 1.08  # how much noise grows, at most, as more are asked: a smaller share of many is surely honest
-COVERED, STRETCH = 0.95, 0.1  # of runs; a limit is moved outwards by this share of the width, as trials are few
+COVERED, STRETCH = 0.95, 0.15  # of runs; a limit is moved outwards by this share of the width, as trials are few
 STEP = 1000  # an interval is rounded outwards to one in so many
 # What private runs reached of greedy without noise, by signal per item: the least on the worst kind of data, and the
 # most on the best (benchmarks/private_families.py).

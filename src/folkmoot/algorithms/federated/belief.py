@@ -17,7 +17,7 @@ MISFIT = 0.2  # how far one item's gain differs from what its factor says, as a 
 LEAST_FACTOR, MOST_FACTOR = 0.1, 4.0
 DOUBT = 4.0  # how many variances of noise hold a factor where it was expected
 FOREMOST = 5  # items by which those from outside are compared with the others
-SURELY = 2.0  # deviations that estimates of what was left out are lowered by, before they count against the list
+SURELY = 2.0  # deviations that estimates are lowered by, where they are to hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,10 @@ class Belief:
         """Of a usual estimate on the list."""
         return sqrt(float(np.median(self.variances[self.inside])))
 
-    def was_wrong(self, now: "Belief", members: Mask, count: int) -> bool:
-        """Whether the list was of things that replace each other: once some are picked, the best of what is left on it
-        are surely worth less than what was left out.
-        """
-        outside = (self.gains - SURELY * np.sqrt(self.variances))[~(self.inside | now.inside | members)]
-        return len(outside) > 0 and average_best(outside, count) > average_best(now.gains[now.inside], count)
+    @property
+    def least(self) -> Array:
+        """What gains surely are, nearly."""
+        return self.gains - SURELY * np.sqrt(self.variances)
 
     @property
     def cautious(self) -> Array:
@@ -96,9 +94,5 @@ def draw_near(expected: float, found: float, deviation: float) -> float:
 
 def compare_best(newcomers: Array, others: Array) -> float:
     """The best of the newcomers over the best of the others: 1 or more if it was wrong to leave them out."""
-    new, old = average_best(newcomers, FOREMOST), average_best(others, FOREMOST)
+    new, old = (float(np.sort(some)[-FOREMOST:].mean()) for some in (newcomers, others))
     return min(max(new / old, 0.0), 1.5) if old > 0 else 1.0
-
-
-def average_best(some: Array, count: int) -> float:
-    return float(np.sort(some)[-count:].mean())

@@ -170,7 +170,7 @@ class PrivateGreedy(Conversation):
             else:
                 belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
                 course.note(belief.rivalry)
-                anew = step > 0 and not last and not course.renewed and before.was_wrong(belief, members, left)
+                anew = step > 0 and not last and not course.renewed and self._was_wrong(talk, before, belief, members)
                 course.renewed |= anew
             if anew:
                 continue
@@ -180,6 +180,18 @@ class PrivateGreedy(Conversation):
             order += new.tolist()
             belief = belief.drop(members)
         return members, np.array(order, dtype=np.int64)
+
+    def _was_wrong(self, talk: Talk, before: Belief, now: Belief, members: Mask) -> bool:
+        """Whether the list was of things that replace each other: after picks, the best base that is left on it is
+        worth less than the best of what was left out.
+        """
+
+        def add_best(merit: Array, among: Mask) -> float:
+            best = find_additions(talk.matroid, self._order(talk, merit, among), members)
+            return float(np.maximum(merit[best], 0.0).sum())
+
+        left_out = ~(before.inside | now.inside | members)
+        return add_best(before.least, left_out) > add_best(now.gains, now.inside)
 
     def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: Course, step: int, left: int) -> Ids:
         """What is asked about next: the best of the list, and, after picks, the best from outside it."""
