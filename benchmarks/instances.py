@@ -92,6 +92,22 @@ def crowd(clients: int, n_items: int = 10_000, per_client: int = 100, seed: int 
     return sparse.csr_array((stars.reshape(-1), items.reshape(-1), start), shape=(clients, n_items))
 
 
+def games(seed: int = 0, people: int = 12_393, n_items: int = 5_155, owned: int = 100_000) -> Matrix:
+    """Who owns which game: two in five own one alone, a few own hundreds, and few games are in most hands."""
+    rng = np.random.default_rng(seed)
+    appeal = -0.95 * np.log(np.arange(1, n_items + 1))
+    activity = np.exp(1.6 * rng.normal(size=people))
+    sizes = np.clip(np.round(activity / activity.mean() * owned / people), 1, 600).astype(int)
+    genre, tastes = rng.integers(0, 25, n_items), rng.dirichlet(np.full(25, 0.15), people)
+    rows = []
+    for size, taste in zip(sizes, tastes, strict=True):
+        drawn = appeal + np.log(taste[genre] + 0.03) + rng.gumbel(size=n_items)  # the top of it: no repeats
+        rows.append(np.sort(np.argpartition(-drawn, size - 1)[:size]))
+    start = np.concatenate(([0], np.cumsum(sizes)))
+    items = np.concatenate(rows)
+    return sparse.csr_array((np.ones(len(items)), items, start), shape=(people, n_items))
+
+
 class Missing(Exception):
     """Data that is not here, and may not be shipped."""
 

@@ -30,13 +30,11 @@ from benchmarks.privacy_peers import (
 from benchmarks.table import Floor, show
 from folkmoot.foundation.randomness import SYSTEM
 from folkmoot.foundation.sets import Mask
-from folkmoot.privacy.forecast import POOR
 from folkmoot.privacy.noise import KeyedNoise, Noise, choose_sd
 from folkmoot.secagg import Policy
 
 K = 20
 SEEDS = range(200, 212)
-NEAR = 0.04  # how far a forecast may lie from what is measured
 MILLION = 1_000_000
 
 
@@ -150,8 +148,6 @@ def compare(given: list[Promised], title: str) -> Iterator[Floor]:
             what = f"{promised.name}, ε = {epsilon:g}"
             if least is not None:
                 yield Floor(f"{what}: ratio to greedy", float(found.mean()), at_least=least)
-            if account.strength >= POOR and title.startswith("Private"):
-                yield Floor(f"{what}: forecast off by", abs(account.forecast - found.mean()), at_most=NEAR)
             rows.append(
                 [
                     promised.name,
@@ -160,12 +156,12 @@ def compare(given: list[Promised], title: str) -> Iterator[Floor]:
                     f"{found.min():.3f}",
                     *(f"{np.mean(values):.4f}" for values in peers.values()),
                     f"{popular:.4f}",
-                    f"{account.strength:.3g}: {account.forecast:.3f}",
+                    f"{account.signal:.3g}",
                 ]
             )
             print(" | ".join(rows[-1]), flush=True)
     columns = ["", "ε", "private greedy", "worst", "at once", "noisy greedy", "central", "best central", "random"]
-    show(title, [*columns, "popular", "A/k: forecast"], rows)
+    show(title, [*columns, "popular", "A/k"], rows)
 
 
 def list_peers(setting: Setting) -> dict[str, Callable[[np.random.Generator], Mask]]:

@@ -15,7 +15,8 @@ def test_a_run_says_what_to_expect_and_what_it_promised(tmp_path: Path) -> None:
     films(tmp_path)
     said = folkmoot(tmp_path, *NOISY)
     assert said.code == 0, said.err
-    assert said.out.startswith("Forecast for ε = 9, δ = 0.0033: about")
+    assert said.out.startswith("Forecast for ε = 9, δ = 0.0033: ")
+    assert "by 40 trials on this data with other noise" in said.out.replace("\n", " ")
     for told in ("What noise promises to each one", "nothing to say", "This was a simulation"):
         assert told in said.out.replace("\n", " "), told
     result = Result.from_json((tmp_path / "ratings-run" / "result.json").read_text())
@@ -69,9 +70,9 @@ def test_what_noise_costs_is_shown_before_anybody_is_asked(tmp_path: Path) -> No
     assert "such as --most 5" in said.out
     assert "--method" not in said.out.partition("Next:")[2]
     found = folkmoot(tmp_path, *words, "--json").json["noise"]
-    curve = [(one["epsilon"], one["expected"]) for one in found["curve"]]
+    curve = [(one["epsilon"], one["low"]) for one in found["curve"]]
     assert curve == sorted(curve)
-    assert (0.7, found["expected"]) in curve
+    assert (0.7, found["low"]) in curve
     assert folkmoot(tmp_path, *words[:4], "--json").json["noise"] is None
 
 

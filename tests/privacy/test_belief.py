@@ -64,6 +64,25 @@ def test_noise_moves_no_factor_far() -> None:
         np.testing.assert_allclose(outside, 100.0 * factor)
 
 
+@pytest.mark.parametrize(("level", "true", "least", "most"), [(60.0, 1.0, 0.8, 1.2), (1.5, 0.24, 0.0, 0.5)])
+def test_what_is_outside_the_list_is_believed_in_as_far_as_it_is_sure(
+    level: float, true: float, least: float, most: float
+) -> None:
+    """A clear factor is found; one made of noise stays near that of the list. In every one of 200 cases."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        truth = np.concatenate((np.full(100, 80.0), np.full(300, level)))
+        first = begin(truth + rng.normal(size=400), 1.0)
+        listed = first.hear(np.arange(100), truth[:100] + rng.normal(size=100), 1.0, picked=False)
+        newcomers = 100 + np.argsort(-first.gains[100:])[:40]
+        asked = np.concatenate((np.arange(100), newcomers))
+        found = np.concatenate((0.24 * truth[:100], true * truth[newcomers])) + 3 * rng.normal(size=140)
+        after = listed.hear(asked, found, 9.0, picked=True)
+        others = np.setdiff1d(np.arange(100, 400), newcomers)
+        factor = after.gains[others] / listed.gains[others]
+        assert least <= np.median(factor) <= most
+
+
 def test_estimates_outside_the_list_are_read_with_caution() -> None:
     some = begin(np.array([5.0, 5.0, 5.0]), 2.0).hear(np.array([0, 1]), np.array([5.0, 5.0]), 4.0, picked=False)
     assert some.cautious.tolist() == pytest.approx([5.0, 5.0, 3.0])

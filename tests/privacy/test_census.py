@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import folkmoot as fm
-from folkmoot.algorithms.federated.census import MOST_PLACES, choose_by_census
+from folkmoot.algorithms.federated.census import MOST_PLACES, choose_by_census, soften
 from folkmoot.foundation.sets import Array
 from folkmoot.foundation.sphere import find_benefits, measure_arcs, project
 from folkmoot.privacy.noise import KeyedNoise
@@ -84,10 +84,33 @@ def test_favourites_are_one_number_each() -> None:
 
 
 def test_where_noise_left_nobody_the_map_alone_decides() -> None:
-    members, order = choose_by_census(np.full(60, -3.0), towns(), REACH, fm.Uniform(60, 6))
+    members, order = choose_by_census(np.full(60, -3.0), 1.0, towns(), REACH, fm.Uniform(60, 6))
     expected = fm.solve(fm.FacilityLocation(find_benefits(towns(), REACH)), 6, fm.Greedy())
     assert tuple(np.flatnonzero(members)) == expected.selected
     assert tuple(order) == expected.order
+
+
+def test_too_few_for_noise_are_served_by_the_map_alone() -> None:
+    """They are not refused, and nothing is spent but on what the answer is worth."""
+    few = people(100)
+    result = run(few, 0.1, 0, mapped=True)
+    by_map = fm.solve(fm.FacilityLocation(find_benefits(towns(), REACH)), 6, fm.Greedy())
+    assert result.selected == by_map.selected
+    assert result.privacy is not None
+    assert [one.label for one in result.privacy.spendings] == ["appraisal"]
+    assert result.value > 0.9 * fm.solve(few, 6, fm.Greedy()).value
+    with pytest.raises(fm.InputError, match="noise would drown"):
+        run(few, 0.1, 0, mapped=False)
+
+
+@pytest.mark.parametrize("sd", [0.0, 10.0, 1e6])
+def test_counts_are_softened_as_far_as_they_are_noise(sd: float) -> None:
+    counts = np.array([0.0, 20.0, 40.0, 140.0])
+    soft = soften(counts, sd)
+    assert soft.mean() == pytest.approx(counts.mean())
+    share = max(1 - sd**2 / counts.var(), 0.0)
+    assert soft.var() == pytest.approx(share * counts.var())
+    assert soften(np.ones(3), sd).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import folkmoot as fm
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.result import Difference, Estimate, Exclusion, PrivacyAccount, Result, Round, Spending
 from folkmoot.conversation.rounds import Making
+from folkmoot.privacy.forecast import Forecast
 from folkmoot.report import Baseline, Comparison, Entry, Item, PartyFacts, Story, View
 from folkmoot.secagg.faults import Fault
 from folkmoot.theory.guarantee import Guarantee, Term
@@ -66,9 +67,8 @@ ACCOUNT = PrivacyAccount(
     ),
     honest=1100,
     fresh=False,
-    signal=6.5,
-    forecast=0.96,
-    strength=12.0,
+    signal=12.0,
+    contrast=6.5,
 )
 PARTIES = ("north", "south", "east", "west", "centre")
 EXCLUDED = (Exclusion(0, Fault.SHARE), Exclusion(3, Fault.SECRET))
@@ -221,6 +221,7 @@ def _make_shapes() -> dict[str, Story]:
             make_federated(names, None, estimate=NOISY, guarantee=None, privacy=ACCOUNT, order=(1, 0, 2)),
             baselines=BASELINES,
             protection="2,000 clients with 120 neighbours each",
+            forecast=Forecast(12.0, 0.94, 0.99, 40),
         ),
         "noise that drowns": make_story(
             make_federated(
@@ -228,7 +229,7 @@ def _make_shapes() -> dict[str, Story]:
                 estimate=NOISY,
                 guarantee=None,
                 smallest_difference=Difference(1, (3, 4)),
-                privacy=replace(ACCOUNT, strength=1.5, forecast=0.87, signal=None, adjacency="replace-one", fresh=True),
+                privacy=replace(ACCOUNT, signal=1.5, contrast=None, adjacency="replace-one", fresh=True),
             ),
             secure="real",
         ),

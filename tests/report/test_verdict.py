@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot.conversation.result import Round
+from folkmoot.conversation.result import Result, Round
 from folkmoot.report import Baseline, LimitUse, Story, markdown, result_text, state_verdict
 from folkmoot.report.describe import story_of
 from folkmoot.report.document import Fact, Level
@@ -36,6 +36,22 @@ def compare_with(popular: float, **changed: Any) -> str:
 )
 def test_with_the_data_it_is_exact(popular: float, verdict: str) -> None:
     assert compare_with(popular) == verdict
+
+
+def test_a_bad_answer_is_not_praised() -> None:
+    """To be above the most popular items is little where far more is possible, or may be."""
+    popular, central = Baseline("most popular", 3.248, ""), Baseline("central greedy", 10.475, "", sees_everything=True)
+    made = make_federated(NAMES, GAINS)
+    low = replace(made, estimate=replace(ESTIMATE, bound=400.0, bound_high=419.0))
+
+    def tell(result: Result, *baselines: Baseline) -> str:
+        return state_verdict(make_story(result, baselines=baselines)).replace("\u202f", " ")
+
+    praise = "29 % above the most popular films."
+    assert tell(made, popular, central) == f"Only 40 % of what central greedy finds, although {praise}"
+    assert tell(low, popular) == f"No more than 0.9 % of the best possible is sure, although {praise}"
+    assert tell(low, popular, replace(central, value=4.2)) == praise  # what is possible is known
+    assert tell(made, popular) == praise
 
 
 def test_under_noise_nobody_is_sent_to_what_cannot_be_known() -> None:

@@ -92,6 +92,7 @@ def tell_story(
         reach=job.reach if subject.kind in WITH_REACH else None,
         benefit=_count_benefit(job, result) if isinstance(job, Job) else None,
         rare=_find_rare(job, result, transcript) if isinstance(job, Job) else (),
+        forecast=None if here is None or here.outlook is None else here.outlook.forecast,
     )
 
 

@@ -1,20 +1,21 @@
 """A look at a problem's data: what is in it, and what to expect of each method, measured on a sample of the clients."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, RandomSet
+from folkmoot.algorithms import Auto, DiscreteGreedy, FedCG, FedCGPlus, Greedy, Popularity, PrivateGreedy, RandomSet
 from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.method import Federated
-from folkmoot.application.job import COHORT, check_has_data, constrain, find_policy, find_promise
-from folkmoot.application.outlook import Outlook
+from folkmoot.application.job import COHORT, add_map, check_has_data, constrain, find_policy, find_promise
+from folkmoot.application.outlook import Outlook, Trials
 from folkmoot.application.problem import Problem
 from folkmoot.application.rarity import list_rare_numbers
 from folkmoot.application.solve import solve
-from folkmoot.application.suggestion import suggest
+from folkmoot.application.suggestion import find_example, suggest
 from folkmoot.application.table_costs import find_excess, find_fit, predict_seconds
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.progress import Steps
@@ -25,7 +26,6 @@ from folkmoot.foundation.errors import InputError, OpenQuestion
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.objectives.information import Information
 from folkmoot.objectives.objective import Objective
-from folkmoot.privacy.accounting import Privacy
 from folkmoot.questions.gains import find_importance
 from folkmoot.report.facts import cost_of
 from folkmoot.report.sections.rarity import find_worst
@@ -128,11 +128,12 @@ def document_outlook(outlook: Outlook) -> dict[str, Any]:
         "delta": outlook.delta,
         "refused": outlook.forecast.is_hopeless,
         "signal": outlook.forecast.signal,
-        "expected": outlook.forecast.expected,
-        "caveat": outlook.caveat or None,
+        "low": outlook.forecast.low,
+        "high": outlook.forecast.high,
+        "trials": outlook.forecast.trials,
         "curve": [
-            {"epsilon": epsilon, "signal": one.signal, "expected": one.expected, "refused": one.is_hopeless}
-            for epsilon, one in outlook.list_curve()
+            {"epsilon": epsilon, "signal": one.signal, "low": one.low, "high": one.high, "refused": one.is_hopeless}
+            for epsilon, one in outlook.curve
         ],
     }
 
@@ -213,6 +214,9 @@ def _expect(problem: Problem, choice: SensibleChoice, watch: Steps) -> Expectati
     trials, tried_on = try_methods(loaded.objective, matroid, problem.seed, watch)
     plan = describe_plan(loaded.objective, matroid, COHORT)
     noise = _look_ahead(problem, loaded, matroid)
+    if noise[0] is not None:
+        watch("what noise costs", 0, 1)
+        _ = noise[0].curve  # kept
     rare = None if problem.privacy.epsilon is not None else _find_rare(loaded.objective, matroid)
     return Expectation(matroid, spread, tuple(trials), tried_on, plan, *noise, rare, choice.why)
 
@@ -228,14 +232,21 @@ def _look_ahead(problem: Problem, loaded: Loaded, matroid: Matroid) -> tuple[Out
     promise = find_promise(problem)
     if not promise or matroid.allows_all:
         return None, ""
-    population = Population.of(loaded.objective)
+    objective, known = loaded.objective, loaded.objective.most is not None
+    if not known:  # what might be: a run asks for it
+        objective = copy(objective)
+        objective.most = find_example(loaded)
+    population, method = Population.of(objective), add_map(PrivateGreedy(**promise), loaded, problem.data.reach)
     terms = find_policy(problem, population.n_clients)
+    assert isinstance(method, PrivateGreedy)
     try:
         check_protection(terms, population.n_clients)
-        outlook = Outlook.of(Privacy(**promise), population, None, matroid.rank, terms, loaded.kind)
+        trials = Trials(method, objective, matroid, terms, problem.privacy.dropout)
+        numbers, mapped = (population, None, matroid.rank, terms, trials), method.positions is not None
+        outlook = Outlook.of(method.privacy, *numbers, mapped=mapped)
     except InputError as error:  # too few clients to hide among
         return None, error.problem
-    return outlook, "" if loaded.objective.most is not None else "most"
+    return outlook, "" if known else "most"
 
 
 def measure_spread(objective: Objective) -> ClientSpread:

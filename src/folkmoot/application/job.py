@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -26,7 +27,7 @@ from folkmoot.algorithms.central import Method
 from folkmoot.algorithms.federated.census import MOST_PLACES
 from folkmoot.algorithms.federated.purse import check_fresh
 from folkmoot.application.answer_files import list_attributes
-from folkmoot.application.outlook import Outlook
+from folkmoot.application.outlook import Outlook, Trials
 from folkmoot.application.problem import Problem
 from folkmoot.application.solve import resume, solve, verify
 from folkmoot.application.table_costs import check_table
@@ -134,6 +135,16 @@ class Job(Task):
         """The terms of secure aggregation."""
         return find_policy(self.problem, self.loaded.objective.n_clients)
 
+    @cached_property
+    def outlook(self) -> Outlook | None:
+        """What to expect under noise; None where there is none, or nothing to choose."""
+        method, objective = self.method, self.loaded.objective
+        if not isinstance(method, PrivateGreedy) or self.matroid.allows_all:
+            return None
+        trials = Trials(method, objective, self.matroid, self.policy, self.problem.privacy.dropout)
+        known = Population.of(objective), method.cohort, self.matroid.rank, self.policy, trials
+        return Outlook.of(method.privacy, *known, mapped=method.positions is not None)
+
     def engine(self) -> Simulation:
         """All clients in this process; its sums are also those of a cluster."""
         privacy = self.problem.privacy
@@ -212,14 +223,8 @@ def find_policy(problem: Problem, clients: int) -> Policy:
 
 
 def find_outlook(job: Task) -> Outlook | None:
-    """What to expect under noise; None where there is none, or nothing to choose, or parties have yet to say how many
-    clients there are.
-    """
-    if not isinstance(job, Job) or not isinstance(job.method, PrivateGreedy) or job.matroid.allows_all:
-        return None
-    method, population = job.method, Population.of(job.loaded.objective)
-    known = method.cohort, job.matroid.rank, job.policy, job.loaded.kind
-    return Outlook.of(method.privacy, population, *known)
+    """What to expect under noise; None also where parties have yet to say how many clients there are."""
+    return job.outlook if isinstance(job, Job) else None
 
 
 def _check_most(job: Job) -> None:

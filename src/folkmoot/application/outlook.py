@@ -1,30 +1,94 @@
-"""What to expect of a run under noise, before anybody is asked: from numbers that are public, and no data."""
+"""What to expect of a run under noise, before anybody is asked: from public numbers alone, or from trials on the data.
 
-from dataclasses import dataclass
+A server knows no more than numbers. Whoever simulates a run has the data, and can try the same run with other noise.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil, log10
+from typing import Any
 
+import numpy as np
+
+from folkmoot.algorithms.central import Greedy
+from folkmoot.algorithms.federated.private import PrivateGreedy
 from folkmoot.algorithms.federated.purse import find_inflation
+from folkmoot.application.solve import solve
 from folkmoot.conversation.population import Population
-from folkmoot.foundation.errors import InputError
+from folkmoot.engines.simulate import SampledSimulation, Simulation
+from folkmoot.foundation.errors import InputError, RoundFailed
+from folkmoot.matroids.matroid import Matroid
+from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.accounting import MOST_EPSILON, Privacy
-from folkmoot.privacy.forecast import (
-    MEASURED_NEAR,
-    Forecast,
-    expect_ratio,
-    find_enough_clients,
-    find_enough_epsilon,
-    forecast,
-)
+from folkmoot.privacy.forecast import Forecast, find_enough_clients, find_enough_epsilon, forecast, predict
+from folkmoot.privacy.noise import KeyedNoise
 from folkmoot.secagg import Policy
 
-NEAR = ("distances", "similarity")  # kinds of data in which items that are near replace each other, without a map
 USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are shown beside the one asked for
+TRIALS, FEW_TRIALS = 40, 8  # runs for the ε that is asked for, and for each of the others
+SAMPLED = 0.01  # by which limits are moved where trials ask a sample: shares differ a little from those of everybody
+MOST_ENTRIES, LEAST_SAMPLE, PROBED = 2_000_000, 10_000, 200  # numbers above 0 that clients hold, and clients
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """A private run on data that is at hand, as often as one likes, each time with other noise."""
+
+    method: PrivateGreedy
+    objective: Objective
+    matroid: Matroid
+    policy: Policy
+    dropout: float = 0.0
+
+    @cached_property
+    def sample(self) -> Objective:
+        """All clients, or so many of them that a run takes no longer than it must."""
+        known, count = self.objective, self.objective.n_clients
+        few = known[np.linspace(0, count - 1, min(count, PROBED)).astype(np.int64)]
+        each = few.gains_at(np.zeros(known.n_items, dtype=bool)).nnz / few.n_clients
+        enough = max(int(MOST_ENTRIES / max(each, 1.0)), LEAST_SAMPLE)
+        if enough >= count or self.method.cohort is not None or Population.of(known).weights is not None:
+            return known
+        some = known[np.sort(np.random.default_rng(0).choice(count, enough, replace=False))]
+        some.most = known.most
+        return some
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.sample is not self.objective
+
+    @cached_property
+    def best(self) -> float:
+        """What a choice without noise is worth."""
+        return float(solve(self.sample, self.matroid, Greedy()).value)
+
+    def run(self, epsilon: float, count: int, key: str = "forecast") -> list[float]:
+        """What runs are worth, as shares of a choice without noise; without those that too few clients answered."""
+        delta = self.method.privacy.find_delta(self.objective.n_clients)
+        method = replace(self.method, epsilon=epsilon, delta=delta)
+        shares = list[float]()
+        for number in range(count):
+            try:
+                engine = self._engine(key, number)
+                value = solve(None, self.matroid, method, engine=engine, seed=number, progress=False).value
+            except RoundFailed:
+                continue
+            shares.append(value / self.best if self.best > 0 else 1.0)
+        return shares
+
+    def _engine(self, key: str, number: int) -> Simulation:
+        noise = KeyedNoise(f"{key} {number}".encode())  # nobody is to be protected from whoever has the data
+        known: dict[str, Any] = {"dropout": self.dropout, "seed": number, "policy": self.policy, "noise": noise}
+        if not self.is_sampled:
+            return Simulation(self.objective, **known)
+        return SampledSimulation(self.sample, Population.of(self.objective), **known)
 
 
 @dataclass(frozen=True)
 class Outlook:
     """clients: how many there are; asked: how many of them in a round; chosen: how many items; inflation: how many
-    times the noise that would hide one honest client of average weight.
+    times the noise that would hide one honest client of average weight. trials: runs on the data; None: it is not at
+    hand, as nobody's is in a federation.
     """
 
     privacy: Privacy
@@ -32,7 +96,8 @@ class Outlook:
     asked: int
     chosen: int
     inflation: float
-    kind: str = ""  # of data
+    trials: Trials | None = field(default=None, repr=False)
+    mapped: bool = False  # whether a public map says what to choose, where noise would drown all answers
 
     @classmethod
     def of(
@@ -42,38 +107,41 @@ class Outlook:
         cohort: int | None,
         chosen: int,
         terms: Policy,
-        kind: str = "",
+        trials: Trials | None = None,
+        *,
+        mapped: bool = False,
     ) -> "Outlook":
         asked = population.n_clients if cohort is None else min(cohort, population.n_clients)
         speakers = asked if population.sizes is None else len(population.sizes)  # parties speak for their clients
         inflation = find_inflation(population, privacy, speakers, terms.protection(speakers).honest)
-        return cls(privacy, population.n_clients, asked, chosen, inflation, kind)
-
-    @property
-    def caveat(self) -> str:
-        """Why to expect less than the forecast; nothing where it was measured on data of this kind. Of places, the best
-        ones by themselves lie side by side, and it takes signal to find out which of them replace each other.
-        """
-        if self.kind not in NEAR:
-            return ""
-        expected = expect_ratio(self.forecast.signal, MEASURED_NEAR)
-        return f"Of {self.kind} expect less, about {expected:.0%}: items that are near replace each other"
+        return cls(privacy, population.n_clients, asked, chosen, inflation, trials, mapped)
 
     @property
     def delta(self) -> float:
         return self.privacy.find_delta(self.clients)
 
-    @property
+    @cached_property
     def forecast(self) -> Forecast:
-        return self.foresee(self.privacy.epsilon)
+        return self._foresee(self.privacy.epsilon, TRIALS)
 
-    def foresee(self, epsilon: float) -> Forecast:
+    def _foresee(self, epsilon: float, count: int) -> Forecast:
+        by_numbers = self._judge(epsilon)
+        if self.trials is None or by_numbers.is_hopeless:
+            return by_numbers
+        shares = self.trials.run(epsilon, count)
+        if len(shares) < 2:
+            return by_numbers
+        return predict(by_numbers.signal, shares, SAMPLED if self.trials.is_sampled else 0.0)
+
+    def _judge(self, epsilon: float) -> Forecast:
+        """From numbers alone."""
         mu = Privacy(epsilon, self.delta).find_mu(self.clients)
-        return forecast(self.asked, self.chosen, mu, self.inflation)
+        found = forecast(self.asked, self.chosen, mu, self.inflation)
+        return replace(found, is_hopeless=found.is_hopeless and not self.mapped)
 
     def check(self) -> None:
         """Refuse noise that would drown everything, with what would do instead."""
-        if not self.forecast.is_hopeless:
+        if not self._judge(self.privacy.epsilon).is_hopeless:
             return
         enough = find_enough_clients(self.privacy, self.chosen, self.inflation)
         least = find_enough_epsilon(self.asked, self.chosen, self.delta, self.inflation)
@@ -85,9 +153,12 @@ class Outlook:
             remedy=f"it takes {', or '.join([*ways, 'fewer items to choose'])}",
         )
 
-    def list_curve(self) -> list[tuple[float, Forecast]]:
+    @cached_property
+    def curve(self) -> list[tuple[float, Forecast]]:
         """What to expect for several ε, the one asked for among them."""
-        return [(epsilon, self.foresee(epsilon)) for epsilon in sorted({*USUAL, float(self.privacy.epsilon)})]
+        mine = float(self.privacy.epsilon)
+        others = [(one, self._foresee(one, FEW_TRIALS)) for one in USUAL if one != mine]
+        return sorted([*others, (mine, self.forecast)], key=lambda one: one[0])
 
 
 def round_up(number: float, digits: int) -> float:

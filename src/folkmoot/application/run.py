@@ -156,7 +156,9 @@ def begin_run(
                 known = aside.submit(lambda: folder.check_same_data(list_files(folder.read_problem())))
                 job = _read(problem, work)
                 known.result()
-            if (outlook := find_outlook(job)) is not None:
+            if announce is not announce_nothing and (outlook := find_outlook(job)) is not None:
+                with work("trying noise out, to forecast what it costs …"):
+                    _ = outlook.forecast  # kept
                 announce(outlook)
             return _finish(folder, job, work, announce, progress=progress)
     except InputError:

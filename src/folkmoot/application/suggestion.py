@@ -61,7 +61,7 @@ def _list_noise(problem: Problem, loaded: Loaded, outlook: Outlook | None) -> It
     if outlook is not None:
         most = {} if loaded.objective.most is not None else {"most": find_example(loaded)}
         yield most
-        more = [(one, found) for one, found in outlook.list_curve() if one > problem.privacy.epsilon]
+        more = [(one, found) for one, found in outlook.curve if one > problem.privacy.epsilon]
         good = [one for one, found in more if not found.is_poor]
         enough = good + [one for one, found in more if found.is_poor and not found.is_hopeless]
         yield from ({"epsilon": one, **most} for one in enough)

@@ -202,22 +202,21 @@ def _show_noise(out: "Console", outlook: "Outlook") -> None:
     for name in ("ε", "signal", "of a choice without noise"):
         table.add_column(name, justify="right")
     table.add_column("")
-    for epsilon, one in outlook.list_curve():
+    for epsilon, one in outlook.curve:
         style = "bold" if epsilon == mine else ""
-        share = "refused" if one.is_hopeless else f"about {one.expected:.1%}"
-        bar = "" if one.is_hopeless else "█" * max(round(BAR * (one.expected - 0.5) / 0.5), 1)
+        share = "refused" if one.is_hopeless else one.span
+        bar = "" if one.is_hopeless else "█" * max(round(BAR * (min(one.low, 1.0) - 0.5) / 0.5), 1)
         marked = f"{bar} ← asked for" if epsilon == mine else bar
         table.add_row(f"{epsilon:g}", f"{one.signal:.3g}", share, Text(marked.strip(), style="cyan"), style=style)
     out.print(table)
     out.print(
         "Signal: all clients' answers, in deviations of the noise, per item to be chosen. Below 1 a run is refused, "
-        "below 3 it warns. Bars begin at 50 %.",
+        "below 3 it warns. A run reaches something between the two limits, 19 times of 20; bars show the lower one, "
+        "from 50 % on.",
         soft_wrap=True,
     )
     found = outlook.forecast
     out.print(Text(f"For ε = {mine:g}: {found.describe()}.", style="yellow" if found.is_poor else ""), soft_wrap=True)
-    if outlook.caveat:
-        out.print(Text(f"{outlook.caveat}.", style="yellow"), soft_wrap=True)
 
 
 def _show_lacking(out: "Console", found: "Inspection") -> None:

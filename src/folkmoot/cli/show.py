@@ -86,13 +86,11 @@ def bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 def show_outlook(outlook: "Outlook", *, quiet: bool) -> None:
     """What to expect under noise, before anybody is asked. quiet: only where it is a warning, and beside the output."""
     found = outlook.forecast
-    if quiet and not found.is_poor and not outlook.caveat:
+    if quiet and not found.is_poor:
         return
     said = f"Forecast for ε = {outlook.privacy.epsilon:g}, δ = {outlook.delta:.2g}: {found.describe()}."
     with suppress(ReaderGone):  # what was asked for is written, whoever reads this
         console(quiet=quiet).print(said, style="yellow" if found.is_poor else "", soft_wrap=True)
-        if outlook.caveat:
-            console(quiet=quiet).print(f"{outlook.caveat}.", style="yellow", soft_wrap=True)
 
 
 def show_story(out: "Console", story: "Story") -> None:

@@ -117,9 +117,8 @@ class PrivacyAccount:
     spendings: tuple[Spending, ...]
     honest: int  # the fewest honest shares of noise in any of its sums
     fresh: bool  # whether every client answered once: then each round may cost the whole budget
-    signal: float | None  # of the best items before picking, in deviations of noise
-    forecast: float  # the share of a choice without noise that was expected beforehand
-    strength: float  # A/k, from which that was forecast
+    signal: float  # A/k: all answers together, in deviations of noise, per item to be chosen
+    contrast: float | None  # how far the best items stood above the noise before picking, in its deviations
 
     @property
     def spent(self) -> float:

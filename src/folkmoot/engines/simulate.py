@@ -211,6 +211,27 @@ class Simulation(Engine):
         return self.objective if everyone else self.objective[ids]
 
 
+class SampledSimulation(Simulation):
+    """Some clients stand for all of a larger population, who weigh the same: their sums are scaled up, and have the
+    noise of all.
+    """
+
+    def __init__(self, objective: Objective, everyone: Population, **options: Any) -> None:
+        super().__init__(objective, **options)
+        self._population = everyone
+
+    def _sum(self, ask: Ask, control: Control) -> Sum:  # noqa: ARG002
+        query, some, many = ask.query, self.objective.n_clients, self.population.n_clients
+        assert query.added_noise is not None
+        sample = np.arange(some), np.ones(some, dtype=np.int64)
+        total = query.total(self.objective, *sample, find_coins(SIMULATED, query))
+        times = many / some * (1 - self.dropout)
+        honest, ids = self._count_honest(ask, Attendance(np.arange(many), sample[0][:0])), np.arange(many)
+        total = np.rint(total * times).astype(np.int64) + self._draw_noise(ask, query.added_noise, ids, honest)
+        deviation = query.added_noise.find_total_sd(many, honest)
+        return Sum(total, many, many, ask.cohort.weight, noise=deviation, honest=honest)
+
+
 def bound_dropout(dropout: float, clients: int, corrupt: float = Policy.corrupt) -> float:
     """The share of dropouts that terms should allow for, if this share is expected: with a margin, but never more than
     any terms can bear beside so many corrupt clients.

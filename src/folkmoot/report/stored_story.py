@@ -7,6 +7,7 @@ from typing import Any
 from folkmoot.conversation.result import Result
 from folkmoot.foundation.documents import read_json
 from folkmoot.foundation.errors import InputError
+from folkmoot.privacy.forecast import Forecast
 from folkmoot.report.story import Baseline, Benefit, Item, LimitUse, PartyFacts, RareNumbers, Story, View
 
 FORMAT = "folkmoot-story-2"
@@ -36,6 +37,8 @@ def from_json(text: str) -> Story:
         document["rare"] = tuple(RareNumbers(**one) for one in document["rare"])
         if document.get("benefit") is not None:
             document["benefit"] = Benefit(**document["benefit"])
+        if document.get("forecast") is not None:
+            document["forecast"] = Forecast(**document["forecast"])
         if document["view"] is not None:
             view: dict[str, Any] = dict(document["view"])
             view |= {name: tuple(part) for name, part in view.items() if isinstance(part, list)}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from folkmoot.conversation.result import Result
+from folkmoot.privacy.forecast import Forecast
 
 MOST_POPULAR = "most popular"  # the way to choose that every other is measured by
 RANDOM = "random"
@@ -127,6 +128,7 @@ class Story:
     reach: float | None = None  # beyond which an item is of no use: of places in kilometres
     benefit: Benefit | None = None
     rare: tuple[RareNumbers, ...] = ()  # nothing: not known, or hidden by noise
+    forecast: Forecast | None = None  # of what noise would cost, by trials on the data; None: it was not at hand
 
 
 @dataclass(frozen=True)

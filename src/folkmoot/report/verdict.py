@@ -1,10 +1,11 @@
 """Whether the choice is worth having, in one sentence: what a hurried reader takes away."""
 
-from folkmoot.report.facts import PopularValue, find_known, find_popular
+from folkmoot.report.facts import PopularValue, central_share, find_known, find_popular
 from folkmoot.report.numbers import NARROW, percent, round_down, round_up
 from folkmoot.report.story import Story
 
 LEAST = 0.0005  # a smaller difference is none
+GOOD, SURE = 0.9, 0.5  # of what a central method finds, and of the best possible for certain: below, nothing is praised
 
 
 def state_verdict(story: Story) -> str:
@@ -38,10 +39,20 @@ def _compare(story: Story, popular: PopularValue, worth: float, those: str, advi
         return f"No better than {those}{advice}"
     share = f"{round_down(100 * above, 2)}{NARROW}%"
     if not popular.estimated or e is None or e.everyone:
-        return f"{share} above {those}."
+        return _temper(story, f"{share} above {those}")
     if worth >= e.low:
         return f"No better than {those}, as far as sums can tell: {share} above, but within the error of the estimate."
-    return f"{share} above {those}, by an estimate from sums."
+    return _temper(story, f"{share} above {those}, by an estimate from sums")
+
+
+def _temper(story: Story, praise: str) -> str:
+    """To be above the most popular items is no merit where far more was possible, or may have been."""
+    central, known = central_share(story), find_known(story.result)
+    if central is not None and central.share < GOOD:
+        return f"Only {percent(central.share)} of what {central.name} finds, although {praise}."
+    if central is None and known.ratio is not None and known.ratio < SURE:
+        return f"No more than {percent(known.ratio)} of the best possible is sure, although {praise}."
+    return f"{praise}."
 
 
 def _compare_with_best(story: Story) -> str:

@@ -2,7 +2,8 @@
 
 Sums of one state of affairs are averaged by their precision. Once items were picked, the others gain less: those on the
 list that was asked about by one factor, those outside it by another (they are seldom substitutes of what was picked),
-and each a little differently, which is the misfit. Both factors are found from the sums themselves.
+and each a little differently, which is the misfit. Both factors are found from the sums themselves; the second only as
+far as it is surely another than the first.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ MISFIT = 0.2  # how far one item's gain differs from what its factor says, as a 
 LEAST_FACTOR, MOST_FACTOR = 0.1, 4.0
 DOUBT = 4.0  # how many variances of noise hold a factor where it was expected
 FOREMOST = 5  # items by which those from outside are compared with the others
+SURELY = 2.0  # deviations that estimates are lowered by, where they are to hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +30,23 @@ class Belief:
     rivalry: float | None = None  # how the best newcomers of the last list compared with its best; None: it had none
 
     @classmethod
-    def begin(cls, found: Array, variance: float) -> "Belief":
-        """After the first sum, over all items."""
-        return cls(found, np.full(len(found), variance), np.ones(len(found), dtype=bool))
+    def begin(cls, found: Array, variance: float, items: Ids | None = None, n_items: int = 0) -> "Belief":
+        """After the first sum, over all items, or these."""
+        if items is None:
+            return cls(found, np.full(len(found), variance), np.ones(len(found), dtype=bool))
+        gains = np.zeros(n_items)
+        gains[items] = found
+        return cls(gains, np.full(n_items, variance), indicator(n_items, items))
 
     @property
     def sd(self) -> float:
         """Of a usual estimate on the list."""
         return sqrt(float(np.median(self.variances[self.inside])))
+
+    @property
+    def least(self) -> Array:
+        """What gains surely are, nearly."""
+        return self.gains - SURELY * np.sqrt(self.variances)
 
     @property
     def cautious(self) -> Array:
@@ -54,25 +65,31 @@ class Belief:
         known, new = heard & self.inside, heard & ~self.inside
         factors = np.ones(count)
         if picked:
-            near = self._find_factor(sums, known, variance, 1.0)
-            factors = np.where(self.inside, near, self._find_factor(sums, new, variance, near))
+            near, _ = self._find_factor(sums, known, variance, 1.0)
+            factors = np.where(self.inside, near, draw_near(near, *self._find_factor(sums, new, variance, near)))
         before = factors * self.gains
         prior = factors**2 * self.variances + np.where(heard, (MISFIT * np.maximum(before, 0.0)) ** 2, 0.0)
         share = np.where(heard, prior / (prior + variance), 0.0)
         rivalry = compare_best(sums[new], sums[known]) if picked and new.any() and known.any() else None
         return Belief(before + share * (sums - before), prior * (1 - share), heard, rivalry)
 
-    def _find_factor(self, sums: Array, some: Mask, variance: float, expected: float) -> float:
-        """The factor by which these gains changed: regression through the noise, held where it was expected as far as
-        noise prevails.
+    def _find_factor(self, sums: Array, some: Mask, variance: float, expected: float) -> tuple[float, float]:
+        """The factor by which these gains changed, and its deviation: regression through the noise, held where it was
+        expected as far as noise prevails.
         """
         if not some.any():
-            return expected
+            return expected, 0.0
         gains, variances = self.gains[some], self.variances[some]
         doubt = DOUBT * (variance + float(variances.mean()))
         signal = max(float((gains * gains - variances).sum()), 0.0)
         factor = (float((sums[some] * gains).sum()) + doubt * expected) / (signal + doubt)
-        return min(max(factor, LEAST_FACTOR), MOST_FACTOR)
+        noise = gains**2 * (variance + factor**2 * variances) + (factor * variances) ** 2  # of the sum, and of gains
+        return min(max(factor, LEAST_FACTOR), MOST_FACTOR), sqrt(float(noise.sum())) / (signal + doubt)
+
+
+def draw_near(expected: float, found: float, deviation: float) -> float:
+    """What was found, one deviation nearer to what was expected."""
+    return expected + float(np.sign(found - expected)) * max(abs(found - expected) - deviation, 0.0)
 
 
 def compare_best(newcomers: Array, others: Array) -> float:

@@ -97,11 +97,12 @@ class PrivateGreedy(Conversation):
         return count_funnel(matroid) + min(matroid.rank, MOST_PICKS) + 1
 
     def run(self, talk: Talk) -> Run[Outcome]:
-        purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid))
+        mapped = self.positions is not None
+        purse = Purse.open(talk, self.privacy, self.cohort, self.plan_rounds(talk.matroid), mapped=mapped)
         most = find_most(talk)
         if talk.matroid.allows_all:  # nothing to choose, so nothing to spend but what the answer is worth
             members, order = np.ones(talk.matroid.n_items, dtype=bool), np.arange(talk.matroid.n_items)
-        elif self.positions is None:
+        elif not mapped:
             members, order = yield from self._search(talk, purse, most)
         else:
             members, order = yield from self._count(talk, purse)
@@ -111,17 +112,19 @@ class PrivateGreedy(Conversation):
         return Outcome(None, appraised, ranges, None, False, purse.explain(), purse.account())
 
     def _count(self, talk: Talk, purse: Purse) -> Run[tuple[Mask, Ids]]:
-        """A census over a public map: one round with nearly all of the budget."""
+        """A census over a public map: one round with nearly all of the budget. Where noise would drown it, the map."""
         assert self.positions is not None
         assert self.reach is not None
+        if purse.is_hopeless:
+            return choose_by_census(np.ones(talk.matroid.n_items), 0.0, self.positions, self.reach, talk.matroid)
 
         def question(**hiding: Any) -> Favourite:
             return Favourite(items=np.arange(talk.matroid.n_items), **hiding)
 
         reply: FavouriteReply = yield from purse.ask(question, 1 - APPRAISAL, Purpose.SEARCH, "census")
         best = np.sort(reply.counts)[-talk.matroid.rank :]
-        purse.signal = float(best.mean()) / reply.sd
-        return choose_by_census(reply.counts, self.positions, self.reach, talk.matroid)
+        purse.contrast = float(best.mean()) / reply.sd
+        return choose_by_census(reply.counts, reply.sd, self.positions, self.reach, talk.matroid)
 
     def _search(self, talk: Talk, purse: Purse, most: float) -> Run[tuple[Mask, Ids]]:
         """The funnel: nothing is picked, and the list becomes shorter, as far as the signal makes that necessary."""
@@ -139,36 +142,58 @@ class PrivateGreedy(Conversation):
                 else belief.hear(items, reply.found, variance, picked=False)
             )
             base = find_additions(matroid, self._order(talk, belief.gains, belief.inside), nothing)
-            purse.signal = float(belief.gains[base].mean()) / belief.sd
-            short = int(min(max(WIDE, purse.signal / PER_WIDTH) * matroid.rank, matroid.n_items))
+            purse.contrast = float(belief.gains[base].mean()) / belief.sd
+            short = int(min(max(WIDE, purse.contrast / PER_WIDTH) * matroid.rank, matroid.n_items))
             if len(items) <= short or heard >= planned:  # the signal is known better now; the budget is as it was
                 break
             bar = float(belief.gains[base].min()) - CLEAR * belief.sd
             clear = int((belief.gains[belief.inside] >= bar).sum())
             size = short if heard >= planned - 1 else max(short, min(ceil(len(items) / 2), clear))
             items = self._keep_best(talk, belief.gains, belief.inside, nothing, size)
-        course = Course(len(base), short / matroid.rank, purse.signal)
+        course = Course(len(base), short / matroid.rank, purse.contrast)
         return (yield from self._pick(talk, purse, belief, course, most, 1 - APPRAISAL - heard * each))
 
     def _pick(
         self, talk: Talk, purse: Purse, belief: Belief, course: Course, most: float, rest: float
     ) -> Run[tuple[Mask, Ids]]:
-        members, order = np.zeros(talk.matroid.n_items, dtype=bool), list[int]()
+        """Some items a round. Where the list turns out to hold substitutes of what was picked, all that was known is
+        worth little, and everything is looked at once more.
+        """
+        members, order, anew = np.zeros(talk.matroid.n_items, dtype=bool), list[int](), False
         worth = np.zeros(talk.matroid.n_items)  # what each was believed to gain when it was picked
         for step in range(course.rounds):
-            left = course.picks - len(order)
-            items = self._list_items(talk, belief, members, course, step, left)
+            left, before, last = course.picks - len(order), belief, step == course.rounds - 1
+            items = np.flatnonzero(~members) if anew else self._list_items(talk, belief, members, course, step, left)
             label = f"picking, round {step + 1} of {course.rounds}"
             reply = yield from self._ask(talk, purse, rest / course.rounds, members, items, most, label, course.cap)
-            belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
-            course.note(belief.rivalry)
+            if anew:
+                belief, anew = Belief.begin(reply.found, reply.sd**2, items, talk.matroid.n_items), False
+            else:
+                belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
+                course.note(belief.rivalry)
+                anew = step > 0 and not last and not course.renewed and self._was_wrong(talk, before, belief, members)
+                course.renewed |= anew
+            if anew:
+                continue
             best = find_additions(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
-            new = best[: len(best) if step == course.rounds - 1 else ceil(left / (course.rounds - step))]
+            new = best[: len(best) if last else ceil(left / (course.rounds - step))]
             members[new] = True
             worth[new] = belief.gains[new]
             order += new.tolist()
             belief = belief.drop(members)
         return members, np.array(sorted(order, key=lambda item: -worth[item]), dtype=np.int64)
+
+    def _was_wrong(self, talk: Talk, before: Belief, now: Belief, members: Mask) -> bool:
+        """Whether the list was of things that replace each other: after picks, the best base that is left on it is
+        worth less than the best of what was left out.
+        """
+
+        def add_best(merit: Array, among: Mask) -> float:
+            best = find_additions(talk.matroid, self._order(talk, merit, among), members)
+            return float(np.maximum(merit[best], 0.0).sum())
+
+        left_out = ~(before.inside | now.inside | members)
+        return add_best(before.least, left_out) > add_best(now.gains, now.inside)
 
     def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: Course, step: int, left: int) -> Ids:
         """What is asked about next: the best of the list, and, after picks, the best from outside it."""

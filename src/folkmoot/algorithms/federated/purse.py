@@ -1,7 +1,7 @@
 """What a run under differential privacy may spend, what it has spent, and whom it asks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from folkmoot.conversation.talk import ATTEMPTS, Talk, counts_as_attempt, descri
 from folkmoot.foundation.errors import InputError, RoundFailed
 from folkmoot.foundation.sets import Ids
 from folkmoot.privacy.accounting import Privacy, find_reach
-from folkmoot.privacy.forecast import Forecast, find_enough_clients, forecast
+from folkmoot.privacy.forecast import find_enough_clients, forecast
 from folkmoot.privacy.noise import choose_sd
 from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Reply
@@ -31,7 +31,7 @@ FEW_ROLLS = 32  # that are looked at one by one
 @dataclass
 class Purse:
     """mu: what everyone may spend in this run. honest: the fewest honest shares of noise in any sum, at least.
-    expected: the same, if everybody comes. forecast: what noise will cost.
+    expected: the same, if everybody comes. signal: all answers together, in deviations of noise, per item to be chosen.
     """
 
     talk: Talk
@@ -39,17 +39,18 @@ class Purse:
     mu: float
     honest: int
     expected: int
-    forecast: Forecast
+    signal: float
+    is_hopeless: bool  # whether nothing would be heard through the noise: then the map alone decides
     cohort: int | None = None  # clients per round, each of whom answers once; None: everyone, in every round
     spendings: list[Spending] = field(default_factory=list)
-    signal: float | None = None  # of the best items, in deviations of noise
+    contrast: float | None = None  # how far the best items stood above the noise, in its deviations
     _order: Ids | None = None  # in which clients are asked, where each answers once
     _asked: int = 0
     _shares: float = 0.0  # of the budget, that were used as planned
 
     @classmethod
-    def open(cls, talk: Talk, privacy: Privacy, cohort: int | None, rounds: int) -> "Purse":
-        """Refused where noise could not hide anybody, or would drown everything."""
+    def open(cls, talk: Talk, privacy: Privacy, cohort: int | None, rounds: int, *, mapped: bool = False) -> "Purse":
+        """Refused where noise could not hide anybody, or would drown everything, and no map says what to choose."""
         population = talk.population
         if talk.terms is None:
             raise InputError(
@@ -68,8 +69,7 @@ class Purse:
         settled = talk.matroid.allows_all  # nothing can be chosen wrongly; only what it is worth has noise
         chosen = 1 if settled else talk.matroid.rank
         outlook = forecast(asked, chosen, mu, inflation)
-        outlook = replace(outlook, expected=1.0) if settled else outlook
-        if outlook.is_hopeless:
+        if outlook.is_hopeless and not mapped:
             enough = find_enough_clients(privacy, chosen, inflation)
             ways = [] if enough is None else [f"{enough:,} clients would be enough"]
             raise InputError(
@@ -77,7 +77,16 @@ class Purse:
                 remedy="; or ".join([*ways, "choose fewer items, or allow a larger epsilon"]),
                 argument="epsilon",
             )
-        return cls(talk, privacy, mu, promise_honest(talk.terms, speakers), expected, outlook, cohort)
+        return cls(
+            talk,
+            privacy,
+            mu,
+            promise_honest(talk.terms, speakers),
+            expected,
+            outlook.signal,
+            outlook.is_hopeless,
+            cohort,
+        )
 
     @property
     def spent(self) -> float:
@@ -140,9 +149,13 @@ class Purse:
             return "Private greedy on a census: one round counted who is nearest to which place; the map says the rest."
         if self.talk.matroid.allows_all:
             return "Private greedy: everything may be chosen, so it was, and only what it is worth was asked."
+        if self.is_hopeless:
+            return "Noise would have drowned all answers: the map alone decided, and only what it is worth was asked."
         picks = sum(one.label.startswith("picking") for one in self.spendings)
-        signal = "" if self.signal is None else f"; the best items stood {self.signal:.1f} deviations above the noise"
-        return f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}{signal}."
+        told = f"Private greedy: items were picked in {picks} {'round' if picks == 1 else 'rounds'}"
+        if self.contrast is None:
+            return f"{told}."
+        return f"{told}; the best items stood {self.contrast:.1f} deviations above the noise."
 
     def account(self) -> PrivacyAccount:
         """What was promised and spent, for the result."""
@@ -156,8 +169,7 @@ class Purse:
             honest=min(one.honest for one in self.spendings if not one.lost),
             fresh=self.cohort is not None,
             signal=self.signal,
-            forecast=self.forecast.expected,
-            strength=self.forecast.signal,
+            contrast=self.contrast,
         )
 
 

@@ -145,8 +145,9 @@ def open_federation(
             exchange, terms = _make_exchange(task, line, book, notices), task.agreement.terms
             engine = PooledFederation(book.census, book.roster, exchange, terms, run=members.run, journal=journal)
             if isinstance(task.method, PrivateGreedy):
-                known = task.method.cohort, task.matroid.rank, terms, task.subject.kind
-                announce(Outlook.of(task.method.privacy, engine.population, *known))
+                known = task.method.cohort, task.matroid.rank, terms
+                mapped = task.method.positions is not None
+                announce(Outlook.of(task.method.privacy, engine.population, *known, mapped=mapped))
             engine.leave_out(list_caught(task.kit, book))
             try:
                 yield ShownEngine(engine, notices, partial(note_findings, task.kit, book))

@@ -5,7 +5,7 @@ from math import ceil, exp, isfinite
 from folkmoot.conversation.result import PrivacyAccount
 from folkmoot.foundation.settings import FEDERATION
 from folkmoot.privacy.accounting import choose_delta, find_delta, find_epsilon
-from folkmoot.privacy.forecast import POOR
+from folkmoot.privacy.forecast import POOR, Forecast, expect
 from folkmoot.report.charts import budget_chart
 from folkmoot.report.document import (
     Bullets,
@@ -32,7 +32,6 @@ from folkmoot.secagg.parameters import count_share
 
 PLAIN_DELTA = 1e-7  # smaller ones are not told as one in so many
 WEAK = 4.0  # an ε above it is told to be one
-OFF = 0.05  # a forecast that is further off is told to be
 FAINT, CLEAR = 4.0, 20.0  # deviations by which the best items stand above the noise
 
 
@@ -42,7 +41,7 @@ def describe_noise(story: Story) -> Section | None:
     if account is None:
         return None
     words: list[Part] = [
-        *_list_facts(account),
+        *_list_facts(story, account),
         Paragraph(" ".join(state_promise(story, account)), Tone.LEAD, Level.SUMMARY),
         *warn_of_simulation(story),
         *warn_of_noise(story, account),
@@ -57,7 +56,7 @@ def describe_noise(story: Story) -> Section | None:
     return Section("What noise promises to each one", (Halves(tuple(words), tuple(spent)),), gist=gist, folded=True)
 
 
-def _list_facts(account: PrivacyAccount) -> list[Fact]:
+def _list_facts(story: Story, account: PrivacyAccount) -> list[Fact]:
     chance = f", 1 in {count(int(1 / account.delta))}" if account.delta >= PLAIN_DELTA else ""
     facts = [
         Fact(
@@ -78,16 +77,21 @@ def _list_facts(account: PrivacyAccount) -> list[Fact]:
             Level.DETAIL,
         ),
     ]
-    if account.signal is not None:
-        facts.append(
-            Fact(
-                "Signal",
-                Quantity(account.signal, field="privacy.signal", digits=2),
-                "deviations of noise, by which the best items stood out",
-            )
-        )
-    expected = Quantity(account.forecast, Form.SHARE, "privacy.forecast")
-    return [*facts, Fact("Forecast", expected, "of a choice without noise, expected before anybody was asked")]
+    meaning = "all answers together, in deviations of the noise, per item to be chosen"
+    facts.append(Fact("Signal", Quantity(account.signal, field="privacy.signal", digits=3), meaning))
+    expected = find_forecast(story, account)
+    if expected is None:
+        return facts
+    where = "by trials on the data" if expected.trials else "by kind of data, before anything was known of this"
+    told = f"to {percent(expected.high)} of a choice without noise was to be expected, {where}"
+    return [*facts, Fact("Forecast", Quantity(expected.low, Form.SHARE, "story.forecast.low"), told)]
+
+
+def find_forecast(story: Story, account: PrivacyAccount) -> Forecast | None:
+    """What was to be expected; None where there was nothing to choose."""
+    if story.forecast is not None:
+        return story.forecast
+    return expect(account.signal) if len(account.spendings) > 1 else None
 
 
 def bound_guess(account: PrivacyAccount) -> float:
@@ -164,7 +168,7 @@ def warn_of_simulation(story: Story) -> list[Paragraph]:
 
 def warn_of_noise(story: Story, account: PrivacyAccount) -> list[Paragraph]:
     warnings = warn_of_promise(account.epsilon, account.delta, count_asked(story))
-    if account.strength >= POOR:
+    if account.signal >= POOR:
         return warnings
     told = "There were few clients, so much is lost in noise. More clients, fewer items or a larger ε help."
     return [*warnings, Paragraph(told, Tone.WARNING, Level.SUMMARY)]
@@ -200,30 +204,31 @@ def count_asked(story: Story) -> int:
 def compare_forecast(story: Story, account: PrivacyAccount) -> list[Paragraph]:
     """What was reached, where a simulation knows it; loudly where it is less than was forecast."""
     central = central_share(story)
-    if central is None:
+    expected = find_forecast(story, account)
+    if central is None or expected is None:
         return []
     told = f"This run reached {percent(central.share)} of {central.name} (which sees all data)"
-    if central.share >= account.forecast - OFF:
-        return [Paragraph(f"{told}; the forecast was {percent(account.forecast)}.")]
-    told += f", less than the forecast of {percent(account.forecast)}, which knows the noise and not the data."
-    return [Paragraph(told, Tone.WARNING, Level.SUMMARY)]
+    limits = f"{percent(expected.low)} to {percent(expected.high)}"
+    if central.share >= expected.low:
+        return [Paragraph(f"{told}; the forecast was {limits}.")]
+    return [Paragraph(f"{told}, less than the forecast of {limits}.", Tone.WARNING, Level.SUMMARY)]
 
 
 def explain_signal(account: PrivacyAccount) -> str:
     """What noise left to be seen, as expected and as found."""
     told = (
-        f"All answers together are {number(account.strength, 3)} deviations of the noise per item to be chosen, from "
-        "which the forecast was made."
+        f"The signal: all answers together are {number(account.signal, 3)} deviations of the noise per item to be "
+        "chosen."
     )
-    if account.signal is None:
+    if account.contrast is None:
         return told
-    if account.signal < FAINT:
+    if account.contrast < FAINT:
         meaning = "hardly to be told from noise, so that many of them were picked at once"
-    elif account.signal < CLEAR:
+    elif account.contrast < CLEAR:
         meaning = "clear as a group, but not one from the next, so that several were picked at once"
     else:
         meaning = "clear one by one"
-    return f"{told} Before picking, the best items stood {number(account.signal, 2)} deviations above it: {meaning}."
+    return f"{told} Before picking, the best items stood {number(account.contrast, 2)} deviations above it: {meaning}."
 
 
 def explain_shares(story: Story, account: PrivacyAccount) -> str:
