@@ -129,7 +129,7 @@ def test_sums_with_a_sign_are_the_same_by_every_protocol(by_scale: bool) -> None
     plain = sums_of(objective, method, secure="plain")
     assert plain == sums_of(objective, method, secure="ideal")
     assert plain == sums_of(objective, method, secure="real", **terms)
-    assert any(kind in ("Drift", "Differences") and min(total) < 0 for kind, total in plain)
+    assert any(kind == "Differences" and min(total) < 0 for kind, total in plain)
 
 
 def test_a_fixed_sample_is_the_same_clients_in_every_round() -> None:
@@ -180,8 +180,7 @@ def test_a_running_mean_asks_about_the_set_before() -> None:
 
     fm.solve(None, 4, fm.Auto(cohort=50, jury=60, rounds=4), engine=Listening(engine))
     assert [int(query.members.sum()) for query in asked] == [0, 1, 2, 3]
-    assert [int(query.before.sum()) for query in asked] == [0, 0, 1, 2]
-    assert all(query.encoding.lowest == -query.encoding.limit < 0 for query in asked)
+    assert [None if query.before is None else int(query.before.sum()) for query in asked] == [None, 0, 1, 2]
 
 
 @pytest.mark.parametrize(
