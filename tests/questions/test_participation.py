@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from folkmoot import DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
+from folkmoot import Coverage, DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
 from folkmoot.algorithms.federated.belief import Known
 from folkmoot.algorithms.federated.discrete import Kind
 from folkmoot.conversation.engine import Control

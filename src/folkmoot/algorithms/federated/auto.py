@@ -7,7 +7,7 @@ import numpy as np
 
 from folkmoot.algorithms.federated.belief import Known
 from folkmoot.algorithms.federated.fedcg import FedCG
-from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.method import FEW_LIKES, Federated
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, SearchResult, order_items
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.purpose import Purpose
@@ -29,7 +29,6 @@ MOST_VISITS = 3  # most rounds per item, to get that many answers
 MOST_PICKS = 2  # most items per round; with more, near-duplicates would be chosen together
 KNOWN = 4  # the first item is not asked about if the jury was at least this many times larger
 WALK = 10  # rounds of continuous greedy beside greedy, where that may lock itself out
-FEW_LIKES = 10  # of a popular item, in a jury: with fewer, chance decides which items look best
 ENOUGH_LIKES = 50  # that are then waited for, if rounds allow, before the first item is taken
 UNEVEN = 2.0  # from this mean square over squared mean of scales on, clients answer by coins of scale
 
@@ -84,8 +83,8 @@ class Auto(Federated):
         """What will be done, with the reason in one sentence."""
         plan = self._plan(matroid.rank, population)
         if plan.way == "greedy" and self._walks_too(population, matroid):
-            also = f"beside sets from {WALK} rounds of continuous greedy, because not every set of {matroid.rank} items "
-            return replace(plan, why=f"{plan.why}; {also}is allowed")
+            also = f"beside sets from {WALK} rounds of continuous greedy, because some sets of {matroid.rank} items are"
+            return replace(plan, why=f"{plan.why}; {also} not allowed")
         return plan
 
     def _walks_too(self, population: Population, matroid: Matroid) -> bool:

@@ -60,6 +60,7 @@ JURY = 40  # times the cohort: roundings differ by little, so it takes many clie
 SURE = 4  # juries say which of very many items are most popular: each of them matters to few clients
 HALVES = 2  # they are asked in so many rounds: if one is lost when most clients have been asked, the other is enough
 NO_ITEMS: Array = np.zeros(0)
+FEW_LIKES = 10  # of a popular item, in a jury: with fewer, chance decides which items look best
 FEW = 800  # clients, of whom candidates are asked at least, up to as many juries: fewer miss items that matter to few
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
@@ -194,7 +195,7 @@ class Federated(Conversation):
         # What a theorem says of a set is lost where a few clients preferred another one.
         kept = isinstance(found, Point) or bool((worth.members == found.members).all())
         covered = covered and (kept or talk.population.asks_everyone(jury))
-        why = self.reason(talk)
+        why = "; ".join(filter(None, (self.reason(talk), self._warn_of_few_likes(problem)))) or None
         if talk.whole is not None:
             place, n = ids_of(talk), talk.whole.matroid.n_items
             x = None if x is None else spread_over(n, place, x)
@@ -206,6 +207,17 @@ class Federated(Conversation):
     def _find_jury(self) -> int | None:
         """How many clients score sets; None: everyone."""
         return self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
+
+    def _warn_of_few_likes(self, problem: SearchProblem) -> str | None:
+        """None: a jury hears enough of popular items to tell which are better."""
+        jury = problem.jury
+        if jury is None or problem.talk.population.asks_everyone(jury):
+            return None
+        likes = problem.count_likes(1 / jury)
+        if likes >= FEW_LIKES:
+            return None
+        few = f"{likes:.0f}" if likes >= 1 else "less than one"
+        return f"warning: of {jury:,} jurors about {few} like a popular item, too few to tell items apart: ask more"
 
     def _pose(
         self, talk: Talk, ranges: Ranges, jury: int | None, known: SearchProblem | None = None
