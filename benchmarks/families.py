@@ -228,6 +228,79 @@ def nearly_equal(seed: int) -> tuple[fm.Objective, fm.Matroid]:
     return fm.Coverage(member.astype(float), keep_empty=True), fm.Uniform(400, K)
 
 
+def scatter(rng: np.random.Generator, clients: int, n_items: int, counts: Any, chances: Any) -> Matrix:
+    """Likes without repeats: so many draws for each client, items in proportion to their chances."""
+    rows = np.repeat(np.arange(clients), counts)
+    items = rng.permutation(n_items)[rng.choice(n_items, len(rows), p=chances / chances.sum())]
+    liked = sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, items)), shape=(clients, n_items)))
+    liked.data[:] = 1.0
+    return liked
+
+
+def sparse_likes(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """800 clients like four of 10,400 items each: the most popular item has a dozen fans."""
+    rng = np.random.default_rng(seed)
+    liked = scatter(rng, 800, 10_400, rng.poisson(4, 800).clip(1), (np.arange(10_400) + 5.0) ** -0.5)
+    return fm.Coverage(liked, keep_empty=True), fm.Uniform(10_400, K)
+
+
+def rare_values(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """Each of 4,000 items is liked by 0.2 % of the clients, and some items are worth much more than others."""
+    rng = np.random.default_rng(seed)
+    counts = rng.binomial(CLIENTS, rng.gamma(2.0, 0.001, 4_000).clip(0, 1))
+    items, value = np.repeat(np.arange(4_000), counts), rng.lognormal(0.0, 1.0, 4_000)
+    places = rng.integers(0, CLIENTS, len(items)), items
+    return best_of(sparse.csr_array(sparse.coo_array((value[items], places), shape=(CLIENTS, 4_000))))
+
+
+def few_books(seed: int, k: int = K) -> tuple[fm.Objective, fm.Matroid]:
+    """60,000 books and 20,000 readers with heavy tails: most readers have one book, most books one reader."""
+    rng = np.random.default_rng(seed)
+    counts = rng.zipf(1.75, CLIENTS).clip(1, 3_000)
+    read = scatter(rng, CLIENTS, 60_000, counts, (np.arange(60_000) + 5.0) ** -0.9)
+    return fm.Coverage(read, keep_empty=True), fm.Uniform(60_000, k)
+
+
+def many_books(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """The same, 100 of them."""
+    return few_books(seed, 100)
+
+
+def sparse_clusters(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """5,000 clients in 60 clusters of 200 items, a fifth of their likes anywhere: the most popular items please the
+    same people.
+    """
+    rng = np.random.default_rng(seed)
+    sizes, appeal = 1 / np.arange(1, 61), 1 / (np.arange(200) + 3.0)
+    mine, counts = rng.choice(60, 5_000, p=sizes / sizes.sum()), rng.poisson(15, 5_000).clip(1)
+    rows = np.repeat(np.arange(5_000), counts)
+    items = mine[rows] * 200 + rng.choice(200, len(rows), p=appeal / appeal.sum())
+    items = np.where(rng.random(len(rows)) < 0.2, rng.integers(0, 12_000, len(rows)), items)
+    liked = sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, items)), shape=(5_000, 12_000)))
+    return fm.Coverage(liked > 0, keep_empty=True), fm.Uniform(12_000, K)
+
+
+def sparse_decoys(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """A quarter of 4,000 clients like half of 200 near-duplicates, the others one of 60 niches and rare items: who
+    starts from popularity and stays there reaches half.
+    """
+    rng = np.random.default_rng(seed)
+    member = np.zeros((4_000, 3_000), dtype=bool)
+    crowd = rng.random(4_000) < 0.25
+    member[:, :200] = crowd[:, None] & (rng.random((4_000, 200)) < 0.5)
+    rest = np.flatnonzero(~crowd)
+    member[rest, 200 + rng.integers(0, 60, len(rest))] = True
+    member[rest[:, None], rng.integers(260, 3_000, (len(rest), 8))] = True
+    return fm.Coverage(sparse.csr_array(member), keep_empty=True), fm.Uniform(3_000, K)
+
+
+def weighted_likes(seed: int) -> tuple[fm.Objective, fm.Matroid]:
+    """5,000 clients of unequal weight like fifteen of 6,000 items each."""
+    rng = np.random.default_rng(seed)
+    liked = scatter(rng, 5_000, 6_000, rng.poisson(15, 5_000).clip(1), (np.arange(6_000) + 5.0) ** -0.7)
+    return fm.Coverage(liked, keep_empty=True, weights=1 + rng.pareto(1.5, 5_000)), fm.Uniform(6_000, K)
+
+
 FAMILIES = (
     Family("demo", demo),
     Family("plane", plane),
@@ -246,4 +319,13 @@ BREAKERS = (
     Family("hidden worth", hidden),
     Family("nearly equal", nearly_equal),
 )
+SPARSE = {  # least mean ratios to greedy, and to popularity by everyone, with cohorts of 100 and a jury of 200
+    Family("800 clients, 10,400 items", sparse_likes): (0.97, 0.98),
+    Family("rare, of unequal worth", rare_values): (0.95, 0.95),
+    Family("20 of 60,000 books", few_books): (0.98, 0.98),
+    Family("100 of 60,000 books", many_books): (0.97, 0.98),
+    Family("sparse clusters", sparse_clusters): (0.97, 0.98),
+    Family("sparse decoys", sparse_decoys): (0.94, 0.98),
+    Family("weighted likes", weighted_likes): (0.97, 0.98),
+}
 FULL_DEMO = Family("full demo", full_demo)

@@ -1,10 +1,13 @@
 """The default: what it plans, that it holds up, and that swaps are only believed beyond doubt."""
 
+import re
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import folkmoot as fm
 from folkmoot.algorithms.federated.polish import Evidence, deviations_for
@@ -129,7 +132,7 @@ def test_sums_with_a_sign_are_the_same_by_every_protocol(by_scale: bool) -> None
     plain = sums_of(objective, method, secure="plain")
     assert plain == sums_of(objective, method, secure="ideal")
     assert plain == sums_of(objective, method, secure="real", **terms)
-    assert any(kind in ("Drift", "Differences") and min(total) < 0 for kind, total in plain)
+    assert any(kind == "Differences" and min(total) < 0 for kind, total in plain)
 
 
 def test_a_fixed_sample_is_the_same_clients_in_every_round() -> None:
@@ -180,8 +183,7 @@ def test_a_running_mean_asks_about_the_set_before() -> None:
 
     fm.solve(None, 4, fm.Auto(cohort=50, jury=60, rounds=4), engine=Listening(engine))
     assert [int(query.members.sum()) for query in asked] == [0, 1, 2, 3]
-    assert [int(query.before.sum()) for query in asked] == [0, 0, 1, 2]
-    assert all(query.encoding.lowest == -query.encoding.limit < 0 for query in asked)
+    assert [None if query.before is None else int(query.before.sum()) for query in asked] == [None, 0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,105 @@ def test_theorem_4_is_claimed_only_where_a_few_clients_changed_nothing(method: f
         assert result.value >= result.guarantee.factor * best - 1e-9
         claimed += not result.guarantee.vacuous
     assert claimed >= 20
+
+
+def sparse_likes(seed: int, clients: int, n_items: int, per_client: int = 4) -> fm.Coverage:
+    """Everybody likes a few of very many items, popular ones more often: each is liked by a percent at most."""
+    rng = np.random.default_rng(seed)
+    chances = (np.arange(n_items) + 5.0) ** -0.4
+    liked = rng.choice(n_items, clients * per_client, p=chances / chances.sum())
+    pairs = (np.ones(len(liked)), (np.repeat(np.arange(clients), per_client), liked))
+    member = sparse.csr_array(sparse.coo_array(pairs, shape=(clients, n_items)))
+    return fm.Coverage(member > 0, keep_empty=True)
+
+
+@pytest.mark.parametrize(("clients", "n_items", "jury"), [(800, 10_400, 200), (2_000, 1_500, None)])
+def test_sparse_likes_are_not_thrown_away(clients: int, n_items: int, jury: int | None) -> None:
+    """What juries said of items alone counts for as many as said it; before, three cohorts of 50 outweighed everyone
+    (ratios of .62 to .88).
+    """
+    ratios, beside = [], []
+    for seed in range(3):
+        objective = sparse_likes(seed, clients, n_items)
+        found, popular = (
+            fm.solve(objective, 20, method, seed=seed).value for method in (fm.Auto(50, jury=jury), fm.Popularity())
+        )
+        ratios.append(found / fm.solve(objective, 20, fm.Greedy()).value)
+        beside.append(found / popular)
+    assert np.mean(ratios) >= 0.95
+    assert np.mean(beside) >= 0.97
+
+
+def test_few_likes_are_told() -> None:
+    objective = sparse_likes(0, 2_000, 500)
+    few, many = (fm.solve(objective, 5, fm.Auto(50, jury=jury, polish=0)).why for jury in (100, 1_900))
+    assert few is not None
+    assert many is not None
+    assert re.search(r"; warning: of 100 jurors about \w+ like a popular item, too few to tell items apart", few)
+    assert "warning" not in many
+
+
+def test_rounds_come_first_where_likes_are_few() -> None:
+    """The same number of rounds, more of them before the first item is taken."""
+    objective, labels = sparse_likes(1, 4_000, 1_000), list[str]()
+
+    class Listening(Around):
+        def add_up(self, ask: Ask, control: Control) -> Sum:
+            if isinstance(ask.query, Drift):
+                labels.append(ask.label)
+            return super().add_up(ask, control)
+
+    method = fm.Auto(50, jury=100, polish=0)
+    fm.solve(None, 5, method, engine=Listening(fm.Simulation(objective)))
+    assert len(labels) == method.count_search_rounds(fm.Uniform(1_000, 5)) == 15
+    assert labels.count("item 1") == 11
+
+
+def split_goods(seed: int, agents: int = 4, goods: int = 7) -> tuple[fm.Objective, fm.Matroid, float]:
+    """Agents with a budget each, and the best split, by every way to give the goods to the first agents."""
+    rng = np.random.default_rng(seed)
+    worth = rng.random((agents, goods))
+    most = worth.sum(axis=1) * rng.uniform(0.2, 0.5, agents)
+
+    def value(agent: int, bundle: frozenset[int]) -> float:
+        return float(min(worth[agent, list(bundle)].sum(), most[agent]))
+
+    pairs, split = fm.welfare(fm.Functions([partial(value, agent) for agent in range(agents)], goods))
+    bundles = [frozenset(np.flatnonzero(code >> np.arange(goods) & 1).tolist()) for code in range(1 << goods)]
+    best = np.array([value(0, bundle) for bundle in bundles])
+    for agent in range(1, agents):
+        own, codes = np.array([value(agent, bundle) for bundle in bundles]), np.arange(1 << goods)
+        parts = [codes[codes & code == codes] for code in codes]
+        best = np.array([(own[part] + best[code ^ part]).max() for code, part in zip(codes, parts, strict=True)])
+    return pairs, split, float(best[-1]) / agents
+
+
+@pytest.mark.slow  # functions without a closed form are sampled
+def test_goods_are_split_as_well_as_by_a_walk() -> None:
+    """Greedy gives the first goods away and cannot take them back: before, .945 and .954 on seeds 1 and 7."""
+    ratios = []
+    for seed in (0, 1, 7):
+        pairs, split, best = split_goods(seed)
+        result = fm.solve(pairs, split, fm.Auto(), seed=seed)
+        assert split.independent(result.selected)
+        assert result.why is not None
+        assert "beside sets from 10 rounds of continuous greedy" in result.why
+        ratios.append(result.value / best)
+    assert np.mean(ratios) >= 0.99
+    assert min(ratios) >= 0.97
+
+
+def test_the_plan_says_where_a_walk_is_scored_too() -> None:
+    groups, population = fm.Partition([0, 0, 1, 1, 1], 1), Population(5, 40)
+    assert "beside sets from 10 rounds" in fm.Auto().plan(population, groups).why
+    for method, matroid in (
+        (fm.Auto(), fm.Uniform(5, 2)),  # greedy takes nothing that blocks another item
+        (fm.Auto(rounds=2), groups),
+        (fm.Auto(jury=20), groups),  # a few would choose among thirty sets by chance
+        (fm.Auto(cohort=20), groups),
+    ):
+        assert "continuous" not in method.plan(population, matroid).why
+    assert fm.Auto().count_search_rounds(groups) == 12
+    objective = heavy(60)
+    grouped = fm.solve(objective, fm.Partition(np.arange(200) % 4, 1), fm.Auto())
+    assert grouped.value >= fm.solve(objective, fm.Partition(np.arange(200) % 4, 1), fm.Greedy()).value * (1 - 1e-4)

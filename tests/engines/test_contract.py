@@ -27,7 +27,7 @@ from folkmoot.conversation.codec import pack
 from folkmoot.conversation.rounds import check_sum
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.sets import Ids
-from folkmoot.questions import Drift, Gains, Gradient, Magnitude, Participation, Query, Votes
+from folkmoot.questions import Differences, Gains, Gradient, Magnitude, Participation, Query, Votes
 from tests.coins import toss_for
 from tests.engines.kinds import ENGINES, Wrapper
 
@@ -44,14 +44,14 @@ def crowd(seed: int = 0, weights: Ids | None = None) -> FacilityLocation:
 def questions() -> dict[str, Query[Any]]:
     nothing, coins, items = np.zeros(ITEMS, dtype=bool), PublicCoins(3), np.arange(ITEMS)
     who = Participation.uniform(12, CLIENTS)
-    drift: dict[str, Any] = {"members": nothing, "before": nothing, "items": items, "draw": 3}
+    sets = np.eye(3, ITEMS, dtype=bool)
     return {
         "gradient": Gradient(x=np.full(ITEMS, 0.1), whole=5.0, single=5.0, bits=4, stochastic=True, coins=coins),
         "votes": Votes(x=np.zeros(ITEMS), whole=5.0, votes=2, sum=40.0, bits=8, coins=coins),
         "ranges": Magnitude(),
         "gains": Gains(members=nothing, items=items, most=5.0, whole=5.0),
         "gains by coins": Gains(members=nothing, items=items, most=10.0, whole=10.0, draw=3, who=who),
-        "signed": Drift(keep=0.5, most=5.0, whole=5.0, standing=1.0, **drift),
+        "signed": Differences(items=items, sets=sets, most=5.0, standing=1.0, draw=3),
     }
 
 

@@ -206,16 +206,15 @@ def gains(takers: Takers | None = None, *, worth: bool = False) -> Maker:
     return make
 
 
-def drift(keep: float, takers: Takers | None = None) -> Maker:
-    """Items that were taken between the two sets make gains fall: answers have both signs."""
+def drift(takers: Takers | None = None, *, grown: bool = True) -> Maker:
+    """`grown`: items were taken between the two sets, and gains fell."""
 
     def make(objective: Objective) -> Query[Any]:
         who, most, n = None if takers is None else takers(objective), limits(objective), objective.n_items
         single, whole, standing = (one if who is None else who.bound(1, one) for one in (most.single, most.whole, 1.0))
         return Drift(
             members=some_members(n),
-            before=np.zeros(n, dtype=bool),
-            keep=keep,
+            before=np.zeros(n, dtype=bool) if grown else None,
             items=ITEMS,
             most=single,
             whole=whole,
@@ -386,9 +385,9 @@ KINDS: dict[str, Maker] = {
     "gains, by importance": gains(by_share),
     "gains and value": gains(worth=True),
     "gains and value, uniform chance": gains(evenly, worth=True),
-    "drift, all forgotten": drift(0.0),
-    "drift": drift(0.6),
-    "drift, by scale": drift(0.6, by_scale),
+    "drift, one set": drift(grown=False),
+    "drift": drift(),
+    "drift, by scale": drift(by_scale),
     "differences": differences(),
     "differences, by scale": differences(by_scale),
     "gains along a sequence": along,

@@ -110,7 +110,7 @@ NEAREST = {
     "gains, by scale": (6.0,),
     "gains, by all items together": (5.0,),
     "gains, by importance": (64.0,),
-    "drift, by scale": (10.0, 6.0, 1.0),
+    "drift, by scale": (10.0, 10.0, 6.0, 1.0),
     "differences, by scale": (5.0, 25.0, 1.0),
     **dict.fromkeys(NOISY, (2.5,)),  # a little below the limit, always
 }

@@ -68,7 +68,7 @@ def test_a_number_is_written_in_one_way() -> None:
     for even in (10**30, 2):
         refuse(make("gains, uniform chance", who=replace(who, even=even)), "even: cannot be a int")
     refuse(make("gains", most=5), "most: cannot be a int")
-    refuse(make("drift", keep=-0.0), "keep: needs a number")
+    refuse(make("gains, uniform chance", who=replace(who, slope=-0.0)), "slope: needs a number")
     refuse(make("gradient, 4 bits", x=np.full(6, -0.0)), "x: needs numbers from 0 to 1")
 
 

@@ -141,6 +141,11 @@ class Population(Registered):
         """The share of the total weight that rounding to whole numbers may misplace, when everyone answers."""
         return 0.0 if self.weights is None else self.n_clients * 2.0**-WEIGHT_BITS
 
+    def find_variance(self, size: int) -> float:
+        """Of a mean over so many random clients, for values of variance 1."""
+        left = 1.0 if self.weights is not None else max(1 - size / self.n_clients, 0.0)  # drawn without repeats
+        return left / size
+
     def asks_everyone(self, size: int | None) -> bool:
         """Whether a cohort of this size includes every client: also if random ones would often be too much alike."""
         if size is None or size > self.n_clients - self.apart:

@@ -24,7 +24,6 @@ LARGEST = 2.0**200  # of a number, and the inverse of the smallest
 MOST_NUMBERS, NUMBERS_PER_ITEM = 1 << 20, 256  # in an answer: the larger of so many in all, and so many per item
 MOST_UNITS = 1 << 61  # between the smallest and the largest number of an answer
 NUMBERS = {  # others lie above 0
-    "keep": (0.0, 1.0),
     "even": (1 / LARGEST, LARGEST),
     "slope": (0.0, LARGEST),
     "mu": (SMALLEST_MU, LARGEST_MU),

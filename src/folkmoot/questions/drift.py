@@ -1,8 +1,7 @@
-"""What items add to a set, relative to what they added to the previous set: the question behind a running mean.
+"""What items add to a set, and what they added to the previous set, by the same clients.
 
-The server keeps d, its estimate of all gains. When the set grows from S' to S, clients answer g_i(·|S) −
-keep·g_i(·|S'), and d ← keep·d + mean. If d was unbiased for S', it is unbiased for S, whatever `keep` is; and where an
-item's gain has not changed, the old estimate is reused instead of thrown away.
+When the set grows from S' to S, the quotient of the two sums says which share of an item's gain is left. It is far less
+noisy than either sum, since most clients are not affected by the items between the two sets.
 """
 
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from folkmoot.foundation.coding import code_column, code_rows
+from folkmoot.foundation.coding import Coding, code_column, code_rows
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.foundation.sets import Array, Ids, Mask, Rows, freeze
 from folkmoot.objectives.objective import Objective
@@ -20,28 +19,34 @@ from folkmoot.questions.participation import Participation, StandingReply
 from folkmoot.questions.query import FINEST, Query, append_columns, spread_over
 from folkmoot.questions.slots import keep_slots, slots_of
 
-GAINS, VALUE, STANDING = range(3)  # parts of an answer
-
 
 class DriftReply(StandingReply):
-    """How gains have changed, on average."""
+    """What items add to both sets, on average."""
 
     question: "Drift"
 
     @property
-    def mean(self) -> Array:
-        """Over all items; 0 for items that were not asked about."""
-        means = self.question.encoding.parts[GAINS].read(self.parts[GAINS], self.standing)
-        return spread_over(len(self.question.members), self.question.items, means)
+    def now(self) -> Array:
+        """To the present set; over all items, 0 for items that were not asked about."""
+        return self._read(0)
+
+    @property
+    def earlier(self) -> Array:
+        """To the set before, or to the present one if there was none."""
+        return self._read(len(self.parts) - 3)
 
     @property
     def value(self) -> float:
-        return float(self.parts[VALUE][0] * self.question.encoding.parts[VALUE].unit) / self.standing
+        return float(self.parts[-2][0] * self.question.encoding.parts[-2].unit) / self.standing
+
+    def _read(self, at: int) -> Array:
+        means = self.question.encoding.parts[at].read(self.parts[at], self.standing)
+        return spread_over(len(self.question.members), self.question.items, means)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drift(Query[DriftReply]):
-    """g_i(e|S) − keep·g_i(e|S') for each of the items, signed; f_i(S); and how many clients an answer stands for.
+    """g_i(e|S) and g_i(e|S') for each of the items; f_i(S); and how many clients an answer stands for.
 
     With `who`, each client decides by a coin whether to take part, and divides its answer by its chance. The last
     number then adds up to about the number of all clients, so that a mean does not depend on how many took part.
@@ -51,8 +56,7 @@ class Drift(Query[DriftReply]):
     reply_kind = DriftReply
 
     members: Mask  # S
-    before: Mask  # S'
-    keep: float
+    before: Mask | None  # S'; None: only S is asked about
     items: Ids
     most: float  # gains are clipped at this (with `who`: after multiplying by times_i/κ_i)
     whole: float  # f_i(S) is clipped at this, in the same way
@@ -62,17 +66,14 @@ class Drift(Query[DriftReply]):
 
     def __post_init__(self) -> None:
         for array in (self.members, self.before, self.items):
-            freeze(array)
+            if array is not None:
+                freeze(array)
 
     @cached_property
     def encoding(self) -> Encoding:
-        return Encoding(
-            (
-                Part(len(self.items), self.most / FINEST, FINEST, Rounding.COIN, signed=True),
-                Part(1, self.whole / FINEST, FINEST, Rounding.COIN),
-                Part(1, self.standing / FINEST, FINEST, Rounding.COIN),
-            )
-        )
+        gains = Part(len(self.items), self.most / FINEST, FINEST, Rounding.COIN)
+        rest = (Part(1, most / FINEST, FINEST, Rounding.COIN) for most in (self.whole, self.standing))
+        return Encoding((gains, *([] if self.before is None else [gains]), *rest))
 
     @property
     def voluntary(self) -> bool:
@@ -82,19 +83,22 @@ class Drift(Query[DriftReply]):
         return None if self.who is None else self.who.takes_part(clients, ids, times, own)
 
     def write_rows(self, clients: Objective, ids: Ids, times: Ids, own: PrivateCoins) -> Rows:
-        slots = slots_of(clients.n_items, self.items)
-        gains = keep_slots(clients.gains_at(self.members), slots, len(self.items))
-        if self.keep:
-            earlier = keep_slots(clients.gains_at(self.before), slots, len(self.items))
-            gains = sparse.csr_array(gains - self.keep * earlier)
-        gains.sort_indices()
         factors = np.ones(clients.n_clients) if self.who is None else self.who.factors(clients, times)
-        data = gains.data * np.repeat(factors, np.diff(gains.indptr))
-        codings = [part.coding(own).scalars for part in self.encoding.parts]
-        numbers = code_rows(gains.indptr, self.items[gains.indices], np.abs(data), codings[GAINS], ids)
-        numbers *= np.sign(data).astype(np.int64)
-        rows = sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)
+        *gains, value, standing = (part.coding(own) for part in self.encoding.parts)
+        sets = [one for one in (self.members, self.before) if one is not None]
+        rows = [self._code(clients, one, factors, how, ids) for one, how in zip(sets, gains, strict=True)]
         values = clients.values_at(self.members[None, :])[:, 0] * factors
-        value = code_column(values, codings[VALUE], ids, clients.n_items + 1)
-        standing = code_column(factors, codings[STANDING], ids, clients.n_items + 2)
-        return append_columns(rows, np.stack([value, standing], axis=1))
+        last = [
+            code_column(one, how.scalars, ids, clients.n_items + at)
+            for at, (one, how) in enumerate(((values, value), (factors, standing)), start=1)
+        ]
+        joined: Rows = rows[0] if len(rows) == 1 else sparse.csr_array(sparse.hstack(rows, format="csr"))
+        return append_columns(joined, np.stack(last, axis=1))
+
+    def _code(self, clients: Objective, members: Mask, factors: Array, how: Coding, ids: Ids) -> Rows:
+        """What items add to these members, in whole numbers."""
+        gains = keep_slots(clients.gains_at(members), slots_of(clients.n_items, self.items), len(self.items))
+        gains.sort_indices()
+        data = gains.data * np.repeat(factors, np.diff(gains.indptr))
+        numbers = code_rows(gains.indptr, self.items[gains.indices], data, how.scalars, ids)
+        return sparse.csr_array((numbers, gains.indices, gains.indptr), shape=gains.shape)

@@ -1,11 +1,13 @@
 """The default: greedy by running means, or continuous greedy if rounds are few; it says which it chose, and why."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 
+from folkmoot.algorithms.federated.belief import Known
 from folkmoot.algorithms.federated.fedcg import FedCG
-from folkmoot.algorithms.federated.method import Federated
+from folkmoot.algorithms.federated.method import FEW_LIKES, Federated
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, SearchResult, order_items
 from folkmoot.conversation.population import Population
 from folkmoot.conversation.purpose import Purpose
@@ -14,7 +16,7 @@ from folkmoot.conversation.streams import Stream
 from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.inputs import as_count
-from folkmoot.foundation.sets import Ids, Mask
+from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
 from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.drift import Drift, DriftReply
@@ -25,9 +27,9 @@ from folkmoot.theory.guarantee import Discrete
 ANSWERS = 6_000  # wanted in the whole search, if cohorts are small: fewer cannot tell items apart
 MOST_VISITS = 3  # most rounds per item, to get that many answers
 MOST_PICKS = 2  # most items per round; with more, near-duplicates would be chosen together
-FORGET = 2.0  # the weight of a new round, relative to that in a plain running mean
 KNOWN = 4  # the first item is not asked about if the jury was at least this many times larger
-START = 2  # the singleton sums count for at most this many cohorts
+WALK = 10  # rounds of continuous greedy beside greedy, where that may lock itself out
+ENOUGH_LIKES = 50  # that are then waited for, if rounds allow, before the first item is taken
 UNEVEN = 2.0  # from this mean square over squared mean of scales on, clients answer by coins of scale
 
 
@@ -75,11 +77,25 @@ class Auto(Federated):
         return self.cohort
 
     def count_search_rounds(self, matroid: Matroid) -> int:
-        return self._plan(matroid.rank, None).rounds
+        return self._plan(matroid.rank, None).rounds + (WALK if self.cohort is None and self._walks(matroid) else 0)
 
     def plan(self, population: Population, matroid: Matroid) -> Plan:
         """What will be done, with the reason in one sentence."""
-        return self._plan(matroid.rank, population)
+        plan = self._plan(matroid.rank, population)
+        if plan.way == "greedy" and self._walks_too(population, matroid):
+            also = f"beside sets from {WALK} rounds of continuous greedy, because some sets of {matroid.rank} items are"
+            return replace(plan, why=f"{plan.why}; {also} not allowed")
+        return plan
+
+    def _walks_too(self, population: Population, matroid: Matroid) -> bool:
+        """Whether sets from a walk are scored beside that of greedy: where everyone answers, and groups or the like
+        let an item that is good now block a better one, which greedy cannot take back.
+        """
+        heard = population.asks_everyone(self.cohort) and population.asks_everyone(self._find_jury())
+        return heard and self._walks(matroid)
+
+    def _walks(self, matroid: Matroid) -> bool:
+        return self.rounds is None and self.roundings > 0 and not isinstance(matroid, Uniform)
 
     def _plan(self, rank: int, population: Population | None) -> Plan:
         cohort = self.cohort
@@ -128,12 +144,11 @@ class Auto(Federated):
         matroid, talk = problem.matroid, problem.talk
         everyone = talk.population.asks_everyone(self.cohort)
         cohort, who = None if everyone else self.cohort, self._coins(talk.population, problem.ranges, self.cohort)
-        heard = START * (self.cohort or 0) if problem.jury is None else min(START * (self.cohort or 0), problem.jury)
-        start = heard if who is None else 0  # the jury was drawn and may have missed the heavy clients
-        mean = RunningMean(problem, cohort, who, start)
+        mean = RunningMean(problem, cohort, who)
         members = np.zeros(matroid.n_items, dtype=bool)
         taken: list[int] = []
-        for visits, picks in zip(plan.visits, plan.picks, strict=True):
+        visits_left = plan.visits if everyone or who is not None else gather_visits(plan.visits, problem, cohort)
+        for visits, picks in zip(visits_left, plan.picks, strict=True):
             addable = matroid.find_addable(members)
             if problem.items is not None:
                 addable &= np.isin(np.arange(matroid.n_items), problem.items)
@@ -159,55 +174,79 @@ class Auto(Federated):
             0.1,
             isinstance(matroid, Uniform),
             applies=False,
-            lost=2 * matroid.rank * problem.gain_error + problem.find_lost(1 + self.polish),
+            lost=2 * matroid.rank * problem.gain_error + problem.find_lost(2 + self.polish),
         )
-        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains, exact)
+        alone, others = None if everyone else mean.known.alone, None
+        if self._walks_too(talk.population, matroid):
+            others = self._round(problem, (yield from FedCG(rounds=WALK, cohort=self.cohort).search(problem)))
+        return ChosenSet(members, promise, np.array(taken, dtype=np.int64), mean.gains, exact, alone, others)
+
+
+def gather_visits(visits: tuple[int, ...], problem: SearchProblem, cohort: int | None) -> tuple[int, ...]:
+    """The same number of rounds; but if the jury heard so few likes of the most popular items that chance would decide
+    which are taken first, those beyond one per item come first, as many as it takes to hear enough.
+    """
+    spare, likes = sum(visits) - len(visits), problem.count_likes(problem.variance)
+    if not spare or likes >= FEW_LIKES:
+        return visits
+    missing = (ENOUGH_LIKES / max(likes, 1e-9) - 1) / problem.variance
+    early = min(ceil(missing / (cohort or 1)), spare)
+    late, more = divmod(spare - early, len(visits))
+    return tuple(1 + late + (at < more) + (early if at == 0 else 0) for at in range(len(visits)))
 
 
 class RunningMean:
-    """The server's running mean of what each item adds to the present set.
+    """What the server knows of what each item adds to the present set, from all rounds so far (see `Known`).
 
-    d ← keep·d + mean_i [g_i(·|S) − keep·g_i(·|S')]: unbiased for S if d was for S'. Its error is `keep` times the old
-    one plus that of a mean of g − keep·g', which is small where the last item changed little. `keep` depends on how
-    many answers there were, as in a plain running mean; but old errors are forgotten twice as fast, because the items
-    taken were those that looked best.
+    Where everyone is asked, that is what everyone says about the present set.
     """
 
-    def __init__(self, problem: SearchProblem, cohort: int | None, who: Participation | None, answers: int) -> None:
-        """It starts with the singleton sums, which count for `answers` answers."""
-        self.problem, self.cohort, self.who, self.answers = problem, cohort, who, answers
-        self.gains, self.before = problem.singletons, np.zeros(problem.matroid.n_items, dtype=bool)
+    def __init__(self, problem: SearchProblem, cohort: int | None, who: Participation | None) -> None:
+        """It starts with the singleton sums. Where clients decide by coins of scale, one of their answers is worth as
+        much as several of a jury that was drawn, in which few heavy clients decide.
+        """
+        self.problem, self.cohort, self.who = problem, cohort, who
+        drawn = who is not None and problem.talk.whole is None
+        variance = problem.variance * problem.ranges.uneven if drawn else problem.variance
+        self.known, self.before = Known.begin(problem.singletons, variance), np.zeros(problem.matroid.n_items, bool)
         ranges, everyone = problem.ranges, problem.talk.population.everyone
         self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
         if who is not None:
             heaviest = 1 if everyone.times is None else int(everyone.times.max())
             self.most, self.whole, self.standing = (who.bound(heaviest, one) for one in (self.most, self.whole, 1.0))
 
+    @property
+    def gains(self) -> Array:
+        return self.known.gains
+
     def hear(self, members: Mask, visits: int, label: str) -> Run[None]:
-        """Ask about this set in `visits` rounds, whose answers are pooled."""
-        talk, size = self.problem.talk, self.cohort
-        fresh = visits * (size or 0)
-        share = min(FORGET * fresh / (self.answers + fresh), 1.0) if fresh else 1.0
+        """Ask about this set, and the one before, in `visits` rounds, whose answers are pooled."""
+        talk, size, who = self.problem.talk, self.cohort, self.who
         items: Ids = np.arange(len(members)) if self.problem.items is None else self.problem.items
-        before = self.before
+        before = None if size is None or (members == self.before).all() else self.before
 
         def question(coins: PublicCoins) -> Drift:
             return Drift(
                 members=members,
                 before=before,
-                keep=1.0 - share,
                 items=items,
                 most=self.most,
                 whole=self.whole,
                 standing=self.standing,
                 draw=coins.key,
-                who=self.who,
+                who=who,
             )
 
         heard: DriftReply | None = None
         for _ in range(visits):
-            reply = yield from talk.ask(question, size if self.who is None else None, Purpose.SEARCH, label)
+            reply = yield from talk.ask(question, size if who is None else None, Purpose.SEARCH, label)
             heard = reply if heard is None else heard + reply
-        if heard is not None and heard.clients:  # coins may have decided that nobody answers
-            self.gains = (1.0 - share) * self.gains + heard.mean
-            self.answers, self.before = self.answers + fresh, members
+        if heard is None or not heard.clients:  # coins may have decided that nobody answers
+            return
+        if size is None:
+            self.known = replace(self.known, gains=heard.now)
+            return
+        self.known = self.known.hear(heard.earlier, talk.population.find_variance(size) / visits)
+        if before is not None:
+            self.known = self.known.grow(heard.earlier, heard.now, members, visits * size, self.problem.like)
+        self.before = members

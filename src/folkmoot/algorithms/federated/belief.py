@@ -11,13 +11,18 @@ from math import sqrt
 
 import numpy as np
 
-from folkmoot.foundation.sets import Array, Ids, Mask, indicator
+from folkmoot.foundation.sets import Array, Ids, Mask, indicator, weigh
 
 MISFIT = 0.2  # how far one item's gain differs from what its factor says, as a share of it
 LEAST_FACTOR, MOST_FACTOR = 0.1, 4.0
 DOUBT = 4.0  # how many variances of noise hold a factor where it was expected
 FOREMOST = 5  # items by which those from outside are compared with the others
 SURELY = 2.0  # deviations that estimates are lowered by, where they are to hold
+
+LEAST_LIKES, MOST_LIKES = 0.5, 1_000.0  # for which the usual share counts, beside what was heard of an item itself
+COMPARED = 800  # items that gain most, from which it follows how much shares differ
+MOSTLY = 0.5  # of its worth must an item still add, for a sum to say something about its worth alone
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +95,60 @@ class Belief:
 def draw_near(expected: float, found: float, deviation: float) -> float:
     """What was found, one deviation nearer to what was expected."""
     return expected + float(np.sign(found - expected)) * max(abs(found - expected) - deviation, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What every item adds to a set that grows, and is worth alone, as sums over cohorts told.
+
+    The variances are those of means over one client: 1 / 500 is the precision of 500 answers, and 0 is exact.
+    """
+
+    gains: Array
+    variance: Array
+    alone: Array
+    variance_alone: Array
+    left: Array  # which share of what it is worth alone an item still adds
+
+    @classmethod
+    def begin(cls, alone: Array, variance: float) -> "Known":
+        same = np.full(len(alone), variance)
+        return cls(alone, same, alone, same, np.ones(len(alone)))
+
+    def hear(self, gains: Array, variance: float) -> "Known":
+        """After another sum about the same set."""
+        share = self.variance / (self.variance + variance)
+        left = np.where(self.left >= MOSTLY, self.left, 0.0)
+        weight = self.variance_alone * left / (self.variance_alone * left + variance)
+        return replace(
+            self,
+            gains=self.gains + share * (gains - self.gains),
+            variance=self.variance * (1 - share),
+            alone=self.alone + weight * (gains / np.maximum(left, MOSTLY) - self.alone),
+            variance_alone=self.variance_alone * (1 - weight),
+        )
+
+    def grow(self, earlier: Array, now: Array, members: Mask, answers: int, like: float) -> "Known":
+        """After the set has grown to these members: so many clients said what items added before and add now. like:
+        what an item is usually worth to a client that likes it.
+
+        The share of its gain that an item keeps is a quotient, held near the usual quotient for as many likes as the
+        shares of items differ little: a beta distribution whose spread is what likes that come and go by chance do not
+        explain.
+        """
+        had, kept = (np.maximum(one, 0.0) * answers / like for one in (earlier, now))
+        weights = np.where(members, 0.0, self.gains)
+        usual = min(float(weigh(weights, kept)) / max(float(weigh(weights, had)), TINY), 1.0)
+        top = np.argsort(-weights, kind="stable")[:COMPARED]
+        chance = usual * (1 - usual)
+        spread = float(((kept - usual * had)[top] ** 2).sum()) - chance * float(had[top].sum())
+        doubt = chance * float((had[top] ** 2).sum()) / max(spread, TINY)
+        doubt = min(max(doubt, LEAST_LIKES), MOST_LIKES)
+        share = (kept + doubt * usual) / (had + doubt)
+        gains = share * self.gains
+        heard = share * (answers + doubt * like / np.maximum(self.gains, TINY))
+        variance = self.variance + (1 - share) / np.maximum(heard, TINY)
+        return replace(self, gains=gains, variance=variance, left=np.where(members, 0.0, share * self.left))
 
 
 def compare_best(newcomers: Array, others: Array) -> float:

@@ -64,6 +64,8 @@ HALVES = 2  # they are asked in so many rounds: if one is lost when most clients
 FEW_NUMBERS = 8  # of a setting are written out
 NO_ITEMS: Array = np.zeros(0)
 ORDERING = 2  # most rounds that find the order of many items
+FEW_LIKES = 10  # of a popular item, in a jury: with fewer, chance decides which items look best
+FEW = 800  # clients, of whom candidates are asked at least, up to as many juries: fewer miss items that matter to few
 FEW_DRAWS = 4  # of pipage, under matroids where one takes seconds
 
 
@@ -164,18 +166,22 @@ class Federated(Conversation):
 
     def run(self, talk: Talk) -> Run[Outcome]:
         """The whole conversation."""
-        jury = self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
+        jury = self._find_jury()
         ranges = yield from self._ranges(talk, jury)
         wide, most = is_wide(talk.matroid.n_items) and (self.shortlist or 0) < talk.matroid.n_items, NO_ITEMS
         if wide:
-            size, who = self.shortlist or count_candidates(talk.matroid), self.jurors(talk, ranges, jury)
-            talk, most = yield from find_candidates(talk, ranges, jury, who, size)
+            size = self.shortlist or count_candidates(talk.matroid)
+            listeners = None if jury is None else max(jury, min(SURE * jury, FEW))
+            who = self.jurors(talk, ranges, listeners)
+            talk, most = yield from find_candidates(talk, ranges, listeners, who, size)
         problem = yield from self._pose(talk, ranges, jury)
         if self.shortlist is not None and not wide:
             problem = replace(problem, items=shortlist_items(problem, self.shortlist))
         found = yield from self.search(problem)
         x = found.x if isinstance(found, Point) else None
-        candidates = self._round(problem, found) if isinstance(found, Point) else found.members[None, :]
+        if isinstance(found, ChosenSet) and found.alone is not None:
+            problem = replace(problem, singletons=found.alone)
+        candidates = self._round(problem, found) if isinstance(found, Point) else found.candidates
         first = candidates[0]
         if len(candidates) > 1:
             scores = yield from score_sets(problem, candidates, "scoring roundings")
@@ -206,7 +212,7 @@ class Federated(Conversation):
         else:  # what it says of a set is lost where a few clients preferred another one
             kept = bool((worth.members == found.members).all())
             covered = covered and (kept or talk.population.asks_everyone(jury))
-        why = self.reason(talk)
+        why = "; ".join(filter(None, (self.reason(talk), self._warn_of_few_likes(problem)))) or None
         if talk.whole is not None:
             place, n = ids_of(talk), talk.whole.matroid.n_items
             x = None if x is None else spread_over(n, place, x)
@@ -216,39 +222,58 @@ class Federated(Conversation):
         asked = found.asked if isinstance(found, Point) and covered else ()
         return Outcome(x, worth, ranges, found.promise, covered, why, asked=asked)
 
+    def _find_jury(self) -> int | None:
+        """How many clients score sets; None: everyone."""
+        return self.jury if self.jury is not None else None if self.cohort_size is None else JURY * self.cohort_size
+
+    def _warn_of_few_likes(self, problem: SearchProblem) -> str | None:
+        """None: a jury hears enough of popular items to tell which are better."""
+        jury = problem.jury
+        if jury is None or problem.talk.population.asks_everyone(jury):
+            return None
+        likes = problem.count_likes(1 / jury)
+        if likes >= FEW_LIKES:
+            return None
+        few = f"{likes:.0f}" if likes >= 1 else "less than one"
+        return f"warning: of {jury:,} jurors about {few} like a popular item, too few to tell items apart: ask more"
+
     def _pose(
         self, talk: Talk, ranges: Ranges, jury: int | None, known: SearchProblem | None = None
     ) -> Run[SearchProblem]:
         """What the search is given: what each item is worth alone, and who judges. `known`: the same about fewer items,
         which are not asked about twice: one sum over nearly everybody is enough.
         """
-        exact, public = False, self.public_singletons
+        variance, public = 1.0, self.public_singletons
         if public is not None:
-            alone = public[ids_of(talk)]
+            alone, variance = public[ids_of(talk)], talk.population.find_variance(talk.population.n_clients)
         elif known is None:
             reply = yield from self._ask_alone(talk, ranges, jury)
-            alone, exact = reply.mean, talk.sample(reply).complete
+            complete = talk.sample(reply).complete
+            alone, variance = reply.mean, 0.0 if complete else talk.population.find_variance(max(reply.clients, 1))
         else:
-            asked = ids_of(known.talk)
+            variance, asked = max(known.variance, talk.population.find_variance(jury or 1)), ids_of(known.talk)
             alone = spread_over(talk.matroid.n_items, np.searchsorted(ids_of(talk), asked), known.singletons)
             new = np.flatnonzero(~np.isin(ids_of(talk), asked))
             if len(new):
-                alone = alone + (yield from self._ask_new(talk, ranges, jury, new)).mean
+                alone = alone + (yield from self._ask_alone(talk, ranges, jury, new)).mean
         jurors = self.jurors(talk, ranges, jury)
-        return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=jurors, exact=exact)
+        return SearchProblem(talk, ranges, jury, alone, juries=self.juries, jurors=jurors, variance=variance)
 
-    def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None) -> Run[GainsReply]:
-        """What each item is worth alone; of very many items, according to several juries. There it decides only where
-        the search begins and what is popular: no interval, bound or promise follows from it, whoever is missing.
+    def _ask_alone(self, talk: Talk, ranges: Ranges, jury: int | None, items: Ids | None = None) -> Run[GainsReply]:
+        """What each item is worth alone (`items`: of these only); of very many items, according to several juries.
+        There it decides only where the search begins and what is popular: no interval, bound or promise follows from
+        it, whoever is missing.
         """
         if jury is None or talk.whole is None:
-            return (yield from ask_each_alone(talk, ranges, jury))
+            return (yield from ask_each_alone(talk, ranges, jury, items))
         who = self.jurors(talk, ranges, SURE * jury)
         if who is not None:
-            return (yield from ask_alone_by_coins(talk, ranges, who))
+            return (yield from ask_alone_by_coins(talk, ranges, who, items))
+        question = ask_singletons(talk.population.n_items, ranges.single)
+        question = question if items is None else replace(question, items=items)
         return (
             yield from talk.ask_juries(
-                lambda _: ask_singletons(talk.population.n_items, ranges.single),
+                lambda _: question,
                 SURE // HALVES * jury,
                 HALVES,
                 Purpose.SINGLETONS,
@@ -256,13 +281,6 @@ class Federated(Conversation):
                 some_suffice=True,
             )
         )
-
-    def _ask_new(self, talk: Talk, ranges: Ranges, jury: int | None, items: Ids) -> Run[GainsReply]:
-        """What each of some more items is worth alone."""
-        who = self.jurors(talk, ranges, jury)
-        if who is not None:
-            return (yield from ask_alone_by_coins(talk, ranges, who, items))
-        return (yield from ask_each_alone(talk, ranges, jury, items))
 
     def _look_again(
         self, problem: SearchProblem, found: SearchResult, first: Mask, looks: list[Look], most: Array

@@ -1,6 +1,7 @@
 """What a federated search is given, and what it returns."""
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class SearchProblem:
     items: Ids | None = None  # the shortlist; None: all items
     juries: int | None = None  # how many juries appraise the answer; None: one its bound, another its value
     jurors: Participation | None = None  # how clients decide by coins who compares sets; None: a jury is drawn
-    exact: bool = False  # whether the singletons are certainly those of everyone
+    variance: float = 1.0  # of the singletons, for values of variance 1: one over the answers; 0: those of everyone
 
     @property
     def matroid(self) -> Matroid:
@@ -47,6 +48,23 @@ class SearchProblem:
     def find_lost(self, comparisons: int) -> float:
         """What so many comparisons of sets by everyone may lose for the same reason."""
         return float(comparisons * self.ranges.whole * (1 / FINE + 2 * self.talk.population.slack))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the singletons are certainly those of everyone."""
+        return self.variance == 0
+
+    @property
+    def like(self) -> float:
+        """About what an item is worth to a client that likes it."""
+        return self.ranges.mean_single or self.ranges.single
+
+    def count_likes(self, variance: float) -> float:
+        """In how many answers of such a mean an item of the most popular base is liked, on average."""
+        base = self.matroid.first_base(np.argsort(-self.singletons, kind="stable"))
+        if not len(base) or not variance:
+            return inf
+        return float(self.singletons[base].mean()) / self.like / variance
 
     def make_promise(self, rounds: int, cohort: int | None, *, bases: bool, **settings: Any) -> Continuous:
         """The guarantee of continuous greedy, with what the theorems need to know."""
@@ -78,6 +96,13 @@ class ChosenSet:
     order: Ids  # in which items were taken
     merit: Array | None = None  # what items gain next to the set, as last known
     greedy: bool = False  # whether each was certainly the best of them when it was taken
+    alone: Array | None = None  # what items are worth alone, if that is known better than before the search
+    others: Mask | None = None  # other sets that may be better
+
+    @property
+    def candidates(self) -> Mask:
+        """All sets, the one found first."""
+        return self.members[None, :] if self.others is None else np.vstack((self.members[None, :], self.others))
 
 
 SearchResult = Point | ChosenSet

@@ -174,4 +174,5 @@ def renumber(found: SearchResult, place: Ids, n_items: int) -> SearchResult:
         x, merit = spread_over(n_items, place, found.x), spread_over(n_items, place, found.merit)
         return replace(found, x=x, merit=merit, on_the_way=way)
     known = None if found.merit is None else spread_over(n_items, place, found.merit)
-    return replace(found, members=spread_over(n_items, place, found.members), order=place[found.order], merit=known)
+    members = spread_over(n_items, place, found.members)
+    return replace(found, members=members, order=place[found.order], merit=known, alone=None, others=None)
