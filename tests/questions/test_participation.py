@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Coverage, DiscreteGreedy, FacilityLocation, Greedy, Objective, Simulation, Uniform, solve
-from folkmoot.algorithms.federated.belief import Known
+from folkmoot.algorithms.federated.belief import KnownGains
 from folkmoot.algorithms.federated.discrete import Kind
 from folkmoot.conversation.engine import Control
 from folkmoot.conversation.population import Population
@@ -118,7 +118,7 @@ def test_a_cohort_knows_which_share_of_a_gain_is_left_better_than_the_gain() -> 
     population, nothing = Population.of(objective), np.zeros(140, dtype=bool)
     members = nothing.copy()
     members[[3, 121]] = True
-    start, right = Known.begin(objective.mean_gains(()), 0.0), objective.mean_gains(members)
+    start, right = KnownGains.begin(objective.mean_gains(()), 0.0), objective.mean_gains(members)
     known, said = [], []
     for key in range(50):
         query = Drift(
@@ -145,8 +145,8 @@ def test_a_cohort_knows_which_share_of_a_gain_is_left_better_than_the_gain() -> 
 def test_sums_about_one_set_are_weighed_by_how_many_said_them() -> None:
     """1,000 answers, then 500 and 500, are as good as their mean; and nothing that few say changes what all said."""
     first, second, third = np.array([0.4, 0.0]), np.array([0.0, 0.4]), np.array([0.2, 0.4])
-    known = Known.begin(first, 1 / 1_000).hear(second, 1 / 500).hear(third, 1 / 500)
+    known = KnownGains.begin(first, 1 / 1_000).hear(second, 1 / 500).hear(third, 1 / 500)
     np.testing.assert_allclose(known.gains, (2 * first + second + third) / 4)
     np.testing.assert_allclose(known.alone, known.gains)
     np.testing.assert_allclose(1 / known.variance, 2_000)
-    np.testing.assert_array_equal(Known.begin(first, 0.0).hear(second, 1 / 500).gains, first)
+    np.testing.assert_array_equal(KnownGains.begin(first, 0.0).hear(second, 1 / 500).gains, first)

@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from folkmoot.algorithms.federated.belief import Known
+from folkmoot.algorithms.federated.belief import KnownGains
 from folkmoot.algorithms.federated.fedcg import FedCG
 from folkmoot.algorithms.federated.method import FEW_LIKES, Federated
 from folkmoot.algorithms.federated.search import ChosenSet, SearchProblem, SearchResult, order_items
@@ -196,7 +196,7 @@ def gather_visits(visits: tuple[int, ...], problem: SearchProblem, cohort: int |
 
 
 class RunningMean:
-    """What the server knows of what each item adds to the present set, from all rounds so far (see `Known`).
+    """What the server knows of what each item adds to the present set, from all rounds so far (see `KnownGains`).
 
     Where everyone is asked, that is what everyone says about the present set.
     """
@@ -208,7 +208,10 @@ class RunningMean:
         self.problem, self.cohort, self.who = problem, cohort, who
         drawn = who is not None and problem.talk.whole is None
         variance = problem.variance * problem.ranges.uneven if drawn else problem.variance
-        self.known, self.before = Known.begin(problem.singletons, variance), np.zeros(problem.matroid.n_items, bool)
+        self.known, self.before = (
+            KnownGains.begin(problem.singletons, variance),
+            np.zeros(problem.matroid.n_items, bool),
+        )
         ranges, everyone = problem.ranges, problem.talk.population.everyone
         self.most, self.whole, self.standing = ranges.single, ranges.whole, 1.0
         if who is not None:

@@ -98,7 +98,7 @@ def draw_near(expected: float, found: float, deviation: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownGains:
     """What every item adds to a set that grows, and is worth alone, as sums over cohorts told.
 
     The variances are those of means over one client: 1 / 500 is the precision of 500 answers, and 0 is exact.
@@ -111,11 +111,11 @@ class Known:
     left: Array  # which share of what it is worth alone an item still adds
 
     @classmethod
-    def begin(cls, alone: Array, variance: float) -> "Known":
+    def begin(cls, alone: Array, variance: float) -> "KnownGains":
         same = np.full(len(alone), variance)
         return cls(alone, same, alone, same, np.ones(len(alone)))
 
-    def hear(self, gains: Array, variance: float) -> "Known":
+    def hear(self, gains: Array, variance: float) -> "KnownGains":
         """After another sum about the same set."""
         share = self.variance / (self.variance + variance)
         left = np.where(self.left >= MOSTLY, self.left, 0.0)
@@ -128,7 +128,7 @@ class Known:
             variance_alone=self.variance_alone * (1 - weight),
         )
 
-    def grow(self, earlier: Array, now: Array, members: Mask, answers: int, like: float) -> "Known":
+    def grow(self, earlier: Array, now: Array, members: Mask, answers: int, like: float) -> "KnownGains":
         """After the set has grown to these members: so many clients said what items added before and add now. like:
         what an item is usually worth to a client that likes it.
 
