@@ -158,6 +158,7 @@ class Measured:
 
 def measure(situation: Situation, epsilon: float, runs: int) -> Measured:
     objective, matroid = situation.make()
+    objective.most = 1.0 if objective.most is None else objective.most
     method = fm.PrivateGreedy(epsilon=epsilon, **situation.options())
     trials = Trials(method, objective, matroid, fm.Simulation(objective).policy)
     greedy = float(fm.solve(objective, matroid, fm.Greedy()).value)

@@ -35,6 +35,7 @@ from folkmoot.questions.magnitude import Ranges
 
 APPRAISAL = 0.05  # share of the budget for what the answer is worth
 EARLY = 0.8  # share of the rest for the funnel
+SUBSTITUTES = 0.6  # what is left on a list, of what was left out, where the list held substitutes of its best
 CLEAR = 4.0  # deviations below the last item of a base, beyond which others are dropped at once
 
 
@@ -185,7 +186,7 @@ class PrivateGreedy(Conversation):
 
     def _was_wrong(self, talk: Talk, before: Belief, now: Belief, members: Mask) -> bool:
         """Whether the list was of things that replace each other: after picks, the best base that is left on it is
-        worth less than the best of what was left out.
+        worth far less than the best of what was left out, which may have become worth less as well.
         """
 
         def add_best(merit: Array, among: Mask) -> float:
@@ -193,7 +194,7 @@ class PrivateGreedy(Conversation):
             return float(np.maximum(merit[best], 0.0).sum())
 
         left_out = ~(before.inside | now.inside | members)
-        return add_best(before.least, left_out) > add_best(now.gains, now.inside)
+        return SUBSTITUTES * add_best(before.least, left_out) > add_best(now.gains, now.inside)
 
     def _list_items(self, talk: Talk, belief: Belief, members: Mask, course: Course, step: int, left: int) -> Ids:
         """What is asked about next: the best of the list, and, after picks, the best from outside it."""
