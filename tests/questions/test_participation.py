@@ -12,6 +12,7 @@ from folkmoot.conversation.rounds import Ask, Sum, read_reply
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.questions import Drift, Gains, Participation
+from folkmoot.questions.differences import Differences
 from tests.conversation.around import Around
 from tests.questions.measures import within
 
@@ -135,3 +136,12 @@ def test_a_running_mean_is_right_on_average() -> None:
     off = np.mean(ends, axis=0) - objective.mean_gains(members)
     assert (np.abs(off) <= 5 * np.std(ends, axis=0) / np.sqrt(len(ends)) + 1e-6).all()
     assert Uniform(140, 2).independent(members)
+
+
+def test_where_nobody_answers_no_difference_is_known() -> None:
+    """Before, the square of how many the sum stands for was 0, and a run ended with a division by it."""
+    who = Participation.by_scale(4, 100, 1e12)
+    sets = np.array([[True, False], [False, True]])
+    query = Differences(items=np.arange(2), sets=sets, most=1e30, standing=1e12, draw=0, who=who)
+    reply = query.make_reply(np.zeros(query.encoding.length, dtype=np.int64), 0, 0, 100, 0.0)
+    assert reply.mean.tolist() == reply.variance.tolist() == [0.0]
