@@ -1,15 +1,19 @@
 """Functions and constraints that visibly are not what bounds and theorems need: refused, or no bound is claimed."""
 
 from collections.abc import Callable
+from re import search
+from typing import Any
 
 import numpy as np
 import pytest
 
 import folkmoot as fm
 from folkmoot.objectives.objective import Objective
+from folkmoot.questions import Gains
+from folkmoot.questions.hidden import Direction
 from folkmoot.report.sections.quality import explain_no_bound
 from tests.algorithms.test_federated import METHODS
-from tests.engines.pools import CLIENTS, make_parties
+from tests.engines.pools import CLIENTS, SIZES, ask_all, make_engine, make_parties, reasons
 
 ITEMS = 8
 EDGES = np.add(*(2 * [np.random.default_rng(0).random((ITEMS, ITEMS))]))
@@ -75,9 +79,18 @@ def test_real_secure_aggregation_refuses_what_a_simulation_does() -> None:
 
 @pytest.mark.parametrize("function", REFUSED)
 def test_a_party_whose_own_function_breaks_answers_nothing(function: SetFunction) -> None:
-    """It is refused before there is a party; the server learns nothing of it."""
-    with pytest.raises(fm.NotSubmodular, match=f"the function of client 9 {REFUSED[function]}"):
-        make_parties(fm.Functions([above_nothing] * 9 + [function] + [above_nothing] * (CLIENTS - 10), ITEMS))
+    """Why is in its log alone; the server learns that it does not take part. Under noise, not even that."""
+    functions = fm.Functions([above_nothing] * 9 + [function] + [above_nothing] * (CLIENTS - 10), ITEMS)
+    functions.most = 5.0
+    parties = make_parties(functions)
+    at: dict[str, Any] = {"members": np.zeros(ITEMS, dtype=bool), "items": np.arange(ITEMS), "most": 5.0}
+    assert make_engine(parties)(ask_all(Gains(**at))).clients == CLIENTS - SIZES[0]
+    assert len(reasons(parties)) == 1
+    assert search(f"the function of client 9 {REFUSED[function]}", reasons(parties).pop())
+    hidden = Direction(**at, mu=0.5, sd=1 << 16, honest=2)
+    parties = make_parties(functions)
+    assert make_engine(parties)(ask_all(hidden)).clients == CLIENTS
+    assert not reasons(parties)
 
 
 @pytest.mark.parametrize("method", [fm.Greedy(), fm.ContinuousGreedy(10)], ids=repr)

@@ -125,7 +125,7 @@ MISTAKES = {
     "--set bitz=3": "--set bitz: the method auto has",
     "--method fedcg --set bits=99": "--set bits: needs a whole number between 1 and 32, got 99",
     "--method fedcg --set answer=all": "--set answer: needs",
-    "--method discrete --set epsilon=0.1 --set expected_answers=5": "--set epsilon: give either epsilon or",
+    "--method discrete --set epsilon=0.1 --set expected_answers=5": "--set epsilon: give one of epsilon",
     "--method discrete --set epsilon=2": "--set epsilon: needs a number between",
     "--method stochastic --set epsilon=2": "--set epsilon: needs a number below 1",
     "--method greedy --set ties=best": "--set ties: needs",

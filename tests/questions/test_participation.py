@@ -13,6 +13,7 @@ from folkmoot.conversation.rounds import Ask, Sum, read_reply
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.private_coins import PrivateCoins
 from folkmoot.questions import Drift, Gains, Participation
+from folkmoot.questions.differences import Differences
 from tests.conversation.around import Around
 from tests.questions.measures import within
 
@@ -150,3 +151,12 @@ def test_sums_about_one_set_are_weighed_by_how_many_said_them() -> None:
     np.testing.assert_allclose(known.alone, known.gains)
     np.testing.assert_allclose(1 / known.variance, 2_000)
     np.testing.assert_array_equal(KnownGains.begin(first, 0.0).hear(second, 1 / 500).gains, first)
+
+
+def test_where_nobody_answers_no_difference_is_known() -> None:
+    """Before, the square of how many the sum stands for was 0, and a run ended with a division by it."""
+    who = Participation.by_scale(4, 100, 1e12)
+    sets = np.array([[True, False], [False, True]])
+    query = Differences(items=np.arange(2), sets=sets, most=1e30, standing=1e12, draw=0, who=who)
+    reply = query.make_reply(np.zeros(query.encoding.length, dtype=np.int64), 0, 0, 100, 0.0)
+    assert reply.mean.tolist() == reply.variance.tolist() == [0.0]

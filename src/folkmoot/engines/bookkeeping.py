@@ -15,6 +15,7 @@ from folkmoot.engines.odometer import Charge, Odometer, charge_for
 from folkmoot.engines.policy import PartyPolicy
 from folkmoot.engines.round_inquiry import RoundInquiry
 from folkmoot.engines.store import LedgerEntry, StateStore
+from folkmoot.foundation.errors import InputError, NotSubmodular
 from folkmoot.foundation.sets import Ids
 from folkmoot.objectives.objective import Objective
 from folkmoot.privacy.noise import NoiseSource
@@ -22,6 +23,7 @@ from folkmoot.questions.hidden import HiddenQuery
 from folkmoot.questions.query import Query
 from folkmoot.secagg import Refused
 from folkmoot.secagg.client import Crowd
+from folkmoot.theory.checks import refuse_broken
 
 DAY = 24 * 60 * 60.0
 
@@ -45,6 +47,7 @@ class Bookkeeper:
     ) -> None:
         self.policy, self.store, self.clock, self.noise = policy, store, clock, noise
         self.odometer = Odometer(policy.budget, population, policy.honest or hiding)
+        self._keep_laws = False  # whether the clients' functions were looked at, and none was seen to break a law
 
     def check_question(self, query: Query[Any], clients: Objective, asked: int) -> None:
         """Refuse questions of a sort that is not answered here, and more rounds than are answered in a day.
@@ -68,6 +71,12 @@ class Bookkeeper:
             answered = count_answers(self.store.read_ledger(self.clock() - DAY))
             if answered >= policy.per_day:
                 raise Refused(f"{answered} rounds were answered in the last 24 hours, and no more are allowed")
+        if not private and not self._keep_laws:  # under noise, whose function falls says nothing
+            try:
+                refuse_broken(clients)
+            except (NotSubmodular, InputError) as why:
+                raise Refused(str(why)) from None
+            self._keep_laws = True
 
     def read_answered(self, inquiry: RoundInquiry) -> bytes:
         """Which of the party's clients may not answer this any more, as bits."""

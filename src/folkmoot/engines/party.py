@@ -25,7 +25,6 @@ from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
 from folkmoot.secagg import Refused, Roster
 from folkmoot.secagg.client import Random
-from folkmoot.theory.checks import refuse_broken
 
 
 class Party(Speaker):
@@ -65,7 +64,6 @@ class Party(Speaker):
                 self._find_member(client)
         known = [self.clients.n_clients, self.clients.n_items, list(self.clients.client_names or ())]
         self.store.pin("clients", digest_of(known))  # by their places among the party's own
-        refuse_broken(self.clients)  # before it answers anything
         self._restore()
 
     def _consider(self, sent: Bundle) -> Step:

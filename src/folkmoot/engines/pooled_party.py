@@ -20,7 +20,6 @@ from folkmoot.objectives.objective import Objective, as_objective
 from folkmoot.privacy.noise import SYSTEM_NOISE, NoiseSource
 from folkmoot.secagg import Refused, Roster
 from folkmoot.secagg.client import Random
-from folkmoot.theory.checks import refuse_broken
 
 
 class PooledParty(Speaker):
@@ -64,7 +63,6 @@ class PooledParty(Speaker):
         self._find_member(number)  # refuses a key that is not on the roster
         known = [number, self.clients.n_clients, self.clients.n_items, list(self.clients.client_names or ())]
         self.store.pin("clients", digest_of(known))  # by their places; other parties may come to hold others
-        refuse_broken(self.clients)  # before it answers anything
         self._restore()
 
     def _read_again(self, sent: Bundle, reply: Bundle) -> PooledInquiry:  # noqa: ARG002

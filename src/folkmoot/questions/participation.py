@@ -28,7 +28,7 @@ from folkmoot.foundation.sets import Array, Ids, Mask, freeze
 from folkmoot.objectives.objective import Objective
 from folkmoot.questions.query import Reply
 
-NOBODY_ANSWERED = 1e-300  # clients that a sum then stands for, so that it can be divided by
+NOBODY_ANSWERED = 1e-100  # clients that a sum then stands for, so that it can be divided by this, and by its square
 NO_FLOOR = 2.0**-200  # of chances that follow from shares: who has no share in any item gains nothing from any
 FLOOR = 0.3  # share of answers that does not depend on s_i: no factor times_i/κ_i is above 1/FLOOR × an even one
 
