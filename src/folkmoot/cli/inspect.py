@@ -210,8 +210,8 @@ def _show_noise(out: "Console", outlook: "Outlook") -> None:
         table.add_row(f"{epsilon:g}", f"{one.signal:.3g}", share, Text(marked.strip(), style="cyan"), style=style)
     out.print(table)
     out.print(
-        "Signal: all clients' answers, in deviations of the noise, per item to be chosen. Below 3 a run warns, and it "
-        "is refused where they would drown. A run reaches something between the two limits, 19 times of 20; bars show "
+        "Signal: all clients' answers, in deviations of the noise, per item to be chosen. Below 3 a run warns; where "
+        "they would drown, it is refused. A run reaches something between the two limits, 19 times of 20; bars show "
         "the lower one, from 50 % on.",
         soft_wrap=True,
     )

@@ -93,8 +93,8 @@ class Belief:
 
 
 def draw_near(expected: float, found: float, deviation: float) -> float:
-    """What was found, one deviation nearer to what was expected."""
-    return expected + float(np.sign(found - expected)) * max(abs(found - expected) - deviation, 0.0)
+    """What was found, two deviations nearer to what was expected."""
+    return expected + float(np.sign(found - expected)) * max(abs(found - expected) - SURELY * deviation, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

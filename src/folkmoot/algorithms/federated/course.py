@@ -26,7 +26,6 @@ class Course:
     widest: float  # items on the list, per item to be picked
     signal: float  # of the best items, in deviations of noise
     rivalries: list[float] = field(default_factory=list)
-    renewed: bool = False  # whether everything was looked at once more
 
     @property
     def rounds(self) -> int:

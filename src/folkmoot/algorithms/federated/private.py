@@ -157,8 +157,8 @@ class PrivateGreedy(Conversation):
     def _pick(
         self, talk: Talk, purse: Purse, belief: Belief, course: Course, most: float, rest: float
     ) -> Run[tuple[Mask, Ids]]:
-        """Some items a round. Where the list turns out to hold substitutes of what was picked, all that was known is
-        worth little, and everything is looked at once more.
+        """Some items a round. Where the list turns out, after the first, to hold substitutes of what was picked, all
+        that was known is worth little, and everything is looked at once more.
         """
         members, order, anew = np.zeros(talk.matroid.n_items, dtype=bool), list[int](), False
         worth = np.zeros(talk.matroid.n_items)  # what each was believed to gain when it was picked
@@ -172,8 +172,7 @@ class PrivateGreedy(Conversation):
             else:
                 belief = belief.hear(items, reply.found, reply.sd**2, picked=step > 0)
                 course.note(belief.rivalry)
-                anew = step > 0 and not last and not course.renewed and self._was_wrong(talk, before, belief, members)
-                course.renewed |= anew
+                anew = step == 1 and not last and self._was_wrong(talk, before, belief, members)
             if anew:
                 continue
             best = find_additions(talk.matroid, self._order(talk, belief.gains, belief.inside), members)
