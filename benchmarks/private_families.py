@@ -174,10 +174,11 @@ def measure(situation: Situation, epsilon: float, runs: int) -> Measured:
         found.append(float(result.value) / greedy)
         signal = result.privacy.signal
     free, popular = (value(objective, one) / greedy for one in draw_free(objective, matroid, epsilon))
-    forecast = (
-        None if refused else predict(signal, trials.run(epsilon, trials.enough), SAMPLED if trials.is_sampled else 0.0)
-    )
-    return Measured(np.array(found), refused, free, popular, forecast, signal)
+    made = Measured(np.array(found), refused, free, popular, None, signal)
+    if refused:
+        return made
+    tried = trials.run(epsilon, trials.enough)
+    return replace(made, forecast=predict(signal, tried, SAMPLED if trials.is_sampled else 0.0))
 
 
 def value(objective: fm.Objective, sets: Mask) -> Array:
