@@ -8,7 +8,7 @@ noise; what is shown has seed 0.
 import csv
 import lzma
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -21,7 +21,7 @@ import folkmoot as fm
 from benchmarks import families
 from benchmarks.instances import Missing, data_file, games
 from benchmarks.table import Floor, show
-from folkmoot.application.outlook import SAMPLED, TRIALS, Trials
+from folkmoot.application.outlook import SAMPLED, Trials
 from folkmoot.conversation.population import Population
 from folkmoot.demo import places
 from folkmoot.foundation.sets import Array, Mask
@@ -174,8 +174,11 @@ def measure(situation: Situation, epsilon: float, runs: int) -> Measured:
         found.append(float(result.value) / greedy)
         signal = result.privacy.signal
     free, popular = (value(objective, one) / greedy for one in draw_free(objective, matroid, epsilon))
-    forecast = None if refused else predict(signal, trials.run(epsilon, TRIALS), SAMPLED if trials.is_sampled else 0.0)
-    return Measured(np.array(found), refused, free, popular, forecast, signal)
+    made = Measured(np.array(found), refused, free, popular, None, signal)
+    if refused:
+        return made
+    tried = trials.run(epsilon, trials.enough)
+    return replace(made, forecast=predict(signal, tried, SAMPLED if trials.is_sampled else 0.0))
 
 
 def value(objective: fm.Objective, sets: Mask) -> Array:

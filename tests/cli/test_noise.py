@@ -16,7 +16,7 @@ def test_a_run_says_what_to_expect_and_what_it_promised(tmp_path: Path) -> None:
     said = folkmoot(tmp_path, *NOISY)
     assert said.code == 0, said.err
     assert said.out.startswith("Forecast for ε = 9, δ = 0.0033: ")
-    assert "by 40 trials on this data with other noise" in said.out.replace("\n", " ")
+    assert "by 100 trials on this data with other noise" in said.out.replace("\n", " ")
     for told in ("What noise promises to each one", "nothing to say", "This was a simulation"):
         assert told in said.out.replace("\n", " "), told
     result = Result.from_json((tmp_path / "ratings-run" / "result.json").read_text())

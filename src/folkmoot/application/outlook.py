@@ -25,9 +25,10 @@ from folkmoot.privacy.noise import KeyedNoise
 from folkmoot.secagg import Policy
 
 USUAL = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # values of ε that are shown beside the one asked for
-TRIALS, FEW_TRIALS = 40, 8  # runs for the ε that is asked for, and for each of the others
+TRIALS, SOME_TRIALS, FEW_TRIALS = 100, 40, 8  # runs for the ε that is asked for, where they take long, and for others
 SAMPLED = 0.01  # by which limits are moved where trials ask a sample: shares differ a little from those of everybody
-MOST_ENTRIES, LEAST_SAMPLE, PROBED = 2_000_000, 10_000, 200  # numbers above 0 that clients hold, and clients
+MANY_ENTRIES, MOST_ENTRIES = 300_000, 2_000_000  # numbers above 0 that clients hold
+LEAST_SAMPLE, PROBED = 10_000, 200  # clients
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +45,24 @@ class Trials:
     def sample(self) -> Objective:
         """All clients, or so many of them that a run takes no longer than it must."""
         known, count = self.objective, self.objective.n_clients
-        few = known[np.linspace(0, count - 1, min(count, PROBED)).astype(np.int64)]
-        each = few.gains_at(np.zeros(known.n_items, dtype=bool)).nnz / few.n_clients
-        enough = max(int(MOST_ENTRIES / max(each, 1.0)), LEAST_SAMPLE)
+        enough = max(int(MOST_ENTRIES / max(self._mean_entries, 1.0)), LEAST_SAMPLE)
         if enough >= count or self.method.cohort is not None or Population.of(known).weights is not None:
             return known
         some = known[np.sort(np.random.default_rng(0).choice(count, enough, replace=False))]
         some.most = known.most
         return some
+
+    @property
+    def enough(self) -> int:
+        """How many trials say within which limits a run lies."""
+        return TRIALS if self._mean_entries * self.sample.n_clients <= MANY_ENTRIES else SOME_TRIALS
+
+    @cached_property
+    def _mean_entries(self) -> float:
+        """How many numbers above 0 a client holds."""
+        known, count = self.objective, self.objective.n_clients
+        few = known[np.linspace(0, count - 1, min(count, PROBED)).astype(np.int64)]
+        return float(few.gains_at(np.zeros(known.n_items, dtype=bool)).nnz / few.n_clients)
 
     @property
     def is_sampled(self) -> bool:
@@ -122,13 +133,13 @@ class Outlook:
 
     @cached_property
     def forecast(self) -> Forecast:
-        return self._foresee(self.privacy.epsilon, TRIALS)
+        return self._foresee(self.privacy.epsilon)
 
-    def _foresee(self, epsilon: float, count: int) -> Forecast:
+    def _foresee(self, epsilon: float, count: int | None = None) -> Forecast:
         by_numbers = self._judge(epsilon)
         if self.trials is None or by_numbers.is_hopeless:
             return by_numbers
-        shares = self.trials.run(epsilon, count)
+        shares = self.trials.run(epsilon, count or self.trials.enough)
         if len(shares) < 2:
             return by_numbers
         return predict(by_numbers.signal, shares, SAMPLED if self.trials.is_sampled else 0.0)
