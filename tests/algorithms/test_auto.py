@@ -297,11 +297,14 @@ def test_the_plan_says_where_a_walk_is_scored_too() -> None:
     assert "beside sets from 10 rounds" in fm.Auto().plan(population, groups).why
     for method, matroid in (
         (fm.Auto(), fm.Uniform(5, 2)),  # greedy takes nothing that blocks another item
+        (fm.Auto(), fm.Partition([0] * 5, 2)),  # the same in other words
+        (fm.Auto(), fm.Partition([0, 1, 1, 2, 2], 5)),  # everything is allowed
+        (fm.Auto(), fm.Truncation(groups, 1)),
         (fm.Auto(rounds=2), groups),
         (fm.Auto(jury=20), groups),  # a few would choose among thirty sets by chance
         (fm.Auto(cohort=20), groups),
     ):
-        assert "continuous" not in method.plan(population, matroid).why
+        assert "continuous" not in method.plan(population, matroid).why, matroid
     assert fm.Auto().count_search_rounds(groups) == 12
     objective = heavy(60)
     grouped = fm.solve(objective, fm.Partition(np.arange(200) % 4, 1), fm.Auto())

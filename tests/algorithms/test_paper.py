@@ -23,7 +23,7 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.private_coins import SIMULATED
 from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.questions.gains import Gains, find_importance
-from folkmoot.questions.local import LocalWalk
+from folkmoot.questions.local import LocalWalk, WholeWalk
 from folkmoot.theory.guarantee import Continuous, Guarantee, Sizes, epsilon_in_theory, kappa_in_theory
 from tests.conversation.around import Around
 
@@ -415,3 +415,16 @@ def test_the_last_line_of_theorem_3_loses_a_factor() -> None:
     assert general == pytest.approx(others + right)
     assert right / printed == pytest.approx(T / tau)
     assert general > others + 2 * printed
+
+
+def test_what_would_take_hours_is_refused_before_anybody_is_asked() -> None:
+    """Every client sorts all items for a whole base; and a small σ needs many sets."""
+    matroid = fm.Uniform(5_000, 2)
+    walk = WholeWalk(x=np.zeros(5_000), matroid=matroid, single=1.0, whole=2.0, coins=PublicCoins(1), steps=256)
+    walk.check(5_000, 1_000)
+    with pytest.raises(fm.InputError, match="too much work for so many clients"):
+        walk.check(5_000, 1_000_000)
+    asked = list[int]()
+    with pytest.raises(fm.InputError, match=r"sigma: 0\.01 needs"):
+        fm.solve(stars(2), 2, fm.FedCGPlus(4, 2, sigma=0.01), progress=lambda number, *_: asked.append(number))
+    assert not asked

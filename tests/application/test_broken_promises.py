@@ -93,6 +93,18 @@ def test_a_party_whose_own_function_breaks_answers_nothing(function: SetFunction
     assert not reasons(parties)
 
 
+def test_rounding_breaks_no_law() -> None:
+    functions = [lambda chosen: np.log1p(len(chosen)) - 1e-17] * 2
+    assert len(fm.solve(fm.Functions(functions, 4), 2).selected) == 2
+
+
+def test_clients_are_looked_at_in_parts_and_keep_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("folkmoot.objectives.objective.CLIENTS_PER_BLOCK", 4)
+    functions = fm.Functions([above_nothing] * 9 + [cut] + [above_nothing] * 2, ITEMS)
+    with pytest.raises(fm.NotSubmodular, match="the function of client 9 is not monotone"):
+        fm.solve(functions, 3)
+
+
 @pytest.mark.parametrize("method", [fm.Greedy(), fm.ContinuousGreedy(10)], ids=repr)
 def test_a_value_above_the_bound_means_that_there_is_no_bound(method: fm.Method) -> None:
     """Before, the bound was raised to the value, and the ratio was 1.0."""

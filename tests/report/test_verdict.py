@@ -80,6 +80,9 @@ def test_where_random_is_better_by_an_estimate_it_says_so() -> None:
     estimate = replace(ESTIMATE, popularity=1.0, random=2.0)
     told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=estimate)))
     assert told.endswith("above a random choice, which beats the most popular films, by an estimate from sums.")
+    unsure = replace(ESTIMATE, popularity=1.0, random=2.0, high=9.0)
+    told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=unsure)))
+    assert told.endswith("above the most popular films, by an estimate from sums.")
     near = replace(ESTIMATE, popularity=1.0, random=4.16)
     told = state_verdict(make_story(make_federated(NAMES, GAINS, value=None, estimate=near)))
     assert told.startswith(
@@ -104,7 +107,8 @@ def test_limits_are_in_it() -> None:
     [
         (3.7, "13 % above the most popular films, by an estimate from sums."),
         (4.16, "No better than the most popular films, as far as sums can tell: 0.96 % above, but within the error of"),
-        (4.21, "0.24 % below the most popular films: use those."),
+        (4.21, "No better than the most popular films, as far as sums can tell: 0.24 % below, but within the error of"),
+        (6.0, "30 % below the most popular films: use those."),
         (None, "At least 93.2 % of the best possible (with 95 % confidence)."),
     ],
 )

@@ -41,7 +41,7 @@ def describe_broken(value: float, bound: float) -> str:
 class Estimate:
     """What a federated run knows about its own answer, from the sums it asked for and nothing else."""
 
-    value: float  # of the chosen set, from clients that had no part in choosing it
+    value: float  # of the chosen set, from clients who at most chose between it and the popular base
     low: float
     high: float
     bound: float  # no allowed set is worth more

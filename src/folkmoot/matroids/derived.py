@@ -129,7 +129,10 @@ class Oracle(Matroid):
         self.function = independent
 
     def is_independent(self, members: Mask) -> bool:
-        return bool(self.function(frozenset(np.flatnonzero(members).tolist())))
+        answer = self.function(frozenset(np.flatnonzero(members).tolist()))
+        if not isinstance(answer, bool | np.bool_):
+            raise InputError(f"returned {answer!r}; it must say True or False for every set", argument="independent")
+        return bool(answer)
 
     def __repr__(self) -> str:
         return f"Oracle({self.n_items} items)"

@@ -118,6 +118,16 @@ class Matroid(Registered, ABC):
         """Whether the axioms hold whatever it is made from. Other constraints are looked at before they are used."""
         return False
 
+    @property
+    def is_cardinality(self) -> bool:
+        """Whether the size of a set alone decides if it is allowed, as far as is known."""
+        return self.blocks is not None and len(self.blocks.capacity) == 1
+
+    @property
+    def may_block(self) -> bool:
+        """Whether an item that is taken may leave no room for one item and yet room for another."""
+        return not self.is_cardinality and not self.allows_all and self.rank > 1
+
     def refuse_broken(self) -> None:
         """Raise `InputError` if a quick look finds sets that break the axioms."""
         if self.by_construction:

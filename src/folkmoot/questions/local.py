@@ -26,6 +26,7 @@ from folkmoot.questions.slots import keep_slots
 
 MOST_CLIENTS = 1 << 31  # where nobody says how many there are
 MOST_ENTRIES = 1 << 22  # of clients times items at once, where every client may name every item
+MOST_FILLED = 1 << 32  # steps times items times clients, where every client sorts all items: some minutes
 SETS = 1  # a branch of the coins of a step: those that draw sets
 
 
@@ -154,12 +155,26 @@ class WholeBase(LocalBase):
 
     fills_up = True
 
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        super().check(n_items, n_clients)
+        check_filling(1, n_items, n_clients)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WholeWalk(LocalWalk):
     """A walk along bases of r items, as printed in Algorithm 2."""
 
     fills_up = True
+
+    def check(self, n_items: int, n_clients: int | None = None) -> None:
+        super().check(n_items, n_clients)
+        check_filling(self.steps, n_items, n_clients)
+
+
+def check_filling(steps: int, n_items: int, n_clients: int | None) -> None:
+    """Refuse whole bases where too many items are to be sorted: every client sorts all, in every step."""
+    if steps * n_items * (n_clients or 1) > MOST_FILLED:
+        raise InputError(f"whole bases over {n_items:,} items are too much work for so many clients", argument="items")
 
 
 def fill_rows(gains: Rows) -> Rows:

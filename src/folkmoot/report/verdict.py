@@ -1,5 +1,6 @@
 """Whether the choice is worth having, in one sentence: what a hurried reader takes away."""
 
+from folkmoot.conversation.result import Estimate
 from folkmoot.report.facts import PopularValue, central_share, find_known, find_popular
 from folkmoot.report.numbers import NARROW, percent, round_down, round_up
 from folkmoot.report.story import Story
@@ -18,7 +19,9 @@ def state_verdict(story: Story) -> str:
     those = f"the most popular {story.items_called}{' that the limits allow' if story.limits else ''}"
     if popular.same or story.result.method == "Popularity()":
         return f"These are {those}."
-    if popular.random is not None and popular.random > max(popular.value, 0) * (1 + LEAST):
+    e = story.result.estimate
+    doubt = e.high - e.value if _is_sampled(popular, e) and e is not None else 0.0
+    if popular.random is not None and popular.random > max(popular.value, 0) * (1 + LEAST) + doubt:
         # popular items have so much in common that any others are better
         others = f"a random choice, which beats the most popular {story.items_called}"
         return _compare(story, popular, popular.random, others, ".")
@@ -33,16 +36,25 @@ def state_verdict(story: Story) -> str:
 def _compare(story: Story, popular: PopularValue, worth: float, those: str, advice: str) -> str:
     """How far the choice is above or below others that are worth so much; `advice` ends what says it is not above."""
     e, above = story.result.estimate, popular.chosen / worth - 1
+    sampled = _is_sampled(popular, e)
     if above < -LEAST:
-        return f"{round_up(-100 * above, 2)}{NARROW}% below {those}{advice}"
+        below = f"{round_up(-100 * above, 2)}{NARROW}% below"
+        if not sampled or e is None or worth > e.high:
+            return f"{below} {those}{advice}"
+        return f"No better than {those}, as far as sums can tell: {below}, but within the error of the estimate."
     if above <= LEAST:
         return f"No better than {those}{advice}"
     share = f"{round_down(100 * above, 2)}{NARROW}%"
-    if not popular.estimated or e is None or e.everyone:
+    if not sampled or e is None:
         return _temper(story, f"{share} above {those}")
     if worth >= e.low:
         return f"No better than {those}, as far as sums can tell: {share} above, but within the error of the estimate."
     return _temper(story, f"{share} above {those}, by an estimate from sums")
+
+
+def _is_sampled(popular: PopularValue, e: Estimate | None) -> bool:
+    """Whether what is compared is known from the sums of some clients alone."""
+    return popular.estimated and e is not None and not e.everyone
 
 
 def _temper(story: Story, praise: str) -> str:

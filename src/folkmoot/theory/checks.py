@@ -50,10 +50,17 @@ def refuse_broken(objective: Objective, members: Mask | None = None) -> None:
     """
     if objective.by_construction:
         return
+    for first, end in objective.client_blocks():
+        _refuse_broken_some(objective[np.arange(first, end)], members, first)
+
+
+def _refuse_broken_some(objective: Objective, members: Mask | None, first: int) -> None:
+    """The same for some of the clients, whose numbers begin at `first`."""
     n, nothing = objective.n_items, np.zeros(objective.n_items, dtype=bool)
     at_nothing = objective.values(nothing)
-    _refuse(at_nothing < 0, objective, "is negative on the empty set", [])
     scale = np.maximum(at_nothing, objective.find_ceilings())[:, None]
+    negative = at_nothing < -TOLERANCE * scale[:, 0]
+    _refuse(negative, objective, "is negative on the empty set", [], first=first)
     seen = [("nothing", objective.gains_at(nothing).toarray())]
     if members is not None and members.any():
         beside = objective.gains_at(members).toarray()
@@ -69,24 +76,32 @@ def refuse_broken(objective: Objective, members: Mask | None = None) -> None:
         last[:, some] = values[:, -1:] - values[:, :-1]
         seen.append(("all others", last))
     for at, (where, gains) in enumerate(seen):
-        _refuse_gain(gains < -TOLERANCE * scale, objective, f"is not monotone: to {where}", gains)
+        _refuse_gain(gains < -TOLERANCE * scale, objective, f"is not monotone: to {where}", gains, first)
         for fewer, before in seen[:at]:
             told = f"is not submodular: to {where}, more than to {fewer},"
-            _refuse_gain(gains > before + TOLERANCE * scale, objective, told, gains)
+            _refuse_gain(gains > before + TOLERANCE * scale, objective, told, gains, first)
 
 
-def _refuse_gain(broken: Mask, objective: Objective, what: str, gains: Array) -> None:
+def _refuse_gain(broken: Mask, objective: Objective, what: str, gains: Array, first: int) -> None:
     if broken.any():
         client, item = np.argwhere(broken)[0]
-        _refuse(np.asarray(broken.any(axis=1)), objective, f"{what} item {item} adds {gains[client, item]:g}", [])
+        _refuse(
+            np.asarray(broken.any(axis=1)),
+            objective,
+            f"{what} item {item} adds {gains[client, item]:g}",
+            [],
+            first=first,
+        )
 
 
-def _refuse(broken: Mask, objective: Objective, what: str, shown: list[object], values: Array | None = None) -> None:
+def _refuse(
+    broken: Mask, objective: Objective, what: str, shown: list[object], values: Array | None = None, first: int = 0
+) -> None:
     if not broken.any():
         return
     client = int(np.flatnonzero(broken)[0])
     name = f" ({objective.client_names[client]})" if objective.client_names else ""
-    problem = f"the function of client {client}{name} {what}"
+    problem = f"the function of client {first + client}{name} {what}"
     if values is not None:
         s, s_e, t, t_e = values[client]
         problem += (

@@ -22,7 +22,6 @@ from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, indicator
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.along import GainsAlong
 from folkmoot.theory.guarantee import Guarantee, Term
 
@@ -116,8 +115,8 @@ class AdaptiveSequencing(Federated):
     def _promise(self, problem: SearchProblem, looks: list[DraftLook]) -> "SequencePromise":
         matroid = problem.matroid
         kept = [shares(matroid, look, problem.singletons, problem.gain_error) for look in looks]
-        lost = problem.find_lost(1 + self.polish)
-        found = [SequencePromise(isinstance(matroid, Uniform), matroid.rank, one, lost) for one in kept]
+        lost = problem.find_lost(2 + self.polish)
+        found = [SequencePromise(matroid.is_cardinality, matroid.rank, one, lost) for one in kept]
         return max(found, key=lambda one: one.factor)
 
 

@@ -18,7 +18,6 @@ from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.inputs import as_count
 from folkmoot.foundation.sets import Array, Ids, Mask
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.drift import Drift, DriftReply
 from folkmoot.questions.magnitude import Ranges
 from folkmoot.questions.participation import Participation
@@ -95,7 +94,7 @@ class Auto(Federated):
         return heard and self._walks(matroid)
 
     def _walks(self, matroid: Matroid) -> bool:
-        return self.rounds is None and self.roundings > 0 and not isinstance(matroid, Uniform)
+        return self.rounds is None and self.roundings > 0 and matroid.may_block
 
     def _plan(self, rank: int, population: Population | None) -> Plan:
         cohort = self.cohort
@@ -172,7 +171,7 @@ class Auto(Federated):
             matroid.n_items,
             None if exact else 0.0,
             0.1,
-            isinstance(matroid, Uniform),
+            matroid.is_cardinality,
             applies=False,
             lost=2 * matroid.rank * problem.gain_error + problem.find_lost(2 + self.polish),
         )

@@ -17,7 +17,6 @@ from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number, as_weights
 from folkmoot.foundation.sets import Array, Ids, Mask, as_array
 from folkmoot.matroids.matroid import Matroid
-from folkmoot.matroids.simple import Uniform
 from folkmoot.questions.gains import Gains, Importance
 from folkmoot.questions.participation import FLOOR, NO_FLOOR, Participation
 from folkmoot.questions.query import FINEST
@@ -143,7 +142,7 @@ class DiscreteGreedy(Federated):
             matroid.n_items,
             None if who is None else who.slope,
             self._epsilon(matroid),
-            isinstance(matroid, Uniform),
+            matroid.is_cardinality,
             self._importance == "paper" and self._is_fixed,
             self.batch,
             lost=2 * matroid.rank * error + problem.find_lost(1 + self.polish),

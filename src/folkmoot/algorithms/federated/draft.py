@@ -174,4 +174,4 @@ def count_confirmed(draft: Ids, items: Ids, rows: Array) -> int:
         if row[own] < row[free].max():
             return count
         free[own] = False
-    return min(len(draft), len(rows))
+    return len(draft) if len(rows) >= len(draft) else len(rows) - 1  # the last row shows what comes next

@@ -9,9 +9,11 @@ import numpy as np
 
 from folkmoot.algorithms.federated.method import Federated
 from folkmoot.algorithms.federated.search import Point, SearchProblem, order_items
+from folkmoot.conversation.outcome import Outcome
 from folkmoot.conversation.purpose import Purpose
 from folkmoot.conversation.rounds import Run
 from folkmoot.conversation.streams import Stream
+from folkmoot.conversation.talk import Talk
 from folkmoot.foundation.coins import PublicCoins
 from folkmoot.foundation.errors import InputError
 from folkmoot.foundation.inputs import as_count, as_number
@@ -269,6 +271,10 @@ class FedCGPlus(Federated):
         if samples * self.local_steps > MOST_WORK or samples > COUNTS["samples"][1]:
             raise InputError(f"{self.sigma:g} needs {samples:,} sets per gradient, which is too much", argument="sigma")
         return samples
+
+    def run(self, talk: Talk) -> Run[Outcome]:
+        self.count_samples(talk.matroid.n_items, talk.population.n_clients)  # refuses too many before anybody is asked
+        return (yield from super().run(talk))
 
     def search(self, problem: SearchProblem) -> Run[Point]:
         ranges = problem.ranges
