@@ -1,5 +1,5 @@
-"""python -m benchmarks [--write] [PART …]: measure, show, and fail where a promise is broken. All parts unless some are
-named. --write: what documents quote goes to docs/figures/measured.json; write on an idle machine.
+"""python -m benchmarks [--write] [PART …]: measure, show, and fail where a promise is broken. All parts but the longest
+unless some are named. --write: what documents quote goes to docs/figures/measured.json; write on an idle machine.
 """
 
 import sys

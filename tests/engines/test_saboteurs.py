@@ -106,7 +106,7 @@ def without_liar(result: fm.Result) -> bool:
 
 
 def test_an_exact_run_goes_on_without_the_party_that_is_caught(tmp_path: Path) -> None:
-    """Today it stops: everyone was asked, and nobody else could be asked instead."""
+    """Everyone was asked, and nobody else could be asked instead: without this, the run would stop."""
     parties = twist(make_parties(crowd(CLIENTS), AGAIN), deal_another_secret, LIAR)
     result = fm.solve(None, 3, fm.Auto(), engine=make_engine(parties, run=b"one"), transcript=tmp_path / "run")
     assert result.excluded == {LIAR: Fault.SECRET}
@@ -126,7 +126,7 @@ def test_strict_parties_answer_once_and_the_run_says_who_it_was() -> None:
 
 @pytest.mark.parametrize("liars", [(LIAR,), (0, 1)])
 def test_noise_is_paid_for_at_most_once_per_liar(liars: tuple[int, ...]) -> None:
-    """Today three rounds are paid for, which is 76 % of every honest client's budget, and there is no answer."""
+    """Otherwise three rounds are paid for, which is 76 % of every honest client's budget, and there is no answer."""
     parties = twist(make_parties(crowd(CLIENTS, most=5.0), AGAIN), deal_another_secret, *liars)
     method = fm.PrivateGreedy(epsilon=40.0)
     if len(liars) > 1:  # more than may be gone
